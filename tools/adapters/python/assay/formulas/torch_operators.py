@@ -100,9 +100,23 @@ def axes_of(dim):
     return None if dim is None or dim == [] or dim == () else tuple(dim) if isinstance(dim, (list, tuple)) else dim
 
 
+def axes_in(x, dim):
+    """Of a number, which has none, all."""
+    return axes_of(dim) if as_traced(x).ndim else None
+
+
 def reduction(reduce):
     def apply(x, dim=None, keepdim=False, *, dtype=None, **_):
-        return reduce(x, axis=axes_of(dim), keepdims=keepdim)
+        return reduce(x, axis=axes_in(x, dim), keepdims=keepdim)
+    return apply
+
+
+def along(function):
+    """Of a number what it is of one element."""
+    def apply(x, dim, *arguments, **more):
+        if as_traced(x).ndim:
+            return function(x, dim, *arguments, **more)
+        return shaping.reshape(function(shaping.reshape(x, (1,)), 0, *arguments, **more), ())
     return apply
 
 
@@ -114,7 +128,7 @@ def with_places(reduce, name):
         if not arguments and dim is None:
             return reduce(x)
         dim, keepdim = (*arguments, keepdim)[:2] if arguments else (dim, keepdim)
-        found = reduce(x, axis=dim, keepdims=keepdim)
+        found = reduce(x, axis=axes_in(x, dim), keepdims=keepdim)
         return found, unanswered_places(name)(found.plain_shape)
     return apply
 
@@ -126,22 +140,37 @@ def variance(x, dim=None, unbiased=True, keepdim=False, *, correction=None):
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     ddof = int(correction) if correction is not None else int(unbiased)
-    return sums.variance(x, axis=axes_of(dim), ddof=ddof, keepdims=keepdim)
+    return sums.variance(x, axis=axes_in(x, dim), ddof=ddof, keepdims=keepdim)
 
 
 def deviation(*arguments, **more):
     return functions.root(variance(*arguments, **more), 1, 2)
 
 
+def with_mean(spread):
+    def apply(x, dim=None, *arguments, keepdim=False, **more):
+        if isinstance(dim, bool):
+            dim, arguments = None, (dim,)
+        mean = sums.mean(x, axis=axes_in(x, dim), keepdims=keepdim or arguments[1:] == (True,))
+        return spread(x, dim, *arguments, **({"keepdim": True} if keepdim else {}), **more), mean
+    return apply
+
+
+def without_nan(reduce):
+    def apply(x, *arguments, **more):
+        return reduction(reduce)(where(UFUNCS["isnan"](x), 0.0, x), *arguments, **more)
+    return apply
+
+
 def softmax(x, dim, *_, **__):
     x = as_traced(x)
-    e = exp(subtract(x, largest(x, axis=dim, keepdims=True))) if x.ndim else exp(subtract(x, x))
-    return divide(e, sums.total(e, axis=dim, keepdims=True)) if x.ndim else divide(e, e)
+    e = exp(subtract(x, largest(x, axis=dim, keepdims=True)))
+    return divide(e, sums.total(e, axis=dim, keepdims=True))
 
 
 def log_sum_exp(x, dim, keepdim=False):
     """The maximum is taken out where it is a number."""
-    dim = axes_of(dim)
+    dim = axes_in(x, dim)
     most = largest(x, axis=dim, keepdims=True)
     shift = where(UFUNCS["isinf"](most), 0.0, most)
     found = add(log(sums.total(exp(subtract(x, shift)), axis=dim, keepdims=True)), shift)
@@ -155,7 +184,7 @@ def log_softmax(x, dim, *_, **__):
 
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
-    axis, ord = axes_of(dim), 2 if ord is None else ord
+    axis, ord = axes_in(x, dim), 2 if ord is None else ord
     size = UFUNCS["absolute"](x)
     if ord == 2:
         return functions.root(sums.total(power(x, 2), axis=axis, keepdims=keepdim), 1, 2)
@@ -248,6 +277,23 @@ def inverse(matrix):
     return solved(matrix, creating.eye(as_traced(matrix).plain_shape[-1]))
 
 
+def three_factors(x, y, z, expand1, expand2, expand3, sumdim, unroll_dim=1):
+    """Bilinear forms."""
+    parts = [shaping.expand_dims(one, tuple(axes)) if axes else one
+             for one, axes in zip((x, y, z), (expand1, expand2, expand3))]
+    return sums.total(multiply(multiply(parts[0], parts[1]), parts[2]), axis=tuple(sumdim))
+
+
+def distances(x, y, p=2.0, *_):
+    """Of each row of x to each of y."""
+    return vector_norm(subtract(shaping.expand_dims(x, -2), shaping.expand_dims(y, -3)), p, -1)
+
+
+def cross_product(x, y, *, dim=-1):
+    turned = [(shaping.roll(x, -k, dim), shaping.roll(y, k - 3, dim)) for k in (1, 2)]
+    return subtract(multiply(*turned[0]), multiply(*turned[1]))
+
+
 def plus_product(c, x, y, *, beta=1, alpha=1):
     product = contractions.matmul(x, y)
     return add(c if beta == 1 else multiply(c, beta), product if alpha == 1 else multiply(product, alpha))
@@ -304,7 +350,12 @@ def squeezed(x, dim=None):
 
 def expanded(x, size, *, implicit=False):
     own = (1,) * (len(size) - x.ndim) + x.plain_shape
-    return shaping.broadcast_to(x, [have if want == -1 else want for want, have in zip(size, own)])
+    shape = [int(have if want == -1 else want) for want, have in zip(size, own)]
+
+    def write(node, part):
+        raise CannotTrace("a write into an expanded tensor", "one element stands in several places: write .clone() before")
+    return x.viewed(View(lambda node: writer().broadcast(node, shape), lambda value: numpy.broadcast_to(value, shape), write,
+                         shape))
 
 
 def viewed(x, size, *_):
@@ -339,7 +390,9 @@ def repeated(x, repeats):
     return shaping.tile(x, repeats)
 
 
-def interleaved(x, repeats, dim=None, *, output_size=None):
+def interleaved(x, repeats=None, dim=None, *, output_size=None):
+    if repeats is None:  # the places of what is repeated so often
+        return shaping.repeat(constant(numpy.arange(x.plain_shape[0])), x)
     return shaping.repeat(x, repeats, dim)
 
 
@@ -402,6 +455,32 @@ def padded(x, pad, value=0):
     return shaping.pad(x[cut], [(max(before, 0), max(after, 0)) for before, after in widths], constant_values=value)
 
 
+def pixels_shuffled(x, factor):
+    *lead, channels, rows, columns = x.plain_shape
+    parts = shaping.reshape(x, (*lead, channels // factor**2, factor, factor, rows, columns))
+    at = len(lead)
+    order = (*range(at + 1), at + 3, at + 1, at + 4, at + 2)
+    return shaping.reshape(functions.copied(shaping.transpose(parts, order)), (*lead, -1, rows * factor, columns * factor))
+
+
+def pixels_unshuffled(x, factor):
+    *lead, channels, rows, columns = x.plain_shape
+    parts = shaping.reshape(x, (*lead, channels, rows // factor, factor, columns // factor, factor))
+    at = len(lead)
+    order = (*range(at + 1), at + 2, at + 4, at + 1, at + 3)
+    return shaping.reshape(functions.copied(shaping.transpose(parts, order)), (*lead, -1, rows // factor, columns // factor))
+
+
+def turned(x, k=1, dims=(0, 1)):
+    """By k quarters."""
+    first, second = dims
+    if k % 4 in (1, 2):
+        x = shaping.flip(x, first if k % 4 == 2 else second)
+    if k % 4 in (2, 3):
+        x = shaping.flip(x, second)
+    return functions.copied(x if k % 2 == 0 else shaping.swapaxes(x, first, second))
+
+
 def part_written(write_to):
     """The array with another part: x is left as it is."""
     def apply(x, part, *where_):
@@ -436,6 +515,12 @@ def added_at(x, dim, index, source, *, alpha=1):
     source = source if as_traced(source).ndim == 0 else shaping.moveaxis(source, dim, 0)
     sums.scattered("add", moved, index, source if alpha == 1 else multiply(source, alpha))
     return shaping.moveaxis(moved, 0, dim)
+
+
+def written_at(x, dim, index, new):
+    found = functions.copied(x)
+    put(shaping.moveaxis(found, dim, 0), (index,), shaping.moveaxis(new, dim, 0) if as_traced(new).ndim else new)
+    return found
 
 
 def gathered(x, dim, index, *, sparse_grad=False):
@@ -478,7 +563,8 @@ def scattered_sum(x, dim, index, source):
         place = add(multiply(place, shape[k]), part)
     source = source[tuple(slice(0, size) for size in index.plain_shape)]
     flat = functions.copied(shaping.reshape(x, -1))
-    sums.scattered("add", flat, shaping.reshape(shaping.broadcast_to(place, index.plain_shape), -1), shaping.reshape(source, -1))
+    sums.scattered("add", flat, shaping.reshape(shaping.broadcast_to(place, index.plain_shape), -1),
+                   shaping.reshape(source, -1))
     return shaping.reshape(flat, shape)
 
 
@@ -500,10 +586,12 @@ def fill(x, value):
     return shaping.full(x.plain_shape, value, x.dtype)
 
 
-def _only_if_known(name):
-    """A choice or an order, of numbers that no input decides."""
-    def apply(x, dim=None, *more, **words):
-        return sums.ordering(name)(x, axis=words.get("dim", dim) if name != "argsort" or dim is not None else -1)
+def only_if_known(name):
+    """A choice, of numbers that no input decides."""
+    def apply(x, dim=None, keepdim=False):
+        if as_traced(x).value is None:
+            raise CannotTrace(f"torch.{name} of numbers that the inputs decide", "equal numbers have no order")
+        return constant(getattr(numpy, name)(x.value, axis=dim, keepdims=keepdim))
     return apply
 
 
@@ -519,11 +607,74 @@ def identity(x, *_, **__):
     return x
 
 
+# Losses. A reduction is none (0), the mean (1) or the sum (2).
+
+def reduced(losses, reduction):
+    return losses if reduction == 0 else (sums.mean if reduction == 1 else sums.total)(losses)
+
+
+def loss(of_each):
+    def apply(x, y, reduction=1, *options):
+        return reduced(of_each(x, y, *options), reduction)
+    return apply
+
+
+def _quadratic_near_0(x, y, beta=1.0):
+    apart = UFUNCS["absolute"](subtract(x, y))
+    if not beta:
+        return apart
+    return where(less(apart, beta), divide(multiply(0.5, power(apart, 2)), beta), subtract(apart, multiply(0.5, beta)))
+
+
+def _huber(x, y, delta=1.0):
+    apart = UFUNCS["absolute"](subtract(x, y))
+    return where(less(apart, delta), multiply(0.5, power(apart, 2)), multiply(delta, subtract(apart, multiply(0.5, delta))))
+
+
+def cross_entropy_of_truths(x, y, weight=None, reduction=1):
+    """Logarithms are at least -100, as torch documents it."""
+    found = negative(add(multiply(y, maximum(log(x), -100.0)), multiply(subtract(1, y), maximum(log(subtract(1, x)), -100.0))))
+    return reduced(found if weight is None else multiply(found, weight), reduction)
+
+
+def cross_entropy_of_logits(x, y, weight=None, pos_weight=None, reduction=1):
+    """(1 - y) x + log(1 + exp(-x)), the latter as often as pos_weight says."""
+    below = negative(log_sigmoid(x))
+    if pos_weight is not None:
+        below = multiply(below, add(multiply(subtract(pos_weight, 1), y), 1))
+    found = add(multiply(subtract(1, y), x), below)
+    return reduced(found if weight is None else multiply(found, weight), reduction)
+
+
+def negative_log_likelihood(x, target, weight=None, reduction=1, ignore_index=-100):
+    """With the sum of the weights."""
+    x, target = as_traced(x), as_traced(target)
+    axis = min(x.ndim - 1, 1)
+    is_ignored = functions.equal(target, int(ignore_index))
+    target = where(is_ignored, 0, target)
+    chosen = shaping.squeeze(take_along_axis(x, shaping.expand_dims(target, axis), axis), axis)
+    weights = where(is_ignored, 0.0, 1.0 if weight is None else take(weight, target, 0))
+    found, count = where(is_ignored, 0.0, negative(multiply(chosen, weights))), sums.total(weights)
+    if reduction == 1:
+        found = divide(sums.total(found), count)
+    return sums.total(found) if reduction == 2 else found, count
+
+
+def times_log(x, y):
+    """x log y, which is 0 where x is."""
+    return where(functions.equal(x, 0), 0.0, multiply(x, log(y)))
+
+
+def log_odds(x, eps=None):
+    x = x if eps is None else clamp(x, eps, 1 - eps)
+    return log(divide(x, subtract(1, x)))
+
+
 OPERATORS = {
     # elementwise
     "add": scaled(add), "sub": scaled(subtract), "rsub": lambda x, y, *, alpha=1: scaled(subtract)(y, x, alpha=alpha),
-    "subtract": scaled(subtract), "mul": multiply, "multiply": multiply, "div": quotient, "divide": quotient,
-    "true_divide": divide, "floor_divide": UFUNCS["floor_divide"],
+    "mul": multiply, "div": quotient,
+    "floor_divide": UFUNCS["floor_divide"],
     "remainder": UFUNCS["remainder"], "fmod": lambda x, y: subtract(x, multiply(y, UFUNCS["trunc"](divide(x, y)))),
     "pow": power, "maximum": maximum, "minimum": minimum, "fmax": UFUNCS["fmax"], "fmin": UFUNCS["fmin"],
     "logaddexp": UFUNCS["logaddexp"], "lerp": lambda x, y, w: add(x, multiply(w, subtract(y, x))),
@@ -533,64 +684,85 @@ OPERATORS = {
     "ne": functions.not_equal, "logical_and": UFUNCS["logical_and"], "logical_or": UFUNCS["logical_or"],
     "logical_xor": UFUNCS["logical_xor"], "logical_not": UFUNCS["logical_not"], "bitwise_and": UFUNCS["bitwise_and"],
     "bitwise_or": UFUNCS["bitwise_or"], "bitwise_xor": UFUNCS["bitwise_xor"], "bitwise_not": UFUNCS["invert"],
-    "__and__": UFUNCS["bitwise_and"], "__or__": UFUNCS["bitwise_or"], "__xor__": UFUNCS["bitwise_xor"],
     "__lshift__": lambda x, k: multiply(x, power(2, k)), "__rshift__": lambda x, k: UFUNCS["floor_divide"](x, power(2, k)),
     "bitwise_left_shift": lambda x, k: multiply(x, power(2, k)),
     "bitwise_right_shift": lambda x, k: UFUNCS["floor_divide"](x, power(2, k)),
     "where": where, "masked_fill": filled, "clamp": clamp, "clamp_min": lambda x, low: clamp(x, low),
-    "clamp_max": lambda x, high: clamp(x, None, high), "clip": clamp, "nan_to_num": lambda x, nan=None, posinf=None,
+    "clamp_max": lambda x, high: clamp(x, None, high), "nan_to_num": lambda x, nan=None, posinf=None,
     neginf=None: functions.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf),
-    **{name: UFUNCS[name] for name in ("exp", "log", "log1p", "log2", "log10", "expm1", "exp2", "sin", "cos", "tan", "tanh", "sinh",
-                                       "cosh", "sqrt", "reciprocal", "sign", "floor", "ceil", "trunc", "isnan", "isinf",
-                                       "square", "deg2rad")},
+    **{name: UFUNCS[name] for name in ("exp", "log", "log1p", "log2", "log10", "expm1", "exp2", "sin", "cos", "tan", "tanh",
+                                       "sinh", "cosh", "sqrt", "reciprocal", "sign", "floor", "ceil", "trunc", "isnan", "isinf",
+                                       "deg2rad")},
     "isneginf": lambda x: functions.equal(x, -float("inf")), "isposinf": lambda x: functions.equal(x, float("inf")),
-    "special_erf": UFUNCS["erf"], "erf": UFUNCS["erf"], "erfc": UFUNCS["erfc"], "special_expm1": UFUNCS["expm1"],
+    "erf": UFUNCS["erf"], "erfc": UFUNCS["erfc"],
     "neg": negative, "abs": UFUNCS["absolute"], "sgn": UFUNCS["sign"], "rsqrt": lambda x: divide(1, functions.root(x, 1, 2)),
-    "round": nearest, "relu": relu, "relu6": lambda x: clamp(x, 0, 6), "sigmoid": sigmoid,
+    "round": nearest, "relu": relu, "sigmoid": sigmoid,
     "silu": lambda x: multiply(x, sigmoid(x)), "gelu": gelu, "softplus": softplus, "elu": elu, "leaky_relu": leaky,
     "celu": lambda x, alpha=1.0: elu(x, alpha, 1.0, 1.0 / alpha),
     "mish": lambda x: multiply(x, tanh(softplus(x))), "hardtanh": lambda x, min_val=-1, max_val=1: clamp(x, min_val, max_val),
     "hardsigmoid": hard_sigmoid, "hardswish": lambda x: multiply(x, hard_sigmoid(x)),
-    "log_sigmoid_forward": lambda x: (log_sigmoid(x), x), "log_sigmoid": log_sigmoid,
+    "log_sigmoid_forward": lambda x: (log_sigmoid(x), x),
     "prelu": lambda x, weight: where(greater(x, 0), x, multiply(weight if as_traced(weight).size == 1 else _by_channel(
         x, weight), x)), "_prelu_kernel": lambda x, weight: where(greater(x, 0), x, multiply(weight, x)),
     "glu": lambda x, dim=-1: (lambda a, b: multiply(a, sigmoid(b)))(*split(x, x.plain_shape[dim] // 2, dim)),
+    "hardshrink": lambda x, lambd=0.5: where(UFUNCS["less_equal"](UFUNCS["absolute"](x), lambd), 0.0, x),
+    "softshrink": lambda x, lambd=0.5: subtract(x, clamp(x, -lambd, lambd)), "logit": log_odds,
+    "frac": lambda x: subtract(x, UFUNCS["trunc"](x)), "xlogy": times_log, "hypot": UFUNCS["hypot"],
     "threshold": lambda x, threshold, value: where(greater(x, threshold), x, value),
     # along axes
     "sum": reduction(sums.total), "mean": reduction(sums.mean), "amax": reduction(largest), "amin": reduction(smallest),
     "max": with_places(largest, "max"), "min": with_places(smallest, "min"), "all": reduction(sums.all_),
     "any": reduction(sums.any_), "prod": reduction(sums.product), "var": variance, "std": deviation,
-    "var_mean": lambda x, dim=None, *a, keepdim=False, **more: (variance(x, dim, *a, keepdim=keepdim, **more),
-                                                                sums.mean(x, axis=axes_of(dim), keepdims=keepdim)),
-    "cumsum": lambda x, dim, **_: sums.cumulative(x, dim), "cumprod": lambda x, dim, **_: sums.cumulative_product(x, dim),
-    "logcumsumexp": log_cumulative_sum_exp, "logsumexp": log_sum_exp, "_softmax": softmax, "_log_softmax": log_softmax,
+    "var_mean": with_mean(variance), "std_mean": with_mean(deviation), "nansum": without_nan(sums.total),
+    "aminmax": lambda x, *, dim=None, keepdim=False: tuple(
+        reduce(x, axis=axes_in(x, dim), keepdims=keepdim) for reduce in (smallest, largest)),
+    "trace": lambda x: sums.total(diagonal(x)),
+    "cumsum": along(lambda x, dim: sums.cumulative(x, dim)), "cumprod": along(lambda x, dim: sums.cumulative_product(x, dim)),
+    "_logcumsumexp": along(log_cumulative_sum_exp), "logcumsumexp": along(log_cumulative_sum_exp), "logsumexp": log_sum_exp,
+    "_softmax": along(softmax), "_log_softmax": along(log_softmax),
     "linalg_vector_norm": vector_norm, "norm": vector_norm,
-    "argmax": _only_if_known("argmax"), "argmin": _only_if_known("argmin"), "argsort": _only_if_known("argsort"),
+    "argmax": only_if_known("argmax"), "argmin": only_if_known("argmin"),
     "native_layer_norm": layer_norm, "native_group_norm": group_norm, "native_batch_norm": batch_norm,
     "_native_batch_norm_legit": batch_norm, "_native_batch_norm_legit_no_training": batch_norm_without_training,
     "_fused_rms_norm": rms_norm,
     # products
     "mm": contractions.matmul, "bmm": contractions.matmul, "mv": contractions.matmul, "dot": contractions.dot,
-    "matmul": contractions.matmul, "addmm": plus_product, "baddbmm": plus_product, "addmv": plus_product,
-    "linear": linear, "einsum": contractions.einsum, "ger": contractions.outer,
+    "addmm": plus_product, "baddbmm": plus_product, "addmv": plus_product,
+    "addr": lambda c, x, y, **more: plus_product(c, shaping.expand_dims(x, 1), shaping.expand_dims(y, 0), **more),
+    "addbmm": lambda c, x, y, *, beta=1, alpha=1: scaled(add)(
+        c if beta == 1 else multiply(c, beta), contractions.einsum("bij,bjk->ik", x, y), alpha=alpha),
+    "_trilinear": three_factors, "_cdist_forward": distances, "_euclidean_dist": distances, "linalg_cross": cross_product,
+    # losses
+    "mse_loss": loss(lambda x, y: power(subtract(x, y), 2)), "smooth_l1_loss": loss(_quadratic_near_0),
+    "huber_loss": loss(_huber),
+    "binary_cross_entropy": cross_entropy_of_truths,
+    "soft_margin_loss": loss(lambda x, y: UFUNCS["log1p"](exp(negative(multiply(x, y))))),
+    "binary_cross_entropy_with_logits": cross_entropy_of_logits, "nll_loss_forward": negative_log_likelihood,
+    "nll_loss2d_forward": negative_log_likelihood,
     # shapes
-    "view": viewed, "_unsafe_view": viewed, "reshape": viewed, "_reshape_alias": viewed, "permute": shaping.transpose,
+    "view": viewed, "_unsafe_view": viewed, "_reshape_alias": viewed, "permute": shaping.transpose,
     "transpose": shaping.swapaxes, "t": lambda x: shaping.transpose(x), "unsqueeze": unsqueezed, "squeeze": squeezed,
     "expand": expanded, "select": select, "slice": sliced, "split": split, "split_with_sizes": split_sizes,
     "unsafe_split": split, "unsafe_split_with_sizes": split_sizes, "unbind": unbind, "cat": concatenated,
     "stack": lambda parts, dim=0: shaping.stack(parts, dim), "flip": lambda x, dims: shaping.flip(x, tuple(dims)),
     "roll": lambda x, shifts, dims=(): shaping.roll(x, shifts, tuple(dims) or None), "repeat": repeated,
     "repeat_interleave": interleaved, "tril": creating.triangle(True), "triu": creating.triangle(False),
-    "diagonal": diagonal, "diag_embed": diagonal_embedded, "constant_pad_nd": padded, "unfold": unfolded,
-    "as_strided": strided, "alias": identity, "detach": identity, "lift_fresh": identity, "lift": identity,
-    "clone": lambda x, **_: functions.copied(x), "contiguous": lambda x, **_: functions.copied(x),
+    "diagonal": diagonal, "diag": lambda x, k=0: diagonal_embedded(x, k) if x.ndim == 1 else functions.copied(diagonal(x, k)),
+    "diag_embed": diagonal_embedded, "constant_pad_nd": padded, "unfold": unfolded,
+    "pixel_shuffle": pixels_shuffled, "pixel_unshuffle": pixels_unshuffled,
+    "rot90": turned, "narrow_copy": lambda x, dim, start, length: functions.copied(sliced(x, dim, start, start + length)),
+    "as_strided": strided, "alias": identity, "detach": identity,
+    **{name: lambda x: functions.copied(x) for name in ("lift_fresh", "lift")},
+    "clone": lambda x, **_: functions.copied(x),
     "_to_copy": lambda x, **_: functions.copied(x), "copy": lambda x, y, *_: y, "fill": fill,
     "zero": lambda x: fill(x, 0), "slice_scatter": lambda x, part, *where_: part_written(sliced)(x, part, *where_),
-    "select_scatter": part_written(select), "diagonal_scatter": part_written(diagonal), "positive": identity,
+    "select_scatter": part_written(select), "diagonal_scatter": part_written(diagonal),
     # by indices
     "index": indexed, "index_put": put_at, "_unsafe_index": indexed, "_index_put_impl": put_at, "index_add": added_at,
+    "index_copy": written_at, "index_fill": written_at, "take": lambda x, index: take(x, index),
+    "masked_select": lambda x, mask: taken(*shaping.broadcast_arrays(x, mask)),
     "index_select": lambda x, dim, index: take(x, index, dim), "gather": gathered, "scatter": scattered,
-    "scatter_add": scattered_sum, "embedding": embedding, "take_along_dim": lambda x, index, dim: take_along_axis(x, index, dim),
+    "scatter_add": scattered_sum, "embedding": embedding,
     # by windows
     **torch_windows.operators(unanswered_places),
     # numbers
@@ -601,8 +773,10 @@ OPERATORS = {
     "arange": creating.arange, "scalar_tensor": lambda x, dtype=None: functions.as_type(x, dtype or float),
     "linspace": lambda start, end, steps=100, dtype=None: creating.linspace(start, end, steps, dtype=dtype),
     **{f"{name}_like": lambda x, *value, dtype=None, _create=create: _create(x.plain_shape, *value, dtype=dtype or x.dtype)
-       for name, create in (("zeros", shaping.zeros), ("ones", creating.ones), ("empty", shaping.zeros), ("full", shaping.full))},
+       for name, create in (("zeros", shaping.zeros), ("ones", creating.ones), ("empty", shaping.zeros),
+                            ("full", shaping.full))},
     **{f"new_{name}": lambda x, size, *value, dtype=None, _create=create: _create(size, *value, dtype=dtype or x.dtype)
-       for name, create in (("zeros", shaping.zeros), ("ones", creating.ones), ("empty", shaping.zeros), ("full", shaping.full))},
+       for name, create in (("zeros", shaping.zeros), ("ones", creating.ones), ("empty", shaping.zeros),
+                            ("full", shaping.full))},
     "new_empty_strided": lambda x, size, stride, dtype=None: shaping.zeros(size, dtype or x.dtype),
 }

@@ -1,16 +1,18 @@
 """Functions of torch tensors as programs: what torch's dispatcher is asked, below autograd, is recorded as what NumPy's
 functions are (torch_operators.py). A few functions are taken by the names that users write, as they say more there."""
 import contextlib
+import functools
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from assay.formulas import functions
+from assay.formulas import contractions, functions
 from assay.formulas.indexing import put
 from assay.formulas.plain import numpy
 from assay.formulas.program import BOOLEAN, INTEGER, REAL
 from assay.formulas.refusal import CannotTrace, line_of_caller
-from assay.formulas.torch_operators import OPERATORS, Unanswered, attention, inverse, one_hot, solved
+from assay.formulas.torch_complex import MAKING, Complex, is_complex, operator_of, pair
+from assay.formulas.torch_operators import OPERATORS, Unanswered, attention, inverse, linear, one_hot, solved
 from assay.formulas.traced import Size, Traced, as_traced, captured, constant, is_tracing, writer
 
 HAS_DTYPES = True  # a function may refuse some
@@ -19,7 +21,19 @@ _TYPES = {name: dtype for dtype, name in _FLOATS.items()}
 _RANDOM = ("rand", "randn", "randint", "randperm", "normal", "uniform", "bernoulli", "multinomial", "native_dropout",
            "exponential", "random", "dropout", "_fused_dropout")
 _CREATING = ("zeros", "empty", "ones", "full", "eye", "arange", "scalar_tensor", "linspace", "empty_strided")
+_SHAPING = ("squeeze", "unsqueeze", "view", "_unsafe_view", "reshape", "detach", "alias", "transpose", "permute", "t")
+_ORDERS = ("sort", "topk", "kthvalue", "median", "nanmedian", "mode", "cummax", "cummin", "unique_consecutive", "_unique2")
 _OF_PLACES = ("layout", "device", "pin_memory", "memory_format", "non_blocking", "generator", "names")
+
+
+def _strides(array):
+    """Of a view those that it has: reshape() and contiguous() hang on them."""
+    if not isinstance(array, Traced) or not array._views:
+        return None
+    plain = numpy.empty(array._cell.shape, numpy.bool_)
+    for view in array._views:
+        plain = view.read_value(plain)
+    return plain.strides
 
 
 class TracedTensor(torch.Tensor):
@@ -27,7 +41,7 @@ class TracedTensor(torch.Tensor):
 
     @staticmethod
     def __new__(cls, array, dtype):
-        made = torch.Tensor._make_wrapper_subclass(cls, array.plain_shape, dtype=dtype)
+        made = torch.Tensor._make_wrapper_subclass(cls, array.plain_shape, strides=_strides(array), dtype=dtype)
         made._array = array
         return made
 
@@ -57,7 +71,11 @@ class TracedTensor(torch.Tensor):
     def __torch_function__(cls, function, types, arguments=(), more=None):
         name = getattr(function, "__name__", "")
         if name in _BY_NAME and is_tracing():
-            return _result(name, _BY_NAME[name], arguments, dict(more or {}))
+            more = dict(more or {})
+            out = more.pop("out", None)
+            with _kept_refusal():
+                found = _result(name, _BY_NAME[name], arguments, more)
+                return found if out is None else _write(out, found.array)
         return super().__torch_function__(function, types, arguments, more or {})
 
     @classmethod
@@ -67,11 +85,24 @@ class TracedTensor(torch.Tensor):
         return dispatched(function, arguments, dict(more or {}))
 
 
+_refusals = []  # of the function that is traced: torch's operators make another TypeError of one
+
+
+@contextlib.contextmanager
+def _kept_refusal():
+    try:
+        yield
+    except CannotTrace as refusal:
+        _refusals.append(refusal)
+        raise
+
+
 class Recording(TorchDispatchMode):
     """While a function is traced: what makes tensors of no tensor is asked here, too."""
 
     def __torch_dispatch__(self, function, types, arguments=(), more=None):
-        return dispatched(function, arguments, dict(more or {}))
+        with _kept_refusal():
+            return dispatched(function, arguments, dict(more or {}))
 
 
 def array_of(tensor):
@@ -82,8 +113,8 @@ def array_of(tensor):
     if id(tensor) not in known:
         plain = _plain(tensor)
         if plain.dtype.kind == "c":
-            raise CannotTrace("a complex tensor", "write its two parts, such as a cosine and a sine")
-        if plain.dtype.kind == "f" and not plain.ndim:
+            array = Complex(captured(plain.real.astype(float)), captured(plain.imag.astype(float)))
+        elif plain.dtype.kind == "f" and not plain.ndim:
             array = as_traced(plain.item())
         else:
             array = captured(plain) if plain.dtype.kind == "f" else constant(plain)
@@ -93,7 +124,7 @@ def array_of(tensor):
 
 def _plain(tensor):
     with torch.no_grad():
-        tensor = tensor.detach().cpu()
+        tensor = tensor.detach().cpu().resolve_conj()
         return (tensor.double() if tensor.is_floating_point() else tensor).numpy()
 
 
@@ -119,14 +150,28 @@ def _tensors_in(x):
         yield x
 
 
+def _is_of_kind(dtype, kind):
+    if kind == REAL:
+        return dtype in _FLOATS
+    return dtype == torch.bool if kind == BOOLEAN else not (dtype in _FLOATS or dtype == torch.bool or dtype.is_complex)
+
+
 def _promoted(given, kind):
     """As torch has it: a tensor without axes counts where no other is of this kind."""
-    is_of_kind = (lambda x: x.dtype in _FLOATS) if kind == REAL else lambda x: x.dtype not in _FLOATS and x.dtype != torch.bool
-    fitting = [x for x in given if is_of_kind(x)]
+    fitting = [x for x in given if _is_of_kind(x.dtype, kind)]
     found = None
     for x in [x for x in fitting if x.dim()] or fitting:
         found = x.dtype if found is None else torch.promote_types(found, x.dtype)
+    if found is None and kind == REAL and (parts := [x.dtype for x in given if x.dtype.is_complex]):
+        return torch.float64 if torch.complex128 in parts else torch.float32
     return found or (torch.get_default_dtype() if kind == REAL else torch.int64)
+
+
+def _complex_type(given):
+    found = [x.dtype for x in given if x.dtype.is_complex]
+    if found:
+        return functools.reduce(torch.promote_types, found)
+    return torch.complex128 if _promoted(given, REAL) == torch.float64 else torch.complex64
 
 
 def _numpy_type(dtype):
@@ -148,19 +193,31 @@ def _wrapped(found, given, dtype):
         return type(found)(_wrapped(one, given, dtype) for one in found)
     if isinstance(found, Unanswered):
         return TracedTensor(found, torch.int64)
+    if isinstance(found, Complex):
+        return TracedTensor(found, _complex_type(given))
     if not isinstance(found, Traced):
         return found  # a number, which was asked for
-    kinds = {BOOLEAN: lambda x: x == torch.bool, INTEGER: lambda x: x not in _FLOATS and x != torch.bool, REAL: _FLOATS.__contains__}
-    if dtype is None or not kinds[found.kind](dtype):
+    if dtype is None or not _is_of_kind(dtype, found.kind):
         dtype = torch.bool if found.kind == BOOLEAN else _promoted(given, found.kind)
     return TracedTensor(found, dtype)
 
 
+def _shares(x, y):
+    if isinstance(x, Complex) and isinstance(y, Complex):
+        return _shares(x.real, y.real)
+    return isinstance(x, Traced) and isinstance(y, Traced) and x._cell is y._cell
+
+
 def _write(tensor, found):
-    if not isinstance(tensor, TracedTensor):
-        raise CannotTrace("a tensor that is written to and was not made by the function", "its result would hang on the calls before")
+    if not isinstance(tensor, TracedTensor) or any(_shares(tensor.array, array) for _, array in writer().foreign.values()):
+        raise CannotTrace("a tensor that is written to and was not made by the function",
+                          "its result would hang on the calls before")
     _told(tensor.dtype)
-    put(tensor.array, Ellipsis, found)
+    if isinstance(tensor.array, Complex):
+        for part, new in zip(pair(tensor.array), pair(found)):
+            put(part, Ellipsis, new)
+    else:
+        put(tensor.array, Ellipsis, found)
     return tensor
 
 
@@ -171,8 +228,11 @@ def dispatched(function, arguments, more):
     base = name[:-1] if is_in_place else name
     if base in _RANDOM or base.removesuffix("_like") in _RANDOM:
         raise CannotTrace("random numbers", "a formula has one value for its inputs; dropout is none in evaluation mode")
-    operator = OPERATORS.get(base)
-    if operator is None:
+    if is_in_place and base in ("squeeze", "unsqueeze", "transpose", "t", "swapaxes", "swapdims", "resize", "set",
+                                "as_strided"):
+        raise CannotTrace(f"{name}()", f"write the result of {base}()")
+    operator = OPERATORS.get(base) or MAKING.get(base)
+    if operator is None and not any(x.dtype.is_complex for x in _tensors_in(arguments)):
         return _of_known(function, base, arguments, more)
     found = _result(base, operator, arguments, more)
     if is_in_place:
@@ -183,6 +243,8 @@ def dispatched(function, arguments, more):
 def _result(name, operator, arguments, more):
     dtype = more.pop("dtype", None)
     given = list(_tensors_in([arguments, list(more.values())]))
+    if name in _SHAPING and isinstance(getattr(arguments[0], "_array", None), Unanswered):
+        return _wrapped(_still_unanswered(operator, *arguments, **more), given, dtype)
     more = {word: _mapped(_array_argument, x) for word, x in more.items() if word not in _OF_PLACES}
     if dtype is not None:
         _told(dtype)
@@ -190,10 +252,19 @@ def _result(name, operator, arguments, more):
         dtype = dtype or (given[0].dtype if given and name not in _CREATING else None)
         more["dtype"] = None if dtype is None else _numpy_type(dtype)
         return _wrapped(operator(*_mapped(_array_argument, arguments), **more), given, dtype)
-    found = operator(*_mapped(_array_argument, arguments), **more)
+    arrays = _mapped(_array_argument, arguments)
+    if is_complex(arrays):
+        return _wrapped(operator_of(name, operator)(*arrays, **more), given, dtype)
+    found = operator(*arrays, **more)
     if dtype is not None and isinstance(found, Traced):
         found = functions.as_type(found, _numpy_type(dtype))
     return _wrapped(found, given, dtype)
+
+
+def _still_unanswered(operator, x, *arguments, **more):
+    """Places in another shape."""
+    shape = operator(constant(numpy.zeros(x._array.plain_shape, numpy.int64)), *arguments, **more).plain_shape
+    return Unanswered(x._array.what, x._array.instead, shape)
 
 
 def _of_known(function, name, arguments, more):
@@ -204,6 +275,8 @@ def _of_known(function, name, arguments, more):
             return None if array.value is None or array.kind == REAL else torch.from_numpy(numpy.ascontiguousarray(array.value))
         return x
     tensors = list(_tensors_in([arguments, list(more.values())]))
+    if name in _ORDERS and any(plain(x) is None for x in tensors):
+        raise CannotTrace(f"torch.{name} of numbers that the inputs decide", "equal numbers have no order")
     if any(plain(x) is None or x.is_floating_point() for x in tensors):
         raise CannotTrace(f"torch.{name} is not traced")
     found = function(*_mapped(plain, arguments), **{word: _mapped(plain, x) for word, x in more.items()})
@@ -220,12 +293,12 @@ def _refused(what, instead=""):
 
 _LEAVES = "what leaves torch is not traced"
 _BY_NAME = {
-    **{name: OPERATORS[name] for name in ("einsum", "matmul", "linear")}, "linalg_solve": solved, "linalg_inv": inverse,
-    "inverse": inverse,
-    "__matmul__": OPERATORS["matmul"], "__rmatmul__": lambda y, x: OPERATORS["matmul"](x, y), "one_hot": one_hot,
+    "matmul": contractions.matmul, "__matmul__": contractions.matmul, "__rmatmul__": lambda y, x: contractions.matmul(x, y),
+    "linear": linear, "linalg_solve": solved, "linalg_inv": inverse, "inverse": inverse, "one_hot": one_hot,
     "scaled_dot_product_attention": attention, "_scaled_dot_product_attention": attention,
     "item": lambda x: x.item(), "tolist": lambda x: x.tolist(), "__bool__": bool, "__int__": int, "__float__": float,
-    "__index__": lambda x: x.__index__(), "numpy": _refused("numpy()", _LEAVES), "__array__": _refused("an array of numbers", _LEAVES),
+    "__index__": lambda x: x.__index__(), "numpy": _refused("numpy()", _LEAVES),
+    "__array__": _refused("an array of numbers", _LEAVES),
     "data_ptr": _refused("data_ptr()", "a kernel cannot be traced: a formula is written in torch's own operators"),
     "backward": _refused("backward()", "the gradient of a formula is taken of the formula"),
 }
@@ -235,7 +308,7 @@ def _einsum(equation, *operands, **more):
     if not isinstance(equation, str):
         raise CannotTrace("torch.einsum of lists of axes", "write the letters")
     operands = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
-    return OPERATORS["einsum"](equation, *operands, **more)
+    return contractions.einsum(equation, *operands, **more)
 
 
 _BY_NAME["einsum"] = _einsum
@@ -258,7 +331,11 @@ def recorded(function, given, settings, narrowest):
     types = {REAL: floats, INTEGER: torch.int64, BOOLEAN: torch.bool}
     tensors = {name: TracedTensor(array, types[array.kind]) for name, array in given.items()}
     with default_dtype(floats), torch.no_grad(), Recording():
-        found = function(**tensors, **settings)
+        _refusals.clear()
+        try:
+            found = function(**tensors, **settings)
+        except TypeError as error:
+            raise _refusals[-1] if _refusals else error
         return {name: array_of(x) if isinstance(x, torch.Tensor) else as_traced(x) for name, x in named_outputs(found).items()}
 
 

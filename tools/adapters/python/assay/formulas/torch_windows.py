@@ -179,7 +179,8 @@ def nearest_elements(count):
         x, sizes = as_traced(x), as_traced(x).plain_shape[-count:]
         scales = list(scales[0]) if scales and isinstance(scales[0], (list, tuple)) else list(scales)
         scales = scales if scales and scales[0] else [None] * count
-        places = [int(size * float(by)) for size, by in zip(sizes, scales)] if output_size is None else each_axis(output_size, count)
+        places = ([int(size * float(by)) for size, by in zip(sizes, scales)] if output_size is None
+                  else each_axis(output_size, count))
         step = [numpy.float32(1 / float(by) if by else size / n) for size, by, n in zip(sizes, scales, places)]
         return _picked(x, [numpy.minimum(numpy.floor(numpy.arange(n, dtype=numpy.float32) * by).astype(numpy.int64), size - 1)
                            for n, by, size in zip(places, step, sizes)])
@@ -208,10 +209,12 @@ def operators(unanswered):
     """By ATen's names. `unanswered(name)`: what makes the refused places of a shape."""
     found = {"convolution": convolution, "im2col": columns_of_windows}
     for count in (1, 2, 3):
+        found.update({f"upsample_nearest{count}d": nearest_elements(count), f"reflection_pad{count}d": padded_by("reflect"),
+                      f"replication_pad{count}d": padded_by("edge")})
+    for count in (2, 3):  # those of one axis are these
         of_pool = unanswered(f"max_pool{count}d")
         found.update({
             f"max_pool{count}d_with_indices": largest_in(count, of_pool), f"avg_pool{count}d": mean_in(count),
-            f"adaptive_avg_pool{count}d": adaptive_mean(count), f"_adaptive_avg_pool{count}d": adaptive_mean(count),
-            f"adaptive_max_pool{count}d": adaptive_largest(count, of_pool), f"upsample_nearest{count}d": nearest_elements(count),
-            f"reflection_pad{count}d": padded_by("reflect"), f"replication_pad{count}d": padded_by("edge")})
+            f"_adaptive_avg_pool{count}d": adaptive_mean(count),
+            f"adaptive_max_pool{count}d": adaptive_largest(count, of_pool)})
     return found
