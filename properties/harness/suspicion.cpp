@@ -212,11 +212,19 @@ bool is_scan(const core::operation& op) {
   return std::ranges::find(own, reference::accuracy_class::tree) != own.end();
 }
 
+// A function of positions and parameters adds little up: its law is wide where it has several algorithms, such as slopes
+// by recursion, and not because roundings meet.
+bool is_table(const core::operation& op) {
+  return op.is_forward() && std::ranges::none_of(op.inputs, [](const core::tensor_declaration& d) {
+           return d.role == core::input_role::value || d.role == core::input_role::logit;
+         });
+}
+
 }  // namespace
 
 std::optional<suspicion> suspicion_of(const request& call, const core::precisions& compute,
                                       const core::tensors& outputs) {
-  if (is_scan(*call.operation)) return std::nullopt;
+  if (is_scan(*call.operation) || is_table(*call.operation)) return std::nullopt;
   const std::vector<core::kept_positions> parts = parts_of_large(call);
   if (parts.empty()) return suspicion_of_whole(*expect(call, compute), outputs);
   const core::part_of_call part = core::part_of(call, parts[parts.size() / 2]);
