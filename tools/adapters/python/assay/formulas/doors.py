@@ -13,6 +13,7 @@ import types
 from assay.function import collected
 from assay.signature import is_module, torch_type
 
+OF_JAX = ("flax", "haiku", "equinox", "optax")  # they call JAX
 _MODULES = {"numpy": "numpy_arrays", "torch": "torch_tensors", "jax": "jax_programs"}
 
 
@@ -24,9 +25,10 @@ def framework_of_formula(function):
     if is_module(getattr(function, "__self__", None)):
         return "torch"
     packages, _, codes = collected(function)
-    for framework in ("jax", "torch"):
-        if framework in packages:
-            return framework
+    if packages & {"jax", *OF_JAX}:
+        return "jax"
+    if "torch" in packages:
+        return "torch"
     import numpy
     tensor = torch_type("Tensor")
     if tensor and "numpy" not in packages and any(

@@ -32,7 +32,7 @@ class Cell:
     def __init__(self, node, value, kind, shape, made_by=None):
         self.own_node, self.value, self.kind, self.shape = node, value, kind, tuple(int(size) for size in shape)
         self.version, self.writer, self.made_by = 0, _tracing[-1] if _tracing else None, made_by
-        self.step = step_of_caller() if node is None and _tracing else None
+        self.step = (_tracing[-1].step or step_of_caller()) if node is None and _tracing else None
 
     @property
     def node(self):

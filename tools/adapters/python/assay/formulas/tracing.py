@@ -10,8 +10,7 @@ import numpy
 import numpy.linalg
 import numpy.random  # NumPy 2.4 loads it when it is first asked for
 
-from assay.formulas import creating, dispatch, functions
-from assay.formulas.doors import door_of
+from assay.formulas import creating, dispatch, doors, functions
 from assay.formulas.plain import numpy as plain_numpy
 from assay.formulas.program import KIND_OF, Writer
 from assay.formulas.refusal import CannotTrace
@@ -19,7 +18,7 @@ from assay.formulas.traced import Cell, Traced, _tracing, as_traced, plain_numbe
 
 _tracing_thread = None  # the thread whose function is traced: the others go on with NumPy
 _plain_pi = numpy.pi, math.pi
-_FRAMEWORKS = ("numpy", "torch", "jax", "jaxlib", "einops")
+_FRAMEWORKS = ("numpy", "torch", "jax", "jaxlib", "einops", *doors.OF_JAX)
 _lock = threading.RLock()  # NumPy's functions are replaced while one function is traced
 
 
@@ -193,7 +192,7 @@ def trace(function, inputs, settings=None):
     """The program of function(**inputs, **settings). `inputs`: arrays by parameter, of which shape and dtype count.
     CannotTrace says what the function does that no program can, and where. What names no float is f64; of a function of
     torch that only takes f32 it is that."""
-    door = door_of(function)
+    door = doors.door_of(function)
     try:
         return _traced_in("f64", door, function, inputs, settings or {})
     except CannotTrace:
