@@ -1,6 +1,6 @@
 """What may be imported, in an interpreter of its own: names of the package, and modules by their former names."""
-import inspect
 import glob
+import inspect
 import os
 import subprocess
 import sys
