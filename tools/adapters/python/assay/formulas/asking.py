@@ -32,6 +32,8 @@ def _shape_of(value):
     if not kind:
         value = numpy.asarray(value)
         kind = value.dtype.name
+    if kind.startswith("complex"):
+        raise TypeError("an input of complex numbers: give its two parts, and make it within the formula (torch.complex)")
     whole = numpy.int64 if kind.startswith(("int", "uint")) else numpy.float64
     return numpy.broadcast_to(numpy.zeros((), bool if kind.startswith("bool") else whole), tuple(value.shape))
 

@@ -3,7 +3,7 @@
     recorded(function, given, settings, narrowest)   the outputs by name, of arrays that record
     run(function, arrays, settings, narrowest)       those of the function itself, from NumPy's arrays and to them
     where_nan_begins(function, arrays, settings, narrowest)    in words, or None where that is not told
-    HAS_DTYPES                                       whether a function may refuse a float
+    FRAMEWORK, HAS_DTYPES                            its name; whether a function may refuse a float
 
 `narrowest`: the float of the inputs.
 """
@@ -18,16 +18,16 @@ _MODULES = {"numpy": "numpy_arrays", "torch": "torch_tensors", "jax": "jax_progr
 
 
 def framework_of_formula(function):
-    """"torch" or "jax" where the function, or one that it calls, names them, or methods that only their arrays have; else
-    "numpy"."""
+    """"torch" or "jax" where the function, or one that it calls, names them, or methods that only their arrays have, or where
+    its module knows torch and neither of the others; else "numpy"."""
     if getattr(function, "framework", "") in _MODULES:
         return function.framework
     if is_module(getattr(function, "__self__", None)):
         return "torch"
-    packages, _, codes = collected(function)
+    packages, module, codes = collected(function)
     if packages & {"jax", *OF_JAX}:
         return "jax"
-    if "torch" in packages:
+    if "torch" in packages or ("torch" in module and not {"numpy", "jax"} & (packages | module)):
         return "torch"
     import numpy
     tensor = torch_type("Tensor")

@@ -17,6 +17,7 @@ from assay.formulas.program import BOOLEAN, INTEGER, REAL
 from assay.formulas.refusal import CannotTrace
 from assay.formulas.traced import Traced, constant, writer
 
+FRAMEWORK = "jax"
 HAS_DTYPES = True  # a function may refuse some
 _SHORT_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 _TYPES = {short: getattr(jax.numpy, name) for name, short in _SHORT_NAMES.items()}

@@ -4,6 +4,7 @@ import traceback
 from assay.formulas.plain import numpy
 from assay.formulas.traced import Number, Size, as_traced
 
+FRAMEWORK = "numpy"
 HAS_DTYPES = False  # a cast to another float changes nothing
 _TYPES = {"f64": numpy.float64, "f32": numpy.float32, "f16": numpy.float16}
 

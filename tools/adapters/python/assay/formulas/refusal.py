@@ -1,4 +1,5 @@
 """What cannot be traced, with the line of the function at which it stands; and where in its text a step is."""
+import contextlib
 import functools
 import itertools
 import linecache
@@ -49,10 +50,30 @@ def step_of_caller():
     return _path_of_user(frame.f_code.co_filename), frame.f_lineno, _text_at(frame.f_code, frame.f_lasti)
 
 
+_speaks = ["numpy"]  # the framework of the function that is traced, the last in scope
+_OTHER_NAMES = {"take": "index_select", "take_along_axis": "take_along_dim", "clip": "clamp"}  # of torch
+
+
+@contextlib.contextmanager
+def in_words_of(framework):
+    """What is refused is told by the names that this framework has for NumPy's functions."""
+    _speaks.append(framework)
+    try:
+        yield
+    finally:
+        _speaks.pop()
+
+
+def _told(words):
+    if _speaks[-1] == "torch":
+        return re.sub(r"\bnumpy\.(\w+)", lambda found: f"torch.{_OTHER_NAMES.get(found[1], found[1])}", words)
+    return re.sub(r"\bnumpy\.(?=\w)", "jax.numpy.", words) if _speaks[-1] == "jax" else words
+
+
 class CannotTrace(TypeError):
     """What the function does that no program can, and what to write in its place."""
 
     def __init__(self, what, instead=""):
         path, line = line_of_caller()
         self.path, self.line = path, line
-        super().__init__(f"{path}:{line}: {what}" + (f": {instead}" if instead else ""))
+        super().__init__(f"{path}:{line}: " + _told(what + (f": {instead}" if instead else "")))

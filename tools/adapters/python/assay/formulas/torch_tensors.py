@@ -15,6 +15,7 @@ from assay.formulas.torch_complex import MAKING, Complex, is_complex, operator_o
 from assay.formulas.torch_operators import OPERATORS, Unanswered, attention, inverse, linear, one_hot, solved
 from assay.formulas.traced import Size, Traced, as_traced, captured, constant, is_tracing, writer
 
+FRAMEWORK = "torch"
 HAS_DTYPES = True  # a function may refuse some
 _FLOATS = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
 _TYPES = {name: dtype for dtype, name in _FLOATS.items()}

@@ -13,7 +13,7 @@ import numpy.random  # NumPy 2.4 loads it when it is first asked for
 from assay.formulas import creating, dispatch, doors, functions
 from assay.formulas.plain import numpy as plain_numpy
 from assay.formulas.program import KIND_OF, Writer
-from assay.formulas.refusal import CannotTrace
+from assay.formulas.refusal import CannotTrace, in_words_of
 from assay.formulas.traced import Cell, Traced, _tracing, as_traced, plain_number
 
 _tracing_thread = None  # the thread whose function is traced: the others go on with NumPy
@@ -206,7 +206,7 @@ def trace(function, inputs, settings=None):
 def _traced_in(narrowest, door, function, inputs, settings):
     to = Writer(narrowest, {} if door.HAS_DTYPES else None)
     global _tracing_thread
-    with _lock, contextlib.ExitStack() as stack:
+    with _lock, in_words_of(door.FRAMEWORK), contextlib.ExitStack() as stack:
         _tracing_thread = threading.get_ident()
         stack.callback(_tracing.pop)
         _tracing.append(to)
