@@ -210,7 +210,7 @@ def shapes(x):
             torch.atleast_3d(x[0]), *torch.meshgrid(x[0, 0], x[0, 1], indexing="ij"), torch.diagonal(x[0]).sum(), x[0].trace(),
             *torch.tensor_split(x, 3, 2), x.index_select(1, torch.tensor([2, 0])), torch.unsqueeze(x, -2),
             torch.narrow_copy(x, 1, 0, 2),
-            torch.slice_scatter(x, x[:, :1] * 2, 1, 0, 1), torch.select_scatter(x, x[:, 0] * 2, 1, 1), torch.vstack([x, x]),
+            torch.slice_scatter(x, x[:, :1] * 2, 1, 0, 1, 1), torch.select_scatter(x, x[:, 0] * 2, 1, 1), torch.vstack([x, x]),
             torch.diagonal_scatter(x[0], x[0, :, 0] * 2), torch.flatten(x), torch.diff(x), x.fliplr())
 
 
