@@ -858,6 +858,28 @@ class Gating(unittest.TestCase):
         self.assertIn("expected", done.stdout)
         self.gate("rotate", "python:kernels:backwards@formula/rotate", 1)
 
+    def test_golden_tensors_of_a_formula(self):
+        formula, out = ("--formula", "python:reference:rms_norm"), os.path.join(self.folder, "golden")
+        made = self.run_assay("golden", "make", *formula, "--out", out)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertEqual(self.run_assay("golden", "check", out, *formula).returncode, 0)
+        unknown = self.run_assay("golden", "check", out)
+        self.assertEqual(unknown.returncode, 2, unknown.stderr)
+        self.assertIn("unknown operation 'formula/rms_norm'", unknown.stdout + unknown.stderr)
+        with open(os.path.join(self.folder, "another.py"), "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(REFERENCE).replace("1e-6", "1e-5"))
+        another = self.run_assay("golden", "check", out, "--formula", "python:another:rms_norm")
+        self.assertEqual(another.returncode, 1, another.stdout + another.stderr)
+        self.assertEqual(self.run_assay("golden", "make", "--out", out + "2").returncode, 2)  # neither recipe nor formula
+
+    def test_a_sweep_of_a_formula(self):
+        done = self.run_assay("explore", "--formula", "python:reference:rms_norm", "--candidate", "python:kernels:rms_norm", "--out",
+                              os.path.join(self.folder, "sweep"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"formula/rms_norm, formula in f32, scale 16: digits by number of tokens: \d+\.\d at 16,")
+        self.assertRegex(done.stdout, r"python:kernels:rms_norm in f32, scale 16: digits by number of tokens: \d+\.\d at 16,")
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "sweep", "index.html")))
+
     def test_a_record_from_anywhere_is_refused_or_runs(self):
         self.gate("rms_norm", "python:kernels:other_epsilon", 1)
         with open(os.path.join(self.folder, "report", "counterexamples", "value-formula-rms_norm-f32.json")) as file:

@@ -23,6 +23,7 @@ import torch.nn.functional as F
 
 import assay
 from assay.formulas import CannotTrace, trace, torch_tensors
+from assay.formulas.doors import as_function
 
 RANDOM = torch.Generator().manual_seed(1)
 CASES = []
@@ -580,6 +581,30 @@ class Tracing(unittest.TestCase):
                 trace(function, {"x": np.zeros(3)})
             self.assertIn("torch_formulas_test.py:", str(refused.exception))
         self.assertTrue(torch.equal(kept, before))
+
+    def test_the_parameters_of_a_module_are_inputs_and_its_buffers_numbers(self):
+        class Block(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.out, self.drop = torch.nn.Linear(6, 6), torch.nn.Dropout(0.5)
+                self.register_buffer("shift", torch.arange(6.0) / 7)
+
+            def forward(self, x, is_shifted=True):
+                return self.drop(self.out(x)) + (self.shift if is_shifted else 0)
+        block, x = Block(), torch.randn(3, 6)
+        formula = as_function(block)
+        self.assertEqual(list(formula.parameters), ["out_weight", "out_bias"])
+        y = block.eval()(x).detach()
+        block.train()
+        assay.testing.assert_close(y, block, x)
+        assay.testing.assert_close(y - block.shift, block, x, False)
+        assay.testing.assert_close(2 * (y - block.shift) + block.shift, block, x, out_weight=2 * block.out.weight.detach(),
+                                   out_bias=2 * block.out.bias.detach())
+        with self.assertRaisesRegex(AssertionError, "formula/block: wrong"):
+            assay.testing.assert_close(y * 1.001, block, x)
+        with self.assertRaisesRegex(TypeError, "missing a required argument: 'x'"):
+            assay.testing.assert_close(y, block)
+        self.assertTrue(block.training)
 
     def test_torch_is_as_it_was(self):
         before = torch.get_default_dtype(), torch.is_grad_enabled()

@@ -6,6 +6,7 @@ import re
 
 import torch
 
+from assay.formulas.traced import is_tracing
 from assay.signature import signature_of
 
 try:
@@ -18,7 +19,7 @@ class ModuleFunction:
     framework = "torch"
 
     def __init__(self, module):
-        self.module = copy.deepcopy(module).eval()
+        self.module, self._copies = copy.deepcopy(module).eval(), {}
         self.parameters = {re.sub(r"^(?=\d)", "p", name.replace(".", "_")): name for name, _ in module.named_parameters()}
         self.__name__ = getattr(module, "__name__", None) or type(module).__name__
         signature = signature_of(module)
@@ -40,8 +41,12 @@ class ModuleFunction:
 
     def __call__(self, *arguments, **named):
         numbers = {path: named.pop(name) for name, path in self.parameters.items()}
-        module = self.module
         floats = next((x.dtype for x in numbers.values() if x.is_floating_point()), torch.get_default_dtype())
-        if any(x.is_floating_point() and x.dtype != floats for x in module.buffers()):
-            module = copy.deepcopy(module).to(floats)
-        return functional_call(module, numbers, arguments, named)
+        return functional_call(self.module if is_tracing() else self._module_in(floats), numbers, arguments, named)
+
+    def _module_in(self, floats):
+        """With buffers of this dtype, as those of parameters: a trace takes their numbers as they are."""
+        if floats not in self._copies:
+            is_same = all(x.dtype == floats for x in self.module.buffers() if x.is_floating_point())
+            self._copies[floats] = self.module if is_same else copy.deepcopy(self.module).to(floats)
+        return self._copies[floats]
