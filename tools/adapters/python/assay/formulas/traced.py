@@ -89,6 +89,13 @@ class Exact(float):
     def __neg__(self):
         return _dispatch("negative", (self,))
 
+    def astype(self, dtype, **_):  # as numbers of NumPy have it: np.sqrt(d).astype(x.dtype)
+        writer().casts_to(dtype)
+        return self
+
+    def item(self):
+        return self
+
 
 def plain_number(x):
     """One known real, where the function that is traced is of such a framework."""
