@@ -2,6 +2,7 @@
 
     recorded(function, given, settings, narrowest)   the outputs by name, of arrays that record
     run(function, arrays, settings, narrowest)       those of the function itself, from NumPy's arrays and to them
+    outputs_in(dtype, function, arguments, named)    those of a call of the function as a candidate, cast to its dtype
     where_nan_begins(function, arrays, settings, narrowest)    in words, or None where that is not told
     FRAMEWORK, HAS_DTYPES                            its name; whether a function may refuse a float
 

@@ -217,6 +217,14 @@ def run(function, arrays, settings, narrowest):
     return {name: x.astype(numpy.float64) if is_float(x.dtype) else x for name, x in found.items()}
 
 
+def outputs_in(dtype, function, arguments, named):
+    """NumPy's arrays, as candidates of JAX have them."""
+    with _with_floats("f64" if dtype == numpy.float64 else "f32"):
+        arguments, named = jax.tree_util.tree_map(lambda x: jax.numpy.asarray(x) if isinstance(x, numpy.ndarray) else x,
+                                                  (arguments, named))
+        return {name: numpy.asarray(y).astype(dtype) for name, y in named_outputs(function(*arguments, **named)).items()}
+
+
 def where_nan_begins(function, arrays, settings, narrowest):
     """"invalid value (nan) encountered in log at reference.py:12"; None where JAX does not tell."""
     if any(x.dtype.kind == "f" and numpy.isnan(x).any() for x in arrays.values()):

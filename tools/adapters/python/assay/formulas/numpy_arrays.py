@@ -34,6 +34,10 @@ def run(function, arrays, settings, narrowest):
         return named_outputs(function(**given, **settings))
 
 
+def outputs_in(dtype, function, arguments, named):
+    return {name: numpy.asarray(y).astype(dtype) for name, y in named_outputs(function(*arguments, **named)).items()}
+
+
 def where_nan_begins(function, arrays, settings, narrowest):
     """"invalid value encountered in log at reference.py:12"; None where NumPy does not tell."""
     try:

@@ -258,17 +258,22 @@ def batch_norm_without_training(x, weight, bias, running_mean, running_var, mome
 # Products.
 
 def solved(matrix, right, *, left=True):
-    """A^-1 B by elimination, row by row. What is exact needs no pivots but where one is 0, of which the truth is NaN."""
+    """A^-1 B by elimination, row by row. What is exact needs no largest pivots. Where one is 0 the rows below are added as
+    often as their element of this column says, which makes it a sum of squares: 0 where the matrix has no inverse."""
     matrix, right = as_traced(matrix), as_traced(right)
     is_vector = right.ndim == matrix.ndim - 1
     if not left:
         raise CannotTrace("linalg.solve from the right", "transpose both")
     size = matrix.plain_shape[-1]
+    places = shaping.reshape(constant(numpy.arange(size)), (size, 1))
     both = shaping.concatenate([matrix, shaping.expand_dims(right, -1) if is_vector else right], -1)
     for k in range(size):
-        row = divide(both[..., k:k + 1, :], both[..., k:k + 1, k:k + 1])
-        others = functions.equal(shaping.reshape(constant(numpy.arange(size)), (size, 1)), k)
-        both = where(others, row, subtract(both, multiply(both[..., :, k:k + 1], row)))
+        column, row = both[..., :, k:k + 1], both[..., k:k + 1, :]
+        below = where(greater(places, k), column, 0.0)
+        helped = add(row, sums.total(multiply(below, both), axis=-2, keepdims=True))
+        row = where(functions.equal(row[..., k:k + 1], 0), helped, row)
+        row = divide(row, row[..., k:k + 1])
+        both = where(functions.equal(places, k), row, subtract(both, multiply(column, row)))
     found = both[..., size:]
     return shaping.squeeze(found, -1) if is_vector else found
 

@@ -362,6 +362,12 @@ def run(function, arrays, settings, narrowest):
         return {name: _plain(torch.as_tensor(x)) for name, x in named_outputs(found).items()}
 
 
+def outputs_in(dtype, function, arguments, named):
+    """Tensors, through which gradients go."""
+    with default_dtype(dtype):
+        return {name: torch.as_tensor(y).to(dtype) for name, y in named_outputs(function(*arguments, **named)).items()}
+
+
 class _FirstNan(TorchDispatchMode):
     """Which operator first makes NaN of numbers that are none."""
 
