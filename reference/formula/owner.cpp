@@ -101,16 +101,16 @@ program gradient_of(const recorded_operation& r, const program& forward) {
 
 program made_for(const recorded_operation& r, const core::request& call, const program_sizes& sizes) {
   program forward = checked(r, sizes);
-  if (sizes.for_what == purpose::law_of_blocks) {
+  if (sizes.for_what == purpose::law_of_blocks || sizes.for_what == purpose::any_way_of_blocks) {
     auto blocks = with_blocks(forward);
     if (!blocks) return {};
     forward = std::move(*blocks);
-  } else if (sizes.for_what == purpose::law && r.is_of_any_steps) {
+  } else if ((sizes.for_what == purpose::law || sizes.for_what == purpose::any_way) && r.is_of_any_steps) {
     if (auto shorter = with_softmax(forward)) forward = std::move(*shorter);
   }
   const bool is_forward = call.operation->is_forward(), is_law = sizes.for_what >= purpose::law;
   program made = is_forward ? forward : gradient_of(r, forward);
-  if (sizes.for_what == purpose::any_way) return made;
+  if (sizes.for_what == purpose::any_way || sizes.for_what == purpose::any_way_of_blocks) return made;
   if (!is_law) return or_violation(without_alternatives(made));
   return is_forward ? made : or_violation(magnitudes_of_terms(made, forward));
 }
@@ -239,13 +239,15 @@ void program_owner::narrow(law_outputs& law, const core::request& call, accuracy
   if (scales.empty()) return;
   const auto sketches = [&](std::size_t experiments) {
     std::map<std::string, xt::xarray<double>> widest;
-    for (std::size_t form = 0; form <= recorded_of(call).other_ways; ++form) {
-      auto found = sketch_of(*program_of(call, purpose::any_way, c, form), call.inputs, compute,
-                             stage_names(*call.operation), experiments);
-      if (!found) return std::map<std::string, xt::xarray<double>>{};
-      for (auto& [name, k] : *found)
-        if (const auto [it, is_new] = widest.try_emplace(name, k); !is_new) it->second = xt::maximum(it->second, k);
-    }
+    for (const purpose ways : {purpose::any_way, purpose::any_way_of_blocks})
+      for (std::size_t form = 0; form <= recorded_of(call).other_ways; ++form) {
+        const auto made = program_of(call, ways, c, form);
+        if (made->outputs().empty()) continue;  // without blocks
+        auto found = sketch_of(*made, call.inputs, compute, stage_names(*call.operation), experiments);
+        if (!found) return std::map<std::string, xt::xarray<double>>{};
+        for (auto& [name, k] : *found)
+          if (const auto [it, is_new] = widest.try_emplace(name, k); !is_new) it->second = xt::maximum(it->second, k);
+      }
     return widest;
   };
   const auto is_too_wide = [&](const auto& sketch) {

@@ -29,9 +29,9 @@
 namespace assay::reference::formula {
 
 /// What a program is recorded for: its exact value, plain arithmetic, or the allowance of that. They differ where a
-/// proof needs another form than programs compute, or a law covers more ways than one, which `any_way` computes; that
-/// of blocks stands beside the other (blocks.hpp).
-enum class purpose { truth, arithmetic, any_way, law, law_of_blocks };
+/// proof needs another form than programs compute, or a law covers more ways than one, which `any_way` computes; those
+/// of blocks stand beside the others (blocks.hpp).
+enum class purpose { truth, arithmetic, any_way, any_way_of_blocks, law, law_of_blocks };
 
 /// Of which call it is.
 struct program_sizes {

@@ -24,10 +24,11 @@ void sketched::seed(std::uint64_t seed) { random_numbers = core::counter_random(
 void sketched::add_noise(double width) {
   if (width == 0.0) return;
   is_exact = false;
+  const double u = tracked::u();
   for (std::size_t k = 0; k < experiments; k += 2) {
     const std::uint64_t bits = random_numbers.bits();
-    change[k] += width * cauchy(static_cast<std::uint32_t>(bits));
-    change[k + 1] += width * cauchy(static_cast<std::uint32_t>(bits >> 32));
+    change[k] += (width + u * std::fabs(change[k])) * cauchy(static_cast<std::uint32_t>(bits));
+    change[k + 1] += (width + u * std::fabs(change[k + 1])) * cauchy(static_cast<std::uint32_t>(bits >> 32));
   }
 }
 

@@ -8,6 +8,10 @@
 // |slope| roundoff, which the median of its magnitudes tells (Indyk 2006, Stable distributions, pseudorandom
 // generators, embeddings and data stream computation). What is no rounding (a branch that roundings decide, another
 // number that is right as well) is drawn in the same way.
+//
+// What is rounded is the number as earlier roundings moved it. So each rounding errs by u of what they moved it by, too.
+// That is second order, and all there is where the first order cancels: (a + b) - a with an `a` that should be 0 errs by
+// u of the error of `a`, and keeps no digit of a smaller b.
 #pragma once
 
 #include <algorithm>
@@ -60,7 +64,7 @@ struct sketched {
       for (std::size_t k = 0; k < experiments; ++k) r.change[k] += slope * x.change[k];
     }
   };
-  /// Of a width; nothing of width 0.
+  /// A rounding of this width, and of what the earlier ones moved it by; nothing of width 0.
   void add_noise(double width);
 
   /// Exact where it is: what is not is rounded even where its number needs none.

@@ -8,15 +8,11 @@ import inspect
 import json
 import math
 import os
-import subprocess
-import sys
 import unittest
 
-if subprocess.run([sys.executable, "-c", "import jax"], capture_output=True, check=False).returncode != 0:
-    print(f"skipped: {sys.executable} has no jax (pip install jax)")
-    sys.exit(77)
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "adapters", "python"))
+import frameworks
+
+frameworks.needs("jax", "pip install jax")
 
 import jax
 import jax.numpy as jnp
@@ -626,6 +622,18 @@ class Formulas(unittest.TestCase):
                                 (lambda x: {"b": jnp.sin(x), "a": (x, x)}, ["a0", "a1", "b"]),
                                 (lambda x: [jnp.sin(x) + k for k in range(11)], [f"y{k}" for k in range(11)])):
             self.assertEqual(list(trace(function, {"x": np.zeros(3)}).outputs), names)
+
+    def test_a_gate_of_a_formula(self):
+        frameworks.check_gates(self, """\
+import jax, jax.numpy as jnp, assay
+@assay.formula(x="B n d", w="d")
+def rms_norm(x, w):
+    return x * jax.lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-6) * w
+def compiled(x, w):
+    return jax.jit(rms_norm)(x, w)
+def other_epsilon(x, w):
+    return x * jax.lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-5) * w
+""", "rms_norm", right=("compiled",), wrong=("other_epsilon",))
 
 
 if __name__ == "__main__":

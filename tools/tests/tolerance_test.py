@@ -5,14 +5,15 @@ Run by CTest with ASSAY set to the program; status 77 without torch.
 """
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-PACKAGE = os.path.join(HERE, "..", "adapters", "python")
-with open(os.path.join(HERE, "..", "README.md"), encoding="utf-8") as file:
+import frameworks
+
+frameworks.needs("torch", "Debian: python3-torch")
+
+with open(os.path.join(frameworks.HERE, "..", "README.md"), encoding="utf-8") as file:
     SECTION = file.read().split("## In place of a tolerance")[1].split("\n## ")[0]
 BLOCKS = re.findall(r"```python\n(.*?)```", SECTION, re.DOTALL)
 
@@ -25,8 +26,7 @@ class InPlaceOfATolerance(unittest.TestCase):
     def run_block(self, block, behind=""):
         with open(os.path.join(self.folder.name, "block.py"), "w", encoding="utf-8") as file:
             file.write(block)
-        return subprocess.run([sys.executable, "-B", "-c", f"import block{behind}"], cwd=self.folder.name, capture_output=True,
-                              text=True, env={**os.environ, "PYTHONPATH": os.path.abspath(PACKAGE)})
+        return frameworks.run([sys.executable, "-B", "-c", f"import block{behind}"], self.folder.name)
 
     def test_there_are_three(self):
         self.assertEqual(len(BLOCKS), 3)
@@ -49,9 +49,4 @@ class InPlaceOfATolerance(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    try:
-        import torch  # noqa: F401
-    except ModuleNotFoundError:
-        print("skipped: torch is not installed")
-        sys.exit(77)
     unittest.main()

@@ -7,15 +7,11 @@ import inspect
 import json
 import math
 import os
-import subprocess
-import sys
 import unittest
 
-if subprocess.run([sys.executable, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
-    print(f"skipped: {sys.executable} has no torch (Debian: python3-torch)")
-    sys.exit(77)
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "adapters", "python"))
+import frameworks
+
+frameworks.needs("torch", "Debian: python3-torch")
 
 import numpy as np
 import torch
@@ -605,6 +601,37 @@ class Tracing(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "missing a required argument: 'x'"):
             assay.testing.assert_close(y, block)
         self.assertTrue(block.training)
+
+    def test_parameters_of_one_name_are_refused(self):
+        module = torch.nn.Linear(2, 2)
+        module.a = torch.nn.Linear(2, 2)
+        module.register_parameter("a_weight", torch.nn.Parameter(torch.zeros(2)))
+        with self.assertRaisesRegex(TypeError, "Linear: two of its parameters have one name with _ for each dot"):
+            as_function(module)
+
+    def test_a_system_with_another_order_of_rows(self):
+        """A pivot that is 0, from the start and after a step: rows change places, as LAPACK has it."""
+        def solve(a, b):
+            return torch.linalg.solve(a, b)
+        b = normal(3, 2)
+        for a in (torch.eye(3)[[1, 2, 0]], torch.tensor([[1.0, 1, 2], [1, 1, 3], [2, 5, 1]])):
+            assay.judge(solve, solve(a, b), a=a, b=b)
+            with self.assertRaisesRegex(AssertionError, "wrong"):
+                assay.judge(solve, solve(a, b) * 1.001, a=a, b=b)
+
+    def test_a_gate_of_a_module(self):
+        frameworks.check_gates(self, """\
+import torch, assay
+class RMSNorm(torch.nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.linspace(0.5, 2, d))
+    def forward(self, x):
+        return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
+norm = assay.formula(x="B n 16")(RMSNorm(16))
+def without_weight(x, weight):
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) + 0 * weight
+""", "norm", right=("norm",), wrong=("without_weight",))
 
     def test_torch_is_as_it_was(self):
         before = torch.get_default_dtype(), torch.is_grad_enabled()

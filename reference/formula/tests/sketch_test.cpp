@@ -68,6 +68,20 @@ TEST_CASE("formula/sketch/is_the_sum_of_slopes_times_roundoff", "[unit]") {
   }
 }
 
+// A difference that should be 0 is what its roundings leave; a number far below that is lost beside it.
+TEST_CASE("formula/sketch/what_is_added_to_rounding_errors_is_rounded_with_them", "[unit]") {
+  recording of;
+  const auto x = of.input("x", {1}), y = of.input("y", {1});
+  const auto tenth = x / traced(10.0), nothing = tenth - tenth * traced(10.0) / traced(10.0);
+  of.output("z", nothing + y - nothing);
+  const formula::program made = of.finish();
+  core::tensors given = numbers(made, 1);
+  given.at("x").values.storage()[0] = 1.0, given.at("y").values.storage()[0] = 0x1p-70;
+  const double u = core::unit_roundoff(dtype::f32), bound = sketched_bounds(made, given, "z")[0] * u;
+  CHECK(bound > 0.1 * u * u);
+  CHECK(bound < 10.0 * u * u);
+}
+
 TEST_CASE("formula/sketch/a_branch_that_roundings_decide_is_there", "[unit]") {
   recording of;
   const auto x = of.input("x", {1}), y = of.input("y", {1});

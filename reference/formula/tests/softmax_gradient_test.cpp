@@ -93,6 +93,29 @@ double largest_share(const std::vector<float>& found, const certified& truth, co
 }  // namespace
 }  // namespace assay::reference::formula::owned
 
+// exp(x - max) / sum as somebody writes it: its own gradient, through the maximum, is exact to the last digits where the
+// rule of softmax, p (g - sum p g), which frameworks compute, has none left.
+TEST_CASE("formula/owner/a_weight_that_rounds_to_one_has_the_gradient_of_its_rule", "[unit]") {
+  using namespace assay;
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  const core::operation softmax{.name = "mine/softmax", .inputs = {{"x", {"d"}}}, .outputs = {{"y", {"d"}}}};
+  const auto record = [](const program_sizes& s) {
+    recording of;
+    const traced x = of.input("x", {s.of("d")}), e = exp(x - reshaped(largest_along(x, 0), {1}));
+    of.output("y", e / reshaped(summed(e, {0}), {1}));
+    return of.finish();
+  };
+  const program_owner owner("mine", {}, {{.declaration = softmax, .record = record, .is_of_any_steps = true}});
+  core::request call{&owner.operations()[1].declaration, core::dtype::f32, {}};
+  call.inputs.emplace("x", core::tensor{core::dtype::f32, xt::xarray<double>{0.0, -19.0}});
+  call.inputs.emplace("grad_y", core::tensor{core::dtype::f32, xt::xarray<double>{0.5, 0.0}});
+  const auto law = owner.laws(call, {accuracy_class::sequential}, core::dtype::f32).front().at("grad_x");
+  const double truth = 0.5 * std::exp(-19.0);  // and the rule gives 0
+  CHECK(core::unit_roundoff(core::dtype::f32) * law.k[0] > truth);
+  CHECK(law.k[0] < 20.0);
+}
+
 TEST_CASE("formula/owner/the_backward_of_flash_attention_stays_within_the_law", "[property]") {
   using namespace assay;
   using namespace assay::reference;

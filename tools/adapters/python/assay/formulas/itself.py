@@ -11,7 +11,7 @@ from assay.signature import signature_of
 def as_candidate(function, narrowest="f64"):
     """Its outputs are cast to the dtype of the call: arrays that it makes in f64 make f64 of what is added to them, which
     is no matter of what is right. `narrowest`: the narrowest float that it casts to, and the
-    widest that it is itself in."""
+    widest that it is itself in. Frameworks with 16-bit floats of their own compute its steps in them."""
     function = as_function(function)
     door = door_of(function)
 
@@ -24,4 +24,5 @@ def as_candidate(function, narrowest="f64"):
     if "dtype" not in signature.parameters:
         run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])
     framework = "torch" if door.FRAMEWORK == "torch" else "numpy"  # of the arrays that candidates get
-    return candidate(dtypes=FLOATS[FLOATS.index(narrowest):], framework=framework)(run)
+    narrow = [name for name in ("f16", "bf16") if door.HAS_DTYPES]
+    return candidate(dtypes=FLOATS[FLOATS.index(narrowest):], compute={name: name for name in narrow}, framework=framework)(run)

@@ -2,12 +2,10 @@
 
 Those of the function's own expressions stay exact.
 """
-import contextlib
-
 import jax
 import jax.numpy
 
-from assay.formulas import functions, traced, tracing
+from assay.formulas import functions
 from assay.formulas.functions import UFUNCS
 from assay.formulas.jax_operators import is_kind_of_float
 from assay.formulas.plain import numpy
@@ -53,20 +51,9 @@ def _key_of(array):
     return array.dtype.name, array.shape, array.tobytes()
 
 
-@contextlib.contextmanager
-def arrays_for_jax():
-    """NumPy's names, which record while a function is traced, give arrays that JAX takes. Given back they are exact again."""
-    before = tracing.plain_number, traced.captured
-    tracing.plain_number, traced.captured = for_jax, _known_or_captured
-    try:
-        yield
-    finally:
-        tracing.plain_number, traced.captured = before
-
-
-def _known_or_captured(array):
-    known = writer().foreign.get(_key_of(_plain(numpy.asarray(array))))
-    return captured(array) if known is None else known[1]
+def known_array(array):
+    """The exact array that `for_jax` gave; None of others."""
+    return writer().foreign.get(_key_of(_plain(numpy.asarray(array))), (None, None))[1]
 
 
 # Numbers of an equation that are no variables.

@@ -10,7 +10,7 @@ import jax.numpy
 from assay.formulas import functions, shaping
 from assay.formulas.functions import UFUNCS
 from assay.formulas.jax_lines import at_line, is_of_jax, line_of_error, questions_refused, step_of
-from assay.formulas.jax_numbers import arrays_for_jax, constant_of, is_float, literal
+from assay.formulas.jax_numbers import constant_of, for_jax, is_float, known_array, literal
 from assay.formulas.jax_operators import NO_ORDER, OF_KNOWN, OPERATORS, ORDERS, RANDOM, is_kind_of_float
 from assay.formulas.plain import numpy
 from assay.formulas.program import BOOLEAN, INTEGER, REAL
@@ -193,7 +193,8 @@ def recorded(function, given, settings, narrowest):
     types = {REAL: _TYPES[narrowest], INTEGER: whole, BOOLEAN: jax.numpy.bool_}
     with _with_floats(narrowest):
         shapes = {name: jax.ShapeDtypeStruct(array.plain_shape, types[array.kind]) for name, array in given.items()}
-        with arrays_for_jax(), _without_caches(), questions_refused():
+        writer().given_back, writer().known_array = for_jax, known_array
+        with _without_caches(), questions_refused():
             closed, outputs = jax.make_jaxpr(lambda arrays: named_outputs(function(**arrays, **settings)),
                                              return_shape=True)(shapes)
         names = jax.tree_util.tree_leaves({name: name for name in outputs})  # in the order in which JAX has them

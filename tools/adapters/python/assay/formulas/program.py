@@ -24,6 +24,8 @@ class Writer:
         self.narrowest = narrowest  # of the floats that the function casts to
         self.exact = exact  # numbers by their doubles, where a framework passes on doubles alone: see plain_number
         self.foreign = {}  # arrays of a framework that the function did not make, by their identity
+        self.given_back = None  # how a framework takes what NumPy's functions give, where it takes no array that records
+        self.known_array = None  # which exact array it was that such a framework gives back; None of others
         self.stage, self.stages = None, {}  # that is written now; of each whether it is narrow, and where it begins
 
     def add(self, op, inputs, kind, shape, /, **attributes):

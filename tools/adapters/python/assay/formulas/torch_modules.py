@@ -21,6 +21,8 @@ class ModuleFunction:
     def __init__(self, module):
         self.module, self._copies = copy.deepcopy(module).eval(), {}
         self.parameters = {re.sub(r"^(?=\d)", "p", name.replace(".", "_")): name for name, _ in module.named_parameters()}
+        if len(self.parameters) < len(list(module.named_parameters())):
+            raise TypeError(f"{type(module).__name__}: two of its parameters have one name with _ for each dot: rename one")
         self.__name__ = getattr(module, "__name__", None) or type(module).__name__
         signature = signature_of(module)
         own = [p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]

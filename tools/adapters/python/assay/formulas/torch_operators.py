@@ -6,7 +6,7 @@ from assay.formulas.indexing import put, scattered_set, take, take_along_axis, t
 from assay.formulas.plain import numpy
 from assay.formulas.program import BOOLEAN, INTEGER, REAL
 from assay.formulas.refusal import CannotTrace
-from assay.formulas.traced import View, as_traced, constant, made, writer
+from assay.formulas.traced import View, as_traced, constant, writer
 
 add, subtract, multiply, divide, power = (UFUNCS[name] for name in ("add", "subtract", "multiply", "divide", "power"))
 exp, log, tanh, negative, where = UFUNCS["exp"], UFUNCS["log"], UFUNCS["tanh"], UFUNCS["negative"], functions.where

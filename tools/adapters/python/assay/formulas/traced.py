@@ -103,6 +103,11 @@ def plain_number(x):
     return Exact.of(x) if is_one else x
 
 
+def given_back(x):
+    """What a function of NumPy or of math gives to the function that is traced."""
+    return (writer().given_back or plain_number)(x)
+
+
 def _of_plain(name, reflected):
     def method(self, other):
         if isinstance(other, (numpy.ndarray, Traced)):
@@ -341,6 +346,9 @@ def as_traced(x):
 
 def captured(array):
     """Numbers that no input and no size accounts for: exact as they are, and told."""
+    known = writer().known_array and writer().known_array(array)
+    if known is not None:
+        return known
     wide = numpy.asarray(array, dtype=numpy.float64)
     if wide.ndim == 0 or (wide.size and (wide == wide.flat[0]).all()):
         node = writer().broadcast(writer().number(wide.flat[0]), wide.shape)

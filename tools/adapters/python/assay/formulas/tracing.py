@@ -14,7 +14,7 @@ from assay.formulas import creating, dispatch, doors, functions
 from assay.formulas.plain import numpy as plain_numpy
 from assay.formulas.program import KIND_OF, Writer
 from assay.formulas.refusal import CannotTrace, in_words_of
-from assay.formulas.traced import Cell, Traced, _tracing, as_traced, plain_number
+from assay.formulas.traced import Cell, Traced, _tracing, as_traced, given_back, plain_number
 
 _tracing_thread = None  # the thread whose function is traced: the others go on with NumPy
 _plain_pi = numpy.pi, math.pi
@@ -68,7 +68,7 @@ class _Replaced:
     def __call__(self, *arguments, **more):
         if _is_plain(sys._getframe(1)):
             return self._original(*arguments, **more)
-        return plain_number(self._traced(*arguments, **more))
+        return given_back(self._traced(*arguments, **more))
 
     def __getattr__(self, name):
         return getattr(self._original, name)
