@@ -234,19 +234,22 @@ core::result<explore::sweep> explore_commands::asked_sweep() const {
   const core::operation& op = *reference::find_operation(formula->operation);
   const auto has = [&](core::axis_role role) { return !core::axis_with(op, role).empty(); };
   const bool has_width = has(core::axis_role::width) || has(core::axis_role::pairs);
-  const auto grid = [&](const nlohmann::json& implementations, const char* formats) {  // a list is one in TOML, too
+  const auto grid = [&](const char* measure, const nlohmann::json& implementations, const char* formats) {
     return fmt::format(
-        "[[grid]]\nmeasure = \"error\"\nimplementation = {}\n{}\nfamily = \"{}\"\nscale = {}\n"
+        "[[grid]]\nmeasure = \"{}\"\nimplementation = {}\n{}\nfamily = \"{}\"\nscale = {}\n"
         "size = [16, 32, 64, 128, 256, 512, 1024]\n",
-        implementations.dump(), formats, op.name, has_width ? 16 : 1);
+        measure, implementations.dump(), formats, op.name, has_width ? 16 : 1);  // a list in JSON is one in TOML, too
   };
-  std::string text = fmt::format("name = \"formula\"\nquestion = \"How many digits does {} keep, by {} and format?\"\n",
-                                 op.name, op.grows_with ? op.grows_with->quantity : "number of tokens");
-  text += grid({"each"}, "arithmetic = [\"f32\", \"bf16\"]");
+  std::string text =
+      fmt::format("name = \"{}\"\nquestion = \"How many digits does {} keep, by {} and format?\"\n",
+                  explore::formulas_own_sweep, op.name, op.grows_with ? op.grows_with->quantity : "number of tokens");
+  text += grid("error", {"each"}, "arithmetic = [\"f32\", \"bf16\"]");
   nlohmann::json narrow{"usual"};
   for (const core::stage_declaration& s : op.stages)
     if (op.stages.size() > 1) narrow.push_back(s.name);
-  text += grid(narrow, "arithmetic = \"f32\"\nstorage = \"bf16\"");
+  text += grid("error", narrow, "arithmetic = \"f32\"\nstorage = \"bf16\"");
+  if (std::ranges::any_of(op.inputs, [](const core::tensor_declaration& d) { return !d.own_type; }))
+    text += grid("sensitivity", {"formula"}, "arithmetic = [\"f32\", \"bf16\"]");
   return explore::read_sweep(text, formula->spec);
 }
 
@@ -261,8 +264,10 @@ int explore_commands::sweep(std::size_t threads, explore::asking_ranks* ranks) c
   const auto cells = explore::cells_of(*wanted);
   if (!cells) return refuse(cells.error());
   const shard part = shard_.empty() ? shard{} : *parse_shard(shard_);
-  const explore::sweep_identity identity{ASSAY_VERSION, wanted->name,  wanted->question, explore::definition_of(*cells),
-                                         candidate_,    cells->size(), part.index,       part.count};
+  explore::sweep_identity identity{ASSAY_VERSION, wanted->name,  wanted->question, explore::definition_of(*cells),
+                                   candidate_,    cells->size(), part.index,       part.count};
+  if (const judged_formula* formula = formula_of_process())
+    identity.formula = formula->spec, identity.formula_sha256 = formula->sha256;
   const auto file = out_ / file_name;
   const bool is_there = std::filesystem::exists(file) && !explore::sweep_store::is_blank(file);
   if (is_there && !resume_)

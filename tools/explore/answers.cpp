@@ -15,6 +15,7 @@ struct answer_words {
 constexpr answer_words answers[] = {
     {"scan", "digits", "Digits of the worst state", "infinities or NaN", true, false},
     {"error", "digits", "Digits of the worst element", "no number", true, false},
+    {"sensitivity", "digits", "Digits that a rounding of the inputs leaves", "no number", true, false},
     {"angles", "digits", "Digits of the worst angle", "no number", true, false},
     {"repeats", "merged_at", "The first place with the row of the next one", "none", true, true},
     {"running_sum", "stalls_at", "The token from which on half of a sum is missing", "none", true, true},
@@ -88,8 +89,13 @@ std::string command_of(const sweep_identity& identity, const std::string& preset
   const bool is_preset = std::any_of(known.begin(), known.end(), is_own);
   const std::string name = is_preset ? preset : identity.name,
                     file = is_preset ? name : tools::shell_word(name + ".toml");
-  return fmt::format("assay explore --sweep {} --out {}{}", file, tools::shell_word(name),
-                     identity.candidate.empty() ? "" : " --candidate " + tools::shell_word(identity.candidate));
+  const auto option = [](const char* word, const std::string& value) {
+    return value.empty() ? "" : fmt::format(" --{} {}", word, tools::shell_word(value));
+  };
+  const bool is_of_formula = !identity.formula.empty() && identity.name == formulas_own_sweep;
+  return fmt::format("assay explore{}{} --out {}{}", is_of_formula ? "" : " --sweep " + file,
+                     option("formula", identity.formula), tools::shell_word(name),
+                     option("candidate", identity.candidate));
 }
 
 }  // namespace assay::explore

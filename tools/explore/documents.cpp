@@ -51,9 +51,13 @@ std::string as_csv(const std::vector<measured_cell>& cells) {
 }
 
 std::string as_json(const sweep_identity& identity, const std::vector<measured_cell>& cells) {
-  nlohmann::ordered_json all{{"format", "assay-sweep/1"},       {"version", identity.version},
-                             {"sweep", identity.name},          {"question", identity.question},
-                             {"candidate", identity.candidate}, {"cells", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json all{{"format", "assay-sweep/1"},
+                             {"version", identity.version},
+                             {"sweep", identity.name},
+                             {"question", identity.question},
+                             {"candidate", identity.candidate}};
+  if (!identity.formula.empty()) all["formula"] = {{"spec", identity.formula}, {"sha256", identity.formula_sha256}};
+  all["cells"] = nlohmann::ordered_json::array();
   for (const measured_cell& m : cells) {
     const cell& c = m.what;
     nlohmann::ordered_json found = nlohmann::ordered_json::object();

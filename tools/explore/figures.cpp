@@ -31,6 +31,7 @@ constexpr chart_spec specs[] = {
     {"gradient_reach", "ends_at", "law", x_axis::memory, "1 / (1 - p)", "tokens that a gradient reaches", false},
     {"conditioning", "response", "law", x_axis::memory, "1 / (1 - p)", "change of s / change of the input", false},
     {"error", "largest", "law", x_axis::size, nullptr, "largest error", false},
+    {"sensitivity", "largest", nullptr, x_axis::size, nullptr, "largest change of an output", false},
     {"angles", "largest", "law", x_axis::size, "position", "largest error, radians", false}};
 
 struct question_words {
@@ -45,6 +46,7 @@ constexpr question_words titles[] = {
     {"gradient_reach", "How far back does a gradient reach?", "gradient"},
     {"conditioning", "Which errors of the inputs does the recurrence amplify?", "conditioning"},
     {"error", "How many digits are left, and which stage must not be narrow?", "angles"},
+    {"sensitivity", "What does a rounding of the inputs move?", "angles"},
     {"angles", "How many digits of an angle are left at a position, by scaling?", "angles"},
     {"repeats", "From which position on are neighbours the same?", "angles"}};
 

@@ -66,6 +66,8 @@ std::vector<question> questions_of(const std::vector<measured_cell>& cells,
 std::vector<std::string> answers_of(const std::vector<measured_cell>& cells, const std::string& candidate);
 
 /// The command that makes the cells of a measure: by a preset, or for a sweep of one's own by its file.
+/// The name of the sweep that a formula of one's own has where none is asked for.
+constexpr const char* formulas_own_sweep = "formula";
 std::string command_of(const sweep_identity& identity, const std::string& preset);
 
 /// A result by its name; NaN where there is none.

@@ -34,7 +34,7 @@ bool is_candidate(const std::string& implementation) { return implementation.fin
 const std::vector<measure>& measures() {
   static const std::vector<measure> all{scan_errors(),    running_sums(),   counters(),     merging_positions(),
                                         gradient_error(), gradient_reach(), conditioning(), operation_errors(),
-                                        angle_errors(),   repeated_rows()};
+                                        input_errors(),   angle_errors(),   repeated_rows()};
   return all;
 }
 

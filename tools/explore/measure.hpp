@@ -64,6 +64,7 @@ measure gradient_error();
 measure gradient_reach();
 measure conditioning();
 measure operation_errors();
+measure input_errors();
 measure angle_errors();
 measure repeated_rows();
 

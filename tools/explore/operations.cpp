@@ -1,5 +1,5 @@
-// Measures of any operation, by what it declares: its error along what errors grow with, and where rows of neighbouring
-// positions are the same.
+// Measures of any operation, by what it declares: its error along what errors grow with, what a rounding of its inputs
+// moves, and where rows of neighbouring positions are the same.
 //
 // Outputs are those of a candidate, of an algorithm that a class is named after ("cumsum"), or of the formula in plain
 // arithmetic: all of it ("formula"), but for one stage, which is computed in the storage format ("angle"), or with the
@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/core/counter_random.hpp"
 #include "reference/error_bound.hpp"
+#include "reference/evaluate_in.hpp"
 #include "reference/oracle.hpp"
 #include "tools/explore/asked_operation.hpp"
 #include "tools/explore/formats.hpp"
@@ -90,6 +92,46 @@ core::result<results> errors_of(const asked& what, const cell& c, const caller& 
                  {"last_wrong", last}};
 }
 
+// Of an output, how far a rounding of each input moves an element, relative to its scale: no code that takes rounded
+// inputs has more digits of what it means.
+core::result<results> moved_by_inputs(const asked& what, const cell& c, const caller&) {
+  constexpr int draws = 8;
+  const core::operation& op = *what.operation;
+  core::request call = call_growing_to_size(what, c);
+  const core::precisions exactly(core::dtype::f64);
+  const double u = find_format(c.storage)->unit_roundoff();
+  call.type = core::dtype::f64;
+  for (const core::tensor_declaration& d : op.inputs)
+    if (!d.own_type) call.inputs.at(d.name).type = core::dtype::f64;
+  const core::tensors before = reference::evaluate_in(call, exactly);
+  core::counter_random random(c.seed);
+  std::map<std::string, xt::xarray<double>> squares;
+  for (int k = 0; k < draws; ++k) {
+    core::request moved = call;
+    for (const core::tensor_declaration& d : op.inputs)
+      if (!d.own_type)
+        for (double& x : moved.inputs.at(d.name).values.storage()) x *= 1 + u * random.sign();
+    for (const auto& [name, y] : reference::evaluate_in(moved, exactly)) {
+      const xt::xarray<double> off = y.values - before.at(name).values;
+      const auto it = squares.try_emplace(name, xt::zeros_like(off)).first;
+      it->second += off * off / draws;
+    }
+  }
+  double largest = 0, sum = 0, count = 0;
+  for (const core::tensor_declaration& d : op.outputs) {
+    const core::tensor& y = before.at(d.name);
+    const std::vector<double> values(y.values.begin(), y.values.end());
+    const std::vector<double> scales = core::error_scales(d, d.type_in(what.type), y.shape(), values);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double square = squares.at(d.name).storage()[i] / (scales[i] * scales[i]);
+      if (!std::isfinite(square)) continue;
+      largest = std::max(largest, std::sqrt(square));
+      sum += square, count += 1;
+    }
+  }
+  return results{{"largest", largest}, {"rms", std::sqrt(sum / std::max(count, 1.0))}, {"digits", digits_of(largest)}};
+}
+
 // The first position, or distance of a key from the query, whose row is that of the next one; all other inputs are
 // those of one token.
 core::result<results> first_repeated_row(const asked& what, const cell& c, const caller& outside) {
@@ -159,6 +201,15 @@ core::result<void> check_error(const cell& c) {
                       : core::result<void>();
 }
 
+core::result<void> check_inputs(const cell& c) {
+  if (const auto checked = check_error(c); !checked) return checked;
+  const core::operation& op = *operation_from(c.family)->operation;
+  const bool has_real = std::ranges::any_of(op.inputs, [](const auto& d) { return !d.own_type; });
+  return has_real && c.implementation == "formula"
+             ? core::result<void>()
+             : refuse_cell(c, has_real ? "inputs move the formula alone" : op.name + " has no real inputs");
+}
+
 core::result<void> check_angles(const cell& c) {
   if (const auto checked = check_operation(c); !checked) return checked;
   const core::operation& op = *operation_from(c.family)->operation;
@@ -190,6 +241,18 @@ measure operation_errors() {
     return batch.front().scale * pairs_in_call(asked_by(batch.front()), batch.front());
   };
   return of_operations(std::move(m), errors_of);
+}
+
+measure input_errors() {
+  measure m = operation_errors();
+  m.name = "sensitivity";
+  m.summary = "what a rounding of its inputs moves of an operation";
+  m.check = check_inputs;
+  m = of_operations(std::move(m), moved_by_inputs);
+  m.implementations = {"formula"};
+  m.each_implementation = [](const std::string&) { return std::vector<std::string>{"formula"}; };
+  m.takes_candidates = false;
+  return m;
 }
 
 measure angle_errors() {

@@ -100,13 +100,16 @@ std::string page(const sweep_identity& identity, const std::vector<question>& qu
   std::string s = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<link rel=\"icon\" href=\"data:,\">\n"
-      "<title>Assay: sweep {0}</title>\n<style>\n{1}{2}</style>\n</head>\n<body>\n<header>\n<h1>{3}</h1>\n",
-      escape_markup(identity.name), chart_style(), page_css, escape_markup(identity.question));
+      "<title>Assay: sweep {0}</title>\n<style>\n{1}{2}</style>\n</head>\n<body "
+      "data-formula=\"{4}\">\n<header>\n<h1>{3}</h1>\n",
+      escape_markup(identity.name), chart_style(), page_css, escape_markup(identity.question),
+      identity.formula.empty() ? "" : escape_markup(" --formula " + tools::shell_word(identity.formula)));
   s += fmt::format(
       "<p class=\"note\">Sweep <code>{}</code> of Assay {}: {} cells{}{}. Lines are measured, dashes are "
       "predicted. A click on a point shows the command that measures it again.</p>\n",
       escape_markup(identity.name), escape_markup(identity.version), cells,
-      identity.candidate.empty() ? "" : ", candidate " + escape_markup(identity.candidate),
+      (identity.formula.empty() ? "" : ", formula " + escape_markup(identity.formula)) +
+          (identity.candidate.empty() ? "" : ", candidate " + escape_markup(identity.candidate)),
       beside.empty() ? "" : ", hollow marks: " + escape_markup(beside));
   std::string items;
   for (const std::string& answer : answers) items += fmt::format("<li>{}</li>\n", escape_markup(answer));

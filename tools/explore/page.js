@@ -26,7 +26,7 @@ function show(e, withCommand) {
   if (!e || !e.dataset || !e.dataset.cell) return;
   if (tip.dataset.kept && !withCommand) return;
   words.textContent = describe(e) + " (" + (e.dataset.y || e.dataset.value) + ")";
-  command.textContent = withCommand ? "assay explore cell '" + e.dataset.cell.replaceAll("'", "'\\''") + "'" : "";
+  command.textContent = withCommand ? "assay explore cell" + (document.body.dataset.formula || "") + " '" + e.dataset.cell.replaceAll("'", "'\\''") + "'" : "";
   tip.dataset.kept = withCommand ? "yes" : "";
   tip.hidden = false;
 }

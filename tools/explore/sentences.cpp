@@ -241,6 +241,21 @@ sentences of_errors(const all_cells& cells) {
   return all;
 }
 
+sentences of_inputs(const all_cells& cells) {
+  sentences all;
+  const auto name = [](const cell& c) {
+    return fmt::format("{}, scale {}: inputs rounded to {}", c.family, c.scale, c.storage);
+  };
+  for (const auto& [words, group] : grouped(cells, name)) {
+    std::vector<std::string> at;
+    for (const measured_cell* m : group)
+      at.push_back(fmt::format("{:.1f} at {}", value_of(*m, "digits"), m->what.size));
+    all.push_back(fmt::format("{} leave these digits, by {}, whatever the code: {}.", words,
+                              size_words(group.front()->what), fmt::join(at, ", ")));
+  }
+  return all;
+}
+
 sentences of_repeats(const all_cells& cells) {
   sentences all;
   for (const measured_cell* m : cells) {
@@ -265,6 +280,7 @@ std::vector<std::string> sentences_of(const std::string& measure, const std::vec
                                                                              {"gradient_reach", of_reach},
                                                                              {"conditioning", of_conditioning},
                                                                              {"error", of_errors},
+                                                                             {"sensitivity", of_inputs},
                                                                              {"angles", of_errors},
                                                                              {"repeats", of_repeats}};
   all_cells own;

@@ -34,6 +34,8 @@ std::map<std::string, std::string> as_meta(const sweep_identity& i) {
           {"question", i.question},
           {"definition", i.definition},
           {"candidate", i.candidate},
+          {"formula", i.formula},
+          {"formula_sha256", i.formula_sha256},
           {"cells", std::to_string(i.cells)},
           {"shard", fmt::format("{}/{}", i.shard, i.shards)}};
 }
@@ -54,9 +56,20 @@ std::string definition_of(const std::vector<cell>& cells) {
   return fmt::format("{:016x}", hash);
 }
 
+namespace {
+
+std::string formula_words(const sweep_identity& i) {
+  return i.formula_sha256.empty() ? "no formula of one's own"
+                                  : fmt::format("the formula {} with sha256 {:.12}", i.formula, i.formula_sha256);
+}
+
+}  // namespace
+
 std::string difference(const sweep_identity& x, const sweep_identity& y) {
   if (x.version != y.version) return fmt::format("it was measured by Assay {}, this is {}", y.version, x.version);
   if (x.candidate != y.candidate) return fmt::format("its candidate is '{}', not '{}'", y.candidate, x.candidate);
+  if (x.formula_sha256 != y.formula_sha256)
+    return fmt::format("it was measured against {}, not {}", formula_words(y), formula_words(x));
   if (x.name != y.name) return fmt::format("it holds the sweep '{}', not '{}'", y.name, x.name);
   if (x.definition != y.definition || x.cells != y.cells)
     return fmt::format("its cells are others: the sweep '{}' has changed", x.name);
@@ -139,6 +152,7 @@ core::result<sweep_store> sweep_store::open(const std::filesystem::path& file) {
     i.cells = std::stoull(meta["cells"]);
     i.shard = std::stoull(shard.substr(0, slash));
     i.shards = std::stoull(shard.substr(slash + 1));
+    i.formula = meta["formula"], i.formula_sha256 = meta["formula_sha256"];
     return store;
   } catch (const SQLite::Exception& e) {
     const std::string what = e.what();

@@ -28,6 +28,7 @@ struct sweep_identity {
   std::string candidate;    ///< empty: none
   std::uint64_t cells = 0;  ///< of the whole sweep
   std::uint64_t shard = 1, shards = 1;
+  std::string formula{}, formula_sha256{};  ///< of one's own: how it is asked for, and which it was; empty: none
   friend bool operator==(const sweep_identity&, const sweep_identity&) = default;
 };
 std::string definition_of(const std::vector<cell>& cells);

@@ -820,6 +820,8 @@ class Gating(unittest.TestCase):
         for name, text in (("reference", REFERENCE), ("kernels", KERNELS), ("numpy_formulas", examples)):
             with open(os.path.join(cls.folder, name + ".py"), "w", encoding="utf-8") as file:
                 file.write(textwrap.dedent(text))
+        with open(os.path.join(cls.folder, "another.py"), "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(REFERENCE).replace("1e-6", "1e-5"))
 
     def run_assay(self, *arguments):
         environment = {**os.environ, "ASSAY_PYTHON": sys.executable,
@@ -866,8 +868,6 @@ class Gating(unittest.TestCase):
         unknown = self.run_assay("golden", "check", out)
         self.assertEqual(unknown.returncode, 2, unknown.stderr)
         self.assertIn("unknown operation 'formula/rms_norm'", unknown.stdout + unknown.stderr)
-        with open(os.path.join(self.folder, "another.py"), "w", encoding="utf-8") as file:
-            file.write(textwrap.dedent(REFERENCE).replace("1e-6", "1e-5"))
         another = self.run_assay("golden", "check", out, "--formula", "python:another:rms_norm")
         self.assertEqual(another.returncode, 1, another.stdout + another.stderr)
         self.assertEqual(self.run_assay("golden", "make", "--out", out + "2").returncode, 2)  # neither recipe nor formula
@@ -878,6 +878,11 @@ class Gating(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"formula/rms_norm, formula in f32, scale 16: digits by number of tokens: \d+\.\d at 16,")
         self.assertRegex(done.stdout, r"python:kernels:rms_norm in f32, scale 16: digits by number of tokens: \d+\.\d at 16,")
+        self.assertRegex(done.stdout, r"inputs rounded to f32 leave these digits, by number of tokens, whatever the code: \d\.\d at 16,")
+        other = self.run_assay("explore", "--formula", "python:another:rms_norm", "--candidate", "python:kernels:rms_norm", "--out",
+                               os.path.join(self.folder, "sweep"), "--resume")
+        self.assertEqual(other.returncode, 2, other.stdout + other.stderr)
+        self.assertIn("it was measured against the formula python:reference:rms_norm with sha256", other.stderr)
         self.assertTrue(os.path.exists(os.path.join(self.folder, "sweep", "index.html")))
 
     def test_a_record_from_anywhere_is_refused_or_runs(self):

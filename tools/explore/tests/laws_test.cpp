@@ -194,6 +194,22 @@ TEST_CASE("explore/repeats/merge_at_the_first_odd_number_that_is_none", "[proper
 
 // With slopes of two heads. A bias linear in the key's position is large beside near keys, and bf16 does not tell them
 // apart.
+// A rotation keeps the length of what moves x; scores of attention of width d move by up to their own size.
+TEST_CASE("explore/sensitivity/is_that_of_the_function", "[property]") {
+  for (const char* type : {"f32", "bf16"}) {
+    const double u = find_format(type)->unit_roundoff();
+    const auto moved = [&](const char* operation, std::uint64_t n) {
+      return found({"sensitivity", "formula", type, type, operation, 0, 16, n}).at("largest");
+    };
+    CHECK(moved("rope/rotate", 64) > 0.5 * u);
+    CHECK(moved("rope/rotate", 64) < 1.42 * u);
+    CHECK(moved("attention/output", 64) > u);
+    CHECK(moved("attention/output", 64) < 20 * u);
+  }
+  CHECK(!check_cell({"sensitivity", "formula", "f32", "f32", "sinusoidal/table", 0, 16, 64}));
+  CHECK(!check_cell({"sensitivity", "usual", "f32", "bf16", "rope/rotate", 0, 16, 64}));
+}
+
 TEST_CASE("explore/repeats/the_key_form_loses_near_keys", "[property]") {
   const auto near = [](const char* bias, std::uint64_t n) {
     return found({"repeats", "formula", "f32", "bf16", bias, 0, 1, n});
