@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 
 import assay
-from assay.formulas import CannotTrace, trace, torch_tensors
+from assay.formulas import CannotTrace, asking, sampling, torch_tensors, trace
 from assay.formulas.doors import as_function
 
 RANDOM = torch.Generator().manual_seed(1)
@@ -490,6 +490,68 @@ class Tracing(unittest.TestCase):
                     apart = np.abs(y.double().numpy() - np.asarray(truth[name], dtype=np.float64))
                     self.assertTrue((apart > np.asarray(truth.allowed[name])).any())
         self.assertLessEqual(set(asked) - asked.names, OF_OTHER_VERSIONS)
+
+    def test_a_sample_is_of_the_whole_call(self):
+        """Where positions are said not to reach one another, some of them give what all give of them."""
+        self.addCleanup(setattr, sampling, "MOST_STEPS", sampling.MOST_STEPS)
+        self.addCleanup(setattr, sampling, "STEPS_OF_SAMPLE", sampling.STEPS_OF_SAMPLE)
+        sampling.MOST_STEPS = sampling.STEPS_OF_SAMPLE = 0
+        sampled = 0
+        for function, inputs, settings in CASES:
+            values = {**dict(zip(inspect.signature(function).parameters, inputs)), **settings}
+            tensors, settings = asking.split_call(function, values)
+            sample = sampling.sampled(asking.formula_of(function, tensors, settings), tensors)
+            if sample is None:
+                continue
+            sampled += 1
+            whole, few = called(function, values), called(function, {**settings, **sample.inputs})
+            names = list(sample.formula.trace.outputs)
+            for name, y in sample.of_outputs(dict(zip(names, whole))).items():
+                with self.subTest(function.__name__, output=name):
+                    torch.testing.assert_close(y, few[names.index(name)])
+        self.assertGreater(sampled, 8)
+
+    def test_what_a_sample_may_have(self):
+        def scores(q, k):
+            return (q @ k.transpose(-1, -2)).softmax(-1)
+
+        def shifted(x):
+            return torch.roll(x, 1, 0)
+
+        def mean_of_rows(x):
+            return x / x.shape[0]
+
+        def decayed(x, a):
+            h, out = torch.zeros(x.shape[1]), []
+            for t in range(x.shape[0]):
+                h = a * h + x[t]
+                out.append(h)
+            return torch.stack(out)
+        self.addCleanup(setattr, sampling, "MOST_STEPS", sampling.MOST_STEPS)
+        self.addCleanup(setattr, sampling, "STEPS_OF_SAMPLE", sampling.STEPS_OF_SAMPLE)
+        sampling.MOST_STEPS = sampling.STEPS_OF_SAMPLE = 0
+        for function, inputs, places in (
+                (scores, (normal(5, 8, 4), normal(5, 9, 4)), {"q": [2, 2, None], "k": [2, None, None], "y": [2, 2, None]}),
+                (shifted, (normal(8, 5),), {"x": [None, 2], "y": [None, 2]}), (mean_of_rows, (normal(8, 1),), None),
+                (lambda x: x * torch.ones(len(x)).sum(), (normal(8, 1),), None),
+                (lambda x: x * torch.arange(len(x)).sum(), (normal(8, 1),), None),
+                (lambda x, y: x + y[:len(x)].sum(), (normal(8, 1), normal(9)), None),
+                (decayed, (normal(40, 6), uniform(6)), {"x": [None, 2], "a": [2], "y": [None, 2]}),
+                (F.conv2d, (normal(5, 3, 7, 7), normal(6, 3, 2, 2)), None)):
+            if function is F.conv2d:
+                function, places = lambda x, w: F.conv2d(x, w), {"x": [2, None, None, None], "w": [2, None, None, None],
+                                                                 "y": [2, 2, None, None]}
+            tensors = dict(zip(inspect.signature(function).parameters, inputs))
+            sample = sampling.sampled(asking.formula_of(function, tensors, {}), tensors)
+            with self.subTest(function.__name__):
+                self.assertEqual(sample and {name: [one if one is None else len(one) for one in of] for name, of in sample.places.items()},
+                                 places)
+        q, k = normal(5, 8, 4), normal(5, 9, 4)
+        y = scores(q, k)
+        self.assertRegex(assay.judge(scores, y, q=q, k=k), r"right: 36 elements.* \(a sample: 2 of 5 positions of axis 0 of y, 2 of 8")
+        y[4, 7, 3] *= 1.001
+        with self.assertRaisesRegex(AssertionError, r"wrong: y\[4, 7, 3\]"):
+            assay.judge(scores, y, q=q, k=k)
 
     def test_numbers_of_sizes_and_settings_are_exact(self):
         """Nothing is captured, and the truth is that of the same function in NumPy."""

@@ -20,6 +20,9 @@ In place of the name of an operation a plain function of NumPy, torch or JAX may
 
     expected = assay.truth(reference_attention, q=q, k=k, v=v, window=3)
 
+A large call of a formula is judged by a sample: some positions of the axes along which nothing is added or shifted, the
+first and the last among them (assay/formulas/sampling.py).
+
 Raise ValueError where the call is none. One process of the program answers all calls
 (assay/serving.py).
 """
@@ -44,7 +47,7 @@ class Truth(dict):
 
 def truth(operation, *, dtype=None, compute=None, accuracy_class=None, **values):
     """The truth of a call of `operation`, and what is allowed of it."""
-    operation, formula, values = _named(operation, values)
+    operation, formula, values, _ = _named(operation, values)
     return _truth(operation, formula, dtype, compute, accuracy_class, values)
 
 
@@ -67,31 +70,39 @@ def judge(operation, outputs, *, dtype=None, compute=None, accuracy_class=None, 
     tuple in its order, or a dict. Returns in words how exact they are; an error that is no bug, but that roundings hardly
     make, is suspicious, and wrong where `strict`."""
     __tracebackhide__ = True  # pytest shows the caller's line
-    operation, formula, values = _named(operation, values)
+    operation, formula, values, sample = _named(operation, values, is_judged=True)
     with serving.lock:
         server = serving.running(formula)
         with server.question() as question:
             call = _question(server, question, operation, dtype, values, ask="judge", compute=compute,
                              strict=strict or None, **{"class": accuracy_class})
             declared = names_of(declaration_of(server.declarations, operation)["outputs"])
-            write_safetensors(call["outputs"], {name: _tensor(name, value, call["dtype"], None)
-                                                for name, value in _by_name(operation, declared, outputs).items()})
+            given = _by_name(operation, declared, outputs)
+            if sample:
+                given = sample.of_outputs(given)
+            write_safetensors(call["outputs"], {name: _tensor(name, value, call["dtype"], None) for name, value in given.items()})
             answer = server.ask(call)
+    words = sample.words(answer["words"]) if sample else answer["words"]
     if not answer["right"]:
-        raise AssertionError(f"{operation}: {answer['words']}")
-    return answer["words"]
+        raise AssertionError(f"{operation}: {words}")
+    return words
 
 
-def _named(operation, values):
-    """The operation by name, and the formula behind it where it is a function."""
+def _named(operation, values, is_judged=False):
+    """(The operation by name, the formula behind it where it is a function, the inputs, which sample of a large call they
+    are where it is judged)."""
     if not callable(operation):
-        return operation, None, values
+        return operation, None, values, None
     from assay.formulas.asking import asked, hold_against_function, hold_ways_against_formula
+    from assay.formulas.sampling import sampled
     formula, inputs = asked(operation, values)
+    sample = sampled(formula, inputs) if is_judged else None
+    if sample:
+        formula, inputs = sample.formula, sample.inputs
     name = formula.declarations[0]["name"]
     hold_against_function(formula, inputs, lambda given: _truth(name, formula, formula.trace.narrowest, None, None, given))
     hold_ways_against_formula(formula, inputs, lambda one, given: _truth(one.declarations[0]["name"], one, "f64", None, None, given))
-    return name, formula, inputs
+    return name, formula, inputs, sample
 
 
 def _loaded(stored, array, like):
