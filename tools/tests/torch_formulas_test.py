@@ -695,6 +695,11 @@ def without_weight(x, weight):
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) + 0 * weight
 """, "norm", right=("norm",), wrong=("without_weight",))
 
+    def test_a_function_that_names_no_framework_is_in_that_of_its_arrays(self):
+        x, norms = normal(4, 6), {"norm": lambda x, eps: x.square().mean(-1, keepdims=True).add(eps).rsqrt() * x}
+        self.assertIn("right", assay.judge(lambda x: norms["norm"](x, 1e-6), norms["norm"](x, 1e-6), x=x))
+        self.assertIn("right", assay.judge(lambda x: (x * x).sum(-1), (x * x).sum(-1).numpy(), x=x.numpy()))
+
     def test_torch_is_as_it_was(self):
         before = torch.get_default_dtype(), torch.is_grad_enabled()
         with self.assertRaises(CannotTrace):

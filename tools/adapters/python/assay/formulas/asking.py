@@ -5,7 +5,7 @@ import inspect
 import numpy
 
 from assay.formulas.declaring import name_of
-from assay.formulas.doors import as_function, door_of
+from assay.formulas.doors import as_function_of, door_of
 from assay.formulas.program import DTYPE_OF, INTEGER, REAL
 from assay.formulas.refusal import CannotTrace
 from assay.formulas.tracing import trace
@@ -124,7 +124,7 @@ def hold_ways_against_formula(formula, inputs, truth_of):
 
 def asked(function, values):
     """(Formula, the inputs of the call). Where the parameters of a module are not given they are its own."""
-    function = as_function(function)
+    function = as_function_of(function, values.values())
     values = {**getattr(function, "values", dict)(), **values}
     inputs, settings = split_call(function, values)
     return formula_of(function, inputs, settings), inputs

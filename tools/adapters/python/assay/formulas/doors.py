@@ -8,6 +8,7 @@
 
 `narrowest`: the float of the inputs.
 """
+import functools
 import importlib
 import types
 
@@ -43,6 +44,22 @@ def as_function(formula):
     if not is_module(formula):
         return formula
     return importlib.import_module("assay.formulas.torch_modules").ModuleFunction(formula)
+
+
+def as_function_of(formula, values):
+    """The same, called with these: a function that names no framework is in that of its arrays."""
+    function = as_function(formula)
+    if type(function) is not types.FunctionType or framework_of_formula(function) != "numpy" or "numpy" in collected(function)[0]:
+        return function
+    packages = {type(value).__module__.partition(".")[0] for value in values}
+    own = next((name for name, package in (("torch", "torch"), ("jax", "jaxlib")) if package in packages), None)
+    if own is None:
+        return function
+    same = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    functools.update_wrapper(same, function)
+    same.__kwdefaults__, same.framework = function.__kwdefaults__, own
+    del same.__wrapped__
+    return same
 
 
 def door_of(function) -> types.ModuleType:
