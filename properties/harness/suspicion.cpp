@@ -41,17 +41,18 @@ summary_of_errors summary_of(const std::vector<double>& errors, const std::vecto
   return s;
 }
 
-// What suspicion_of asks of one output.
+// What is asked of one output, of which so much is allowed.
 class asked_output {
  public:
-  asked_output(const expectation& e, const std::string& name, const reference::scatter& s)
-      : name_(name),
-        truth_(e.truth.at(name)),
+  asked_output(const expectation& e, std::string name, reference::scatter s, std::vector<double> allowed)
+      : name_(std::move(name)),
+        truth_(e.truth.at(name_)),
         storage_(truth_.rounded.type),
         compute_(e.compute.unit()),
-        scatter_(s),
-        bounds_(statistical_bounds(s, truth_, compute_)),
-        deviations_(s.deviations()) {
+        scatter_(std::move(s)),
+        bounds_(statistical_bounds(scatter_, truth_, compute_)),
+        deviations_(scatter_.deviations()),
+        allowed_(std::move(allowed)) {
     // Where nothing is rounded by the formula, other right code may round the result.
     for (std::size_t i = 0; i < deviations_.size(); ++i) {
       deviations_[i] = std::max(deviations_[i], roundoff_at(i));
@@ -59,7 +60,8 @@ class asked_output {
     }
   }
 
-  [[nodiscard]] std::optional<suspicion> of(const core::tensor& outputs, const std::vector<double>& allowed) const {
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::optional<suspicion> of(const core::tensor& outputs) const {
     std::vector<double> errors(outputs.size());
     suspicion one{suspicion::sign::element, name_};
     double most = 0;
@@ -73,7 +75,7 @@ class asked_output {
       if (const double share = std::fabs(errors[i]) / deviations_[i]; share > most) {
         most = share;
         one.place = name_ + core::index_text(outputs.shape(), i);
-        one.error = std::fabs(off), one.deviation = deviations_[i], one.allowed = allowed[i];
+        one.error = std::fabs(off), one.deviation = deviations_[i], one.allowed = allowed_[i];
       }
     }
     const suspicion all = larger(by_size(errors, one), by_direction(errors, one));
@@ -112,11 +114,11 @@ class asked_output {
     return s;
   }
 
-  const std::string& name_;
+  std::string name_;
   const reference::certified& truth_;
   core::dtype storage_, compute_;
-  const reference::scatter& scatter_;
-  std::vector<double> bounds_, deviations_;
+  reference::scatter scatter_;
+  std::vector<double> bounds_, deviations_, allowed_;
 };
 
 }  // namespace
@@ -160,11 +162,12 @@ std::string in_words(const suspicion& s) {
 
 namespace {
 
-// Of what an algorithm rounds: by output.
-std::map<std::string, suspicion> suspicions_by(const expectation& e, const core::tensors& outputs,
-                                               const std::map<std::string, std::vector<double>>& allowed,
+using allowed_errors = std::map<std::string, std::vector<double>>;
+
+// By what an algorithm rounds: the outputs of whose errors an allowance sees too little.
+std::vector<asked_output> outputs_worth_asking(const expectation& e, const allowed_errors& allowed,
                                                reference::accuracy_class algorithm) {
-  std::set<std::string> asked;
+  std::set<std::string> worth;
   for (const auto& [name, s] : reference::scatter_of(e.call, e.compute, algorithm, e.truth, 0)) {
     if (!core::is_floating(e.truth.at(name).rounded.type)) continue;
     double plain = 0, most = 0;
@@ -172,39 +175,24 @@ std::map<std::string, suspicion> suspicions_by(const expectation& e, const core:
       if (std::isfinite(s.to_nearest[i])) plain = std::max(plain, std::fabs(s.to_nearest[i]));
       if (std::isfinite(allowed.at(name)[i])) most = std::max(most, allowed.at(name)[i]);
     }
-    if (most > worth_asking * plain) asked.insert(name);
+    if (most > worth_asking * plain) worth.insert(name);
   }
-  if (asked.empty()) return {};
-  std::map<std::string, suspicion> all;
-  const auto scattered = reference::scatter_of(e.call, e.compute, algorithm, e.truth, scatter_runs);
-  for (const std::string& name : asked)
-    if (const auto found = asked_output(e, name, scattered.at(name)).of(outputs.at(name), allowed.at(name)))
-      all.emplace(name, *found);
+  std::vector<asked_output> all;
+  if (worth.empty()) return all;
+  auto scattered = reference::scatter_of(e.call, e.compute, algorithm, e.truth, scatter_runs);
+  for (const std::string& name : worth) all.emplace_back(e, name, std::move(scattered.at(name)), allowed.at(name));
   return all;
 }
 
-std::optional<suspicion> suspicion_of_whole(const expectation& e, const core::tensors& outputs) {
+allowed_errors allowed_errors_of(const expectation& e) {
   const auto laws = all_laws(e);
-  std::map<std::string, std::vector<double>> allowed;
+  allowed_errors allowed;
   for (const auto& [name, t] : e.truth) {
     const auto& k = laws->at(name).k.back().storage();
     for (std::size_t i = 0; i < k.size(); ++i)
       allowed[name].push_back(allowed_error(t.rounded.type, e.compute, k[i], t.truth(i)));
   }
-  // What one of the algorithms may err by is not suspicious.
-  std::optional<std::map<std::string, suspicion>> by_all;
-  for (const reference::accuracy_class algorithm : reference::algorithms_of(*e.call.operation)) {
-    const auto found = suspicions_by(e, outputs, allowed, algorithm);
-    if (!by_all) by_all = found;
-    std::map<std::string, suspicion> both;
-    for (const auto& [name, s] : *by_all)
-      if (const auto other = found.find(name); other != found.end())
-        both.emplace(name, s.times <= other->second.times ? s : other->second);
-    by_all = std::move(both);
-  }
-  const std::map<std::string, suspicion>& all = *by_all;
-  const auto worst = std::ranges::max_element(all, {}, [](const auto& one) { return one.second.times; });
-  return worst == all.end() ? std::nullopt : std::optional(worst->second);
+  return allowed;
 }
 
 bool is_scan(const core::operation& op) {
@@ -212,8 +200,8 @@ bool is_scan(const core::operation& op) {
   return std::ranges::find(own, reference::accuracy_class::tree) != own.end();
 }
 
-// A function of positions and parameters adds little up: its law is wide where it has several algorithms, such as slopes
-// by recursion, and not because roundings meet.
+// A function of positions and parameters adds little up: its law is wide where it has several algorithms, such as
+// slopes by recursion, and not because roundings meet.
 bool is_table(const core::operation& op) {
   return op.is_forward() && std::ranges::none_of(op.inputs, [](const core::tensor_declaration& d) {
            return d.role == core::input_role::value || d.role == core::input_role::logit;
@@ -222,20 +210,52 @@ bool is_table(const core::operation& op) {
 
 }  // namespace
 
-std::optional<suspicion> suspicion_of(const request& call, const core::precisions& compute,
-                                      const core::tensors& outputs) {
-  if (is_scan(*call.operation) || is_table(*call.operation)) return std::nullopt;
-  const std::vector<core::kept_positions> parts = parts_of_large(call);
-  if (parts.empty()) return suspicion_of_whole(*expect(call, compute), outputs);
-  const core::part_of_call part = core::part_of(call, parts[parts.size() / 2]);
-  return suspicion_of_whole(make_expectation(part.call, compute), core::outputs_of_part(part, outputs));
+struct usual_errors::parts {
+  std::optional<core::part_of_call> part{};
+  std::shared_ptr<const expectation> expected{};
+  std::vector<std::vector<asked_output>> by_algorithm{};
+};
+
+usual_errors::usual_errors(const request& call, const core::precisions& compute) {
+  auto made = std::make_unique<parts>();
+  if (!is_scan(*call.operation) && !is_table(*call.operation)) {
+    if (const std::vector<core::kept_positions> all = parts_of_large(call); !all.empty())
+      made->part = core::part_of(call, all[all.size() / 2]);
+    made->expected = made->part ? std::make_shared<const expectation>(make_expectation(made->part->call, compute))
+                                : expect(call, compute);
+    const allowed_errors allowed = allowed_errors_of(*made->expected);
+    for (const reference::accuracy_class algorithm : reference::algorithms_of(*call.operation))
+      made->by_algorithm.push_back(outputs_worth_asking(*made->expected, allowed, algorithm));
+  }
+  parts_ = std::move(made);
+}
+usual_errors::~usual_errors() = default;
+usual_errors::usual_errors(usual_errors&&) noexcept = default;
+
+std::optional<suspicion> usual_errors::suspicion_of(const core::tensors& outputs) const {
+  const core::tensors own = parts_->part ? core::outputs_of_part(*parts_->part, outputs) : outputs;
+  // What one of the algorithms may err by is not suspicious.
+  std::optional<std::map<std::string, suspicion>> by_all;
+  for (const std::vector<asked_output>& asked : parts_->by_algorithm) {
+    std::map<std::string, suspicion> both;
+    for (const asked_output& one : asked)
+      if (const auto found = one.of(own.at(one.name()))) {
+        const auto other = by_all ? by_all->find(one.name()) : std::map<std::string, suspicion>::iterator{};
+        if (!by_all || other != by_all->end())
+          both.emplace(one.name(), by_all && other->second.times < found->times ? other->second : *found);
+      }
+    by_all = std::move(both);
+  }
+  if (!by_all) return std::nullopt;
+  const auto worst = std::ranges::max_element(*by_all, {}, [](const auto& one) { return one.second.times; });
+  return worst == by_all->end() ? std::nullopt : std::optional(worst->second);
 }
 
 std::optional<suspicion> suspicion_of(implementation& passed, const test_case& c) {
   const call_result outputs = passed.evaluate(c.call);
   if (!outputs) return std::nullopt;
   const core::precisions compute = passed.describe().precisions_of(c.call);
-  return judge(c.call, compute, *outputs).passed ? suspicion_of(c.call, compute, *outputs) : std::nullopt;
+  return judge(c.call, compute, *outputs).passed ? usual_errors(c.call, compute).suspicion_of(*outputs) : std::nullopt;
 }
 
 }  // namespace assay::properties

@@ -5,6 +5,7 @@
 // more than the formula as it is written. So it is said, and fails a run that is asked to be strict.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,13 +44,23 @@ inline constexpr std::size_t scatter_runs = 32;
 std::vector<double> statistical_bounds(const reference::scatter& s, const reference::certified& truth,
                                        core::dtype compute);
 
-/// What is suspicious of outputs that are no bug, whichever of the operation's algorithms made them: the output and the
-/// quantity that exceed most; nothing where none does, or where allowances are less than `worth_asking` times what
-/// plain arithmetic errs by: they see enough. Of a large call whose lanes are independent one part is asked. Scans are
-/// not asked: right ones have more algorithms than classes (in chunks, adjoints in logarithms), and their class says
-/// what they lose.
-std::optional<suspicion> suspicion_of(const request& call, const core::precisions& compute,
-                                      const core::tensors& outputs);
+/// What roundings make of a call, for any outputs of it. Of a large call whose lanes are independent one part is asked.
+class usual_errors {
+ public:
+  usual_errors(const request& call, const core::precisions& compute);
+  ~usual_errors();
+  usual_errors(usual_errors&&) noexcept;
+
+  /// What is suspicious of outputs that are no bug, whichever of the operation's algorithms made them: the output and
+  /// the quantity that exceed most; nothing where none does, or where allowances are less than `worth_asking` times
+  /// what plain arithmetic errs by: they see enough. Scans are not asked: right ones have more algorithms than classes
+  /// (in chunks, adjoints in logarithms), and their class says what they lose.
+  [[nodiscard]] std::optional<suspicion> suspicion_of(const core::tensors& outputs) const;
+
+ private:
+  struct parts;
+  std::unique_ptr<const parts> parts_;
+};
 inline constexpr double worth_asking = 30;
 
 /// The same of a case that an implementation has passed: it is asked once more. The case is a mild one, since where

@@ -21,21 +21,25 @@ namespace {
 struct asked {
   request call;
   core::precisions compute;
+  usual_errors errors{call, compute};
 };
+asked usual(const case_key& key) {
+  return {make_case(key).call, description{}.precisions_of(*key.operation, key.type)};
+}
 asked usual(const std::string& operation, dtype type = dtype::f32) {
-  const core::operation& op = *reference::find_operation(operation);
-  return {make_case(usual_key(op, type, 1)).call, description{}.precisions_of(op, type)};
+  return usual(usual_key(*reference::find_operation(operation), type, 1));
 }
 
-core::tensors rounded_truth(const asked& a) {
+core::tensors rounded_truth(const request& call, const core::precisions& compute) {
   core::tensors all;
-  for (const auto& [name, c] : expect(a.call, a.compute)->truth) all.emplace(name, c.rounded);
+  for (const auto& [name, c] : expect(call, compute)->truth) all.emplace(name, c.rounded);
   return all;
 }
+core::tensors rounded_truth(const asked& a) { return rounded_truth(a.call, a.compute); }
 
 std::optional<suspicion> seen(const asked& a, const core::tensors& outputs) {
   REQUIRE(judge(a.call, a.compute, outputs).passed);
-  return suspicion_of(a.call, a.compute, outputs);
+  return a.errors.suspicion_of(outputs);
 }
 
 // Every element off by a share of what the worst case allows it, to one side or to either.
@@ -109,17 +113,17 @@ TEST_CASE("properties/suspicion/faults_of_long_gradients_fail", "[property]") {
     const core::operation& op = *reference::find_operation("fox/decay:vjp");
     case_key key = usual_key(op, dtype::f32, 2);
     key.size.axes["n"] = n, key.size.axes["h"] = 1;
-    const asked a{make_case(key).call, description{}.precisions_of(op, dtype::f32)};
+    const asked a = usual(key);
     const auto is_caught = [&](const core::tensors& outputs) {
-      return !judge(a.call, a.compute, outputs).passed || suspicion_of(a.call, a.compute, outputs).has_value();
+      return !judge(a.call, a.compute, outputs).passed || a.errors.suspicion_of(outputs).has_value();
     };
     const auto of_cotangents = [&](auto is_lost) {
-      asked changed = a;
-      for (auto& [name, t] : changed.call.inputs)
+      request changed = a.call;
+      for (auto& [name, t] : changed.inputs)
         if (name.starts_with("grad_"))
           for (std::size_t i = 0; i < t.size(); ++i)
             if (is_lost(i / n % n)) t.values.storage()[i] = 0.0;
-      return rounded_truth(changed);
+      return rounded_truth(changed, a.compute);
     };
     INFO(n);
     CHECK_FALSE(is_caught(rounded_truth(a)));

@@ -29,12 +29,12 @@ def run_assay(folder, text, *arguments):
     return run([os.environ["ASSAY"], *arguments], folder)
 
 
-def check_gates(test, text, formula, right, wrong):
+def check_gates(test, text, formula, right, wrong, properties="value,vjp"):
     """Values and gradients in f32: functions of one module, whose formula is among them."""
     with tempfile.TemporaryDirectory() as folder:
         for code, candidates in ((0, right), (1, wrong)):
             for candidate in candidates:
                 with test.subTest(candidate):
                     done = run_assay(folder, text, "gate", "--formula", f"python:reference:{formula}", "--candidate",
-                                     f"python:reference:{candidate}", "--dtype", "f32", "--property", "value,vjp", "--family", "mild")
+                                     f"python:reference:{candidate}", "--dtype", "f32", "--property", properties, "--family", "mild")
                     test.assertEqual(done.returncode, code, done.stdout + done.stderr)

@@ -633,7 +633,7 @@ def compiled(x, w):
     return jax.jit(rms_norm)(x, w)
 def other_epsilon(x, w):
     return x * jax.lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-5) * w
-""", "rms_norm", right=("compiled",), wrong=("other_epsilon",))
+""", "rms_norm", right=("compiled",), wrong=("other_epsilon",), properties="value")
 
 
 if __name__ == "__main__":
