@@ -200,8 +200,8 @@ bool is_scan(const core::operation& op) {
   return std::ranges::find(own, reference::accuracy_class::tree) != own.end();
 }
 
-// A function of positions and parameters adds little up: its law is wide where it has several algorithms, such as
-// slopes by recursion, and not because roundings meet.
+// A function of positions and parameters adds little up: its law is wide where it has several algorithms, such as slopes
+// by recursion, and not because roundings meet.
 bool is_table(const core::operation& op) {
   return op.is_forward() && std::ranges::none_of(op.inputs, [](const core::tensor_declaration& d) {
            return d.role == core::input_role::value || d.role == core::input_role::logit;
@@ -217,7 +217,7 @@ struct usual_errors::parts {
 };
 
 usual_errors::usual_errors(const request& call, const core::precisions& compute) {
-  auto made = std::make_unique<parts>();
+  auto made = std::make_shared<parts>();
   if (!is_scan(*call.operation) && !is_table(*call.operation)) {
     if (const std::vector<core::kept_positions> all = parts_of_large(call); !all.empty())
       made->part = core::part_of(call, all[all.size() / 2]);
@@ -229,8 +229,6 @@ usual_errors::usual_errors(const request& call, const core::precisions& compute)
   }
   parts_ = std::move(made);
 }
-usual_errors::~usual_errors() = default;
-usual_errors::usual_errors(usual_errors&&) noexcept = default;
 
 std::optional<suspicion> usual_errors::suspicion_of(const core::tensors& outputs) const {
   const core::tensors own = parts_->part ? core::outputs_of_part(*parts_->part, outputs) : outputs;
@@ -239,10 +237,11 @@ std::optional<suspicion> usual_errors::suspicion_of(const core::tensors& outputs
   for (const std::vector<asked_output>& asked : parts_->by_algorithm) {
     std::map<std::string, suspicion> both;
     for (const asked_output& one : asked)
-      if (const auto found = one.of(own.at(one.name()))) {
-        const auto other = by_all ? by_all->find(one.name()) : std::map<std::string, suspicion>::iterator{};
-        if (!by_all || other != by_all->end())
-          both.emplace(one.name(), by_all && other->second.times < found->times ? other->second : *found);
+      if (auto found = one.of(own.at(one.name()))) {
+        if (!by_all)
+          both.emplace(one.name(), *found);
+        else if (const auto other = by_all->find(one.name()); other != by_all->end())
+          both.emplace(one.name(), other->second.times <= found->times ? other->second : *found);
       }
     by_all = std::move(both);
   }

@@ -48,8 +48,6 @@ std::vector<double> statistical_bounds(const reference::scatter& s, const refere
 class usual_errors {
  public:
   usual_errors(const request& call, const core::precisions& compute);
-  ~usual_errors();
-  usual_errors(usual_errors&&) noexcept;
 
   /// What is suspicious of outputs that are no bug, whichever of the operation's algorithms made them: the output and
   /// the quantity that exceed most; nothing where none does, or where allowances are less than `worth_asking` times
@@ -59,7 +57,7 @@ class usual_errors {
 
  private:
   struct parts;
-  std::unique_ptr<const parts> parts_;
+  std::shared_ptr<const parts> parts_;
 };
 inline constexpr double worth_asking = 30;
 

@@ -521,6 +521,9 @@ class Tracing(unittest.TestCase):
         def mean_of_rows(x):
             return x / x.shape[0]
 
+        def convolved(x, w):
+            return F.conv2d(x, w)
+
         def decayed(x, a):
             h, out = torch.zeros(x.shape[1]), []
             for t in range(x.shape[0]):
@@ -537,10 +540,8 @@ class Tracing(unittest.TestCase):
                 (lambda x: x * torch.arange(len(x)).sum(), (normal(8, 1),), None),
                 (lambda x, y: x + y[:len(x)].sum(), (normal(8, 1), normal(9)), None),
                 (decayed, (normal(40, 6), uniform(6)), {"x": [None, 2], "a": [2], "y": [None, 2]}),
-                (F.conv2d, (normal(5, 3, 7, 7), normal(6, 3, 2, 2)), None)):
-            if function is F.conv2d:
-                function, places = lambda x, w: F.conv2d(x, w), {"x": [2, None, None, None], "w": [2, None, None, None],
-                                                                 "y": [2, 2, None, None]}
+                (convolved, (normal(5, 3, 7, 7), normal(6, 3, 2, 2)),
+                 {"x": [2, None, None, None], "w": [2, None, None, None], "y": [2, 2, None, None]})):
             tensors = dict(zip(inspect.signature(function).parameters, inputs))
             sample = sampling.sampled(asking.formula_of(function, tensors, {}), tensors)
             with self.subTest(function.__name__):

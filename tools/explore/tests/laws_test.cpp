@@ -192,8 +192,6 @@ TEST_CASE("explore/repeats/merge_at_the_first_odd_number_that_is_none", "[proper
   CHECK(std::isnan(merged("f32", "bf16", 128, 4096)));
 }
 
-// With slopes of two heads. A bias linear in the key's position is large beside near keys, and bf16 does not tell them
-// apart.
 // A rotation keeps the length of what moves x; scores of attention of width d move by up to their own size.
 TEST_CASE("explore/sensitivity/is_that_of_the_function", "[property]") {
   for (const char* type : {"f32", "bf16"}) {
@@ -210,6 +208,8 @@ TEST_CASE("explore/sensitivity/is_that_of_the_function", "[property]") {
   CHECK(!check_cell({"sensitivity", "usual", "f32", "bf16", "rope/rotate", 0, 16, 64}));
 }
 
+// With slopes of two heads. A bias linear in the key's position is large beside near keys, and bf16 does not tell them
+// apart.
 TEST_CASE("explore/repeats/the_key_form_loses_near_keys", "[property]") {
   const auto near = [](const char* bias, std::uint64_t n) {
     return found({"repeats", "formula", "f32", "bf16", bias, 0, 1, n});

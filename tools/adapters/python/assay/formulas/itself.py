@@ -24,5 +24,6 @@ def as_candidate(function, narrowest="f64"):
     if "dtype" not in signature.parameters:
         run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])
     framework = "torch" if door.FRAMEWORK == "torch" else "numpy"  # of the arrays that candidates get
-    narrow = [name for name in ("f16", "bf16") if door.HAS_DTYPES]
-    return candidate(dtypes=FLOATS[FLOATS.index(narrowest):], compute={name: name for name in narrow}, framework=framework)(run)
+    dtypes = FLOATS[FLOATS.index(narrowest):]
+    narrow = {name: name for name in dtypes if door.HAS_DTYPES and name in ("f16", "bf16")}
+    return candidate(dtypes=dtypes, compute=narrow, framework=framework)(run)
