@@ -201,9 +201,10 @@ bool is_scan(const core::operation& op) {
 }
 
 // A function of positions and parameters adds little up: its law is wide where it has several algorithms, such as slopes
-// by recursion, and not because roundings meet.
+// by recursion, and not because roundings meet. A formula of one's own does not say what its inputs are.
 bool is_table(const core::operation& op) {
-  return op.is_forward() && std::ranges::none_of(op.inputs, [](const core::tensor_declaration& d) {
+  const bool is_own = op.name.starts_with("formula/");
+  return !is_own && op.is_forward() && std::ranges::none_of(op.inputs, [](const core::tensor_declaration& d) {
            return d.role == core::input_role::value || d.role == core::input_role::logit;
          });
 }

@@ -701,6 +701,17 @@ def without_weight(x, weight):
         self.assertIn("right", assay.judge(lambda x: norms["norm"](x, 1e-6), norms["norm"](x, 1e-6), x=x))
         self.assertIn("right", assay.judge(lambda x: (x * x).sum(-1), (x * x).sum(-1).numpy(), x=x.numpy()))
 
+    def test_strict_asks_what_roundings_make(self):
+        a, b = normal(64, 1024), normal(1024, 64)
+
+        def product(a, b):
+            return torch.matmul(a, b)
+        self.assertIn("right", assay.judge(product, a @ b, a=a, b=b, strict=True))
+        half = (a @ b).half().float()
+        self.assertIn("right", assay.judge(product, half, a=a, b=b))
+        with self.assertRaisesRegex(AssertionError, "random roundings"):
+            assay.judge(product, half, a=a, b=b, strict=True)
+
     def test_torch_is_as_it_was(self):
         before = torch.get_default_dtype(), torch.is_grad_enabled()
         with self.assertRaises(CannotTrace):
