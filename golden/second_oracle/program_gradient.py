@@ -98,7 +98,7 @@ DERIVATIVES = {
     "sigmoid": (lambda x, out: slope_of_sigmoid(x),),
     "softplus": (lambda x, out: sigmoid(x),),
     "log_sigmoid": (lambda x, out: sigmoid(negative(x)),),
-    "floor": (lambda x, out: None,), "taken_by": (lambda x, out: ONE,),
+    "floor": (lambda x, out: None,), "taken_by": (lambda x, out: ONE,), "rounded_once": (lambda x, out: ONE,),
     "pow": (in_base, in_exponent),
     "log_add_exp": (lambda x, y, out: weights([x, y])[0], lambda x, y, out: weights([x, y])[1]),
     "right_as_well": (lambda x, y, out: ONE, lambda x, y, out: None),

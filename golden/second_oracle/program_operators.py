@@ -72,7 +72,7 @@ REAL_FUNCTIONS = {
     "softplus": lambda x: functions.log_sum_exp([x, numbers.PLUS_ZERO]),
     "log_sigmoid": lambda x: numbers.negative(functions.log_sum_exp([numbers.negative(x), numbers.PLUS_ZERO])),
     "log_add_exp": lambda x, y: functions.log_sum_exp([x, y]), "right_as_well": lambda x, y: x,
-    "another_way": lambda x, y: x, "taken_by": lambda x: x,
+    "another_way": lambda x, y: x, "taken_by": lambda x: x, "rounded_once": lambda x: x,
     "sum_of_products": lambda *all: numbers.total(map(numbers.multiply, all[::2], all[1::2])),
     "less": less, "less_equal": less_equal, "equal": equal, "is_nan": lambda x: x.is_nan,
 }

@@ -230,7 +230,7 @@ def rules():
             ((integer, integer), elementwise, "floor_divide remainder"),
             ((number,), elementwise, "negative magnitude"),
             ((real,), elementwise, "exp log log1p sin cos sine_of_angle cosine_of_angle tanh erf sigmoid softplus"),
-            ((real,), elementwise, "log_sigmoid floor detach"),
+            ((real,), elementwise, "log_sigmoid floor detach rounded_once"),
             ((number, number), comparison, "less less_equal equal"),
             ((boolean, boolean), elementwise, "and or")):
         out |= {name: (kinds, {}, result) for name in names.split()}

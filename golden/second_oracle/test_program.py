@@ -95,6 +95,7 @@ OPERATORS = [
     ("power", {"p": 1, "q": 2}, "p23", numpy.sqrt), ("pow", {}, "p23 r3", numpy.power),
     ("log_add_exp", {}, "r23 r3", numpy.logaddexp), ("right_as_well", {}, "r23 r3", lambda x, y: x + 0 * y),
     ("another_way", {}, "r23 r3", lambda x, y: x + 0 * y), ("taken_by", {"from": "a"}, "r23", lambda x: x),
+    ("rounded_once", {}, "r23", lambda x: x),
     ("sum_of_products", {}, "r23 r3 r23 r1", lambda x, y, z, w: x * y + z * w),
     ("geometric_frequencies", {"first": 1, "count": 3, "steps": 2}, "p", lambda x: x ** -numpy.array([0.5, 1, 1.5])),
     ("setting", {"value": 0.1}, "", lambda: 0.1),

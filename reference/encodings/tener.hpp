@@ -13,14 +13,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "reference/algorithms/frequencies.hpp"
 #include "reference/algorithms/sinusoidal_columns.hpp"
-#include "reference/kinds/relative_scores.hpp"
+#include "reference/kinds/recorded_scores.hpp"
 
 namespace assay::reference::encodings {
 
@@ -36,24 +32,18 @@ struct tener {
   enum class stage { scores, accumulation, table };
 
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : score_steps<R>, differentiable_recipe<recipe, R> {
+  struct recipe : score_recipe, recorded_recipe<recipe> {
     /// The distance of the row of R that query i has with key j.
-    recipe_step<R, std::int64_t(std::int64_t i, std::int64_t j)> distance = [](std::int64_t i, std::int64_t j) {
+    std::function<std::int64_t(std::int64_t i, std::int64_t j)> distance = [](std::int64_t i, std::int64_t j) {
       return i - j;
     };
-    recipe_step<R, R(const R& base, std::size_t t, std::size_t steps)> frequency = geometric_frequency<R>;
   };
-
-  template <class R>
-  static std::vector<operation_record<R, recipe<R>>> records() {
-    return {query_rows_record<score_rows, R>(declaration())};
-  }
+  static std::vector<recorded_formula<recipe>> formulas() { return {{declaration(), recorded}}; }
 
  private:
   static core::operation declaration();
-  template <class R>
-  struct score_rows;
+  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
+  static formula::traced table(const recorded_call& in);
 };
 
 inline core::operation tener::declaration() {
@@ -68,69 +58,47 @@ inline core::operation tener::declaration() {
   return scores;
 }
 
-template <class R>
-struct tener::score_rows {
-  using recipe = tener::recipe<R>;
-  const field<R>&q, &k, &u, &v;
-  const recipe& how;
-  bool scaled, as_in_code;
-  std::size_t n, heads, width;
-  std::vector<R> table{};  ///< rows of the distances 1 - n to n - 1
+/// Rows of the distances 1 - n to n - 1.
+inline formula::traced tener::table(const recorded_call& in) {
+  using formula::traced;
+  const std::size_t n = in.size("n"), width = in.size("d"), pairs = width / 2, rows = n == 0 ? 0 : 2 * n - 1;
+  if (pairs == 0) return broadcast(traced(0.0), {rows, width});
+  const frequency_scale by = scale_of(in.setting<std::string>("rule"), 2 * pairs, pairs);
+  const auto theta = formula::geometric_frequencies(traced(10000.0), 0, pairs, by.steps / by.stride);
+  const auto distance =
+      to_real(formula::counted(rows) - formula::traced_integer::constant(static_cast<std::int64_t>(n) - 1));
+  const traced angles = reshaped(distance, {rows, 1}) * theta;
+  return formula::joined({sine_of(angles), cosine_of(angles), broadcast(traced(0.0), {rows, width % 2})}, 1);
+}
 
-  score_rows(const arguments<R>& call, const recipe& steps)
-      : q(call["q"]),
-        k(call["k"]),
-        u(call["u"]),
-        v(call["v"]),
-        how(steps),
-        scaled(core::chosen<bool>(call.settings, "scale", {{"one", false}, {"inverse_sqrt", true}})),
-        as_in_code(core::chosen<bool>(call.settings, "terms", {{"code", true}, {"paper", false}})),
-        n(q.shape(2)),
-        heads(q.shape(1)),
-        width(q.shape(3)) {
-    const std::size_t pairs = width / 2;
-    const frequency_scale by = scale_of(call.template setting<std::string>("rule"), 2 * pairs, pairs);
-    std::vector<R> theta;
-    for (std::size_t t = 0; t < pairs; ++t)
-      theta.push_back(in_stage<R>(stage::table, [&] { return how.frequency(R(10000.0), by.stride * t, by.steps); }));
-    const auto at = [](bool sine, const R& distance, const R& frequency) {
-      return sine ? sine_of(distance * frequency) : cosine_of(distance * frequency);
-    };
-    for (std::size_t row = 1; row < 2 * n; ++row) {
-      const R distance(static_cast<double>(row) - static_cast<double>(n));
-      for (const bool sine : {true, false})
-        for (const R& frequency : theta)
-          table.push_back(
-              taken_by(stage::scores, stage::table,
-                       in_stage<R>(
-                           stage::table, [&](const R& m, const R& f) { return at(sine, m, f); }, distance, frequency)));
-      table.resize(row * width, R(0.0));
-    }
-  }
-  std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
-    const std::size_t head = block % heads;
-    const R* query = q.data() + (block * n + i) * width;
-    const auto scores = [&](const std::vector<R>& rows) {
-      const R factor = scaled ? how.factor(width, heads, 1) : R(1.0);
-      const auto of_distance = [&](std::int64_t t) {
-        return rows.data() + static_cast<std::size_t>(t + static_cast<std::int64_t>(n) - 1) * width;
-      };
-      const std::vector<R> to_key = sum_of_vectors(query, u.data() + head * width, width);
-      std::vector<R> s;
-      for (std::size_t j = 0; j < n; ++j) {
-        const R* key = k.data() + (block * n + j) * width;
-        const std::int64_t t = how.distance(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
-        const R* row = of_distance(as_in_code ? -t : t);
-        // q . R and v . R apart, as the program has them.
-        std::vector<R> products{how.product(to_key.data(), key, width), how.product(query, row, width),
-                                how.product(v.data() + head * width, row, width)};
-        if (as_in_code) products.push_back(how.product(key, of_distance(t), width));
-        s.push_back(how.score(factor, products));
-      }
-      return s;
-    };
-    return {in_stage<R>(stage::scores, scores, table)};
-  }
-};
+inline formula::program tener::recorded(const recipe& how, const formula::program_sizes& call) {
+  using formula::traced;
+  recorded_call in(call);
+  const bool is_scaled = core::chosen<bool>(call.settings, "scale", {{"one", false}, {"inverse_sqrt", true}}),
+             as_in_code = core::chosen<bool>(call.settings, "terms", {{"code", true}, {"paper", false}});
+  const std::size_t n = in.size("n"), heads = in.size("h"), width = in.size("d");
+  const traced q = in["q"], k = in["k"], u = in["u"], v = in["v"];
+  const traced of_distances = in_stage<traced>(stage::table, [&] { return table(in); });
+  const auto row_of = [&](std::int64_t distance) { return distance + static_cast<std::int64_t>(n) - 1; };
+  const auto of_queries = of_each_pair(n, n, [&](std::size_t i, std::size_t j) {
+    const std::int64_t t = how.distance(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
+    return row_of(as_in_code ? -t : t);
+  });
+  const auto of_keys = of_each_pair(n, n, [&](std::size_t j, std::size_t i) {
+    return row_of(how.distance(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)));
+  });
+  return in.finish(in_stage<traced>(stage::scores, [&] {
+    const traced r = taken_from(static_cast<std::size_t>(stage::table), of_distances);
+    const auto read_by_queries = [&](const traced& s) { return of_query_and_row(s, of_queries); };
+    // q . R and v . R apart, as the program has them.
+    std::vector<score_term> terms{
+        {plus_vector_of_head(q, u), k, "bhid,bhjd->bhij"},
+        {q, r, "bhid,rd->bhir", read_by_queries},
+        {broadcast(reshaped(v, {heads, 1, width}), {heads, n, width}), r, "hid,rd->hir", read_by_queries}};
+    if (as_in_code)
+      terms.push_back({k, r, "bhjd,rd->bhjr", [&](const traced& s) { return of_key_and_row(s, of_keys); }});
+    return how.of(is_scaled ? how.factor(width, heads, 1) : traced(1.0), terms);
+  }));
+}
 
 }  // namespace assay::reference::encodings

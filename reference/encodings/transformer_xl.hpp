@@ -25,10 +25,8 @@
 #include <algorithm>
 #include <limits>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "reference/kinds/relative_scores.hpp"
+#include "reference/kinds/recorded_scores.hpp"
 
 namespace assay::reference::encodings {
 
@@ -44,36 +42,30 @@ struct transformer_xl {
   }
 
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : score_steps<R>, differentiable_recipe<recipe, R> {
+  struct recipe : score_recipe, recorded_recipe<recipe> {
     /// The row of p for query i and key j, or none: the key is masked.
-    recipe_step<R, std::ptrdiff_t(std::size_t i, std::size_t j, std::size_t n, std::size_t m)> distance =
+    std::function<std::ptrdiff_t(std::size_t i, std::size_t j, std::size_t n, std::size_t m)> distance =
         [](std::size_t i, std::size_t j, std::size_t n, std::size_t m) {
           return static_cast<std::ptrdiff_t>(i + m) - static_cast<std::ptrdiff_t>(n + j);
         };
     /// The place in a row of so many columns that y_ij of n queries is taken from, counted on through the rows.
-    recipe_step<R, std::size_t(std::size_t i, std::size_t j, std::size_t n, std::size_t columns)> place =
+    std::function<std::size_t(std::size_t i, std::size_t j, std::size_t n, std::size_t columns)> place =
         [](std::size_t i, std::size_t j, std::size_t n, std::size_t columns) { return n + i * (columns - 1) + j; };
   };
-
-  template <class R>
-  static std::vector<operation_record<R, recipe<R>>> records() {
-    return {query_rows_record<causal_shift, R>(shift_declaration(true)),
-            query_rows_record<whole_shift, R>(shift_declaration(false)),
-            query_rows_record<score_rows, R>(scores_declaration())};
+  static std::vector<recorded_formula<recipe>> formulas() {
+    const auto shifted_by = [](bool causal) {
+      return recorded_formula<recipe>{
+          shift_declaration(causal),
+          [causal](const recipe& how, const formula::program_sizes& call) { return shifted(causal, how, call); }};
+    };
+    return {shifted_by(true), shifted_by(false), {scores_declaration(), scores}};
   }
 
  private:
   static core::operation shift_declaration(bool causal);
   static core::operation scores_declaration();
-  template <class R, bool causal>
-  struct shifted_rows;
-  template <class R>
-  struct causal_shift;
-  template <class R>
-  struct whole_shift;
-  template <class R>
-  struct score_rows;
+  static formula::program shifted(bool causal, const recipe& how, const formula::program_sizes& call);
+  static formula::program scores(const recipe& how, const formula::program_sizes& call);
 };
 
 inline core::operation transformer_xl::shift_declaration(bool causal) {
@@ -109,75 +101,49 @@ inline core::operation transformer_xl::scores_declaration() {
   return scores;
 }
 
-template <class R, bool causal>
-struct transformer_xl::shifted_rows {
-  using recipe = transformer_xl::recipe<R>;
-  const field<R>& x;
-  const recipe& how;
-  bool leaks = true;
-  R outside = R(0.0);
+inline formula::program transformer_xl::shifted(bool causal, const recipe& how, const formula::program_sizes& call) {
+  using formula::traced;
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  recorded_call in(call);
+  enum class above { leak, zero, masked };
+  const auto left = causal
+                        ? core::chosen<above>(call.settings, "above",
+                                              {{"leak", above::leak}, {"zero", above::zero}, {"masked", above::masked}})
+                        : above::leak;
+  const std::size_t n = in.size("n"), m = causal ? in.size("m") : n, own = causal ? m : 2 * n, zeros = causal ? 1 : 0,
+                    columns = own + zeros, rows = in.size("B"), heads = in.size("h");
+  // Behind all that a head has stand 0, and what is above the diagonal.
+  const auto places = of_each_pair(n, m, [&](std::size_t i, std::size_t j) {
+    const std::size_t place = how.place(i, j, n, columns), row = place / columns, column = place % columns;
+    const bool is_left = row != i && left != above::leak;
+    return static_cast<std::int64_t>(is_left ? n * own + 1 : column < zeros ? n * own : row * own + column - zeros);
+  });
+  const auto number = [&](double x) { return broadcast(traced(x), {rows, heads, 1}); };
+  const traced x = reshaped(in["x"], {rows, heads, n * own});
+  return in.finish(
+      gathered(formula::joined({x, number(0.0), number(left == above::masked ? -infinite : 0.0)}, 2), places, 2));
+}
 
-  shifted_rows(const arguments<R>& call, const recipe& steps) : x(call["x"]), how(steps) {
-    if constexpr (causal) {
-      constexpr double infinite = std::numeric_limits<double>::infinity();
-      leaks = core::chosen<bool>(call.settings, "above", {{"leak", true}, {"zero", false}, {"masked", false}});
-      outside = R(core::chosen<double>(call.settings, "above", {{"leak", 0.0}, {"zero", 0.0}, {"masked", -infinite}}));
-    }
-  }
-  std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
-    const std::size_t n = x.shape(2), own = x.shape(3), zeros = causal ? 1 : 0, columns = own + zeros;
-    std::vector<R> y;
-    for (std::size_t j = 0; j < (causal ? own : n); ++j) {
-      const std::size_t place = how.place(i, j, n, columns), row = place / columns, column = place % columns;
-      const bool within = row == i || leaks;
-      y.push_back(!within ? outside : column < zeros ? R(0.0) : x.data()[(block * n + row) * own + column - zeros]);
-    }
-    return {std::move(y)};
-  }
-};
-template <class R>
-struct transformer_xl::causal_shift : shifted_rows<R, true> {
-  using shifted_rows<R, true>::shifted_rows;
-};
-template <class R>
-struct transformer_xl::whole_shift : shifted_rows<R, false> {
-  using shifted_rows<R, false>::shifted_rows;
-};
-
-template <class R>
-struct transformer_xl::score_rows {
-  using recipe = transformer_xl::recipe<R>;
-  const field<R>&q, &k, &u, &v, &p;
-  const recipe& how;
-  std::size_t clamp;
-
-  score_rows(const arguments<R>& call, const recipe& steps)
-      : q(call["q"]),
-        k(call["k"]),
-        u(call["u"]),
-        v(call["v"]),
-        p(call["p"]),
-        how(steps),
-        clamp(static_cast<std::size_t>(call.template setting<std::int64_t>("clamp"))) {
-    if (clamp == 0) clamp = std::numeric_limits<std::size_t>::max();
-  }
-  std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
-    const std::size_t n = q.shape(2), m = k.shape(2), heads = q.shape(1), width = q.shape(3), head = block % heads;
-    const R* query = q.data() + (block * n + i) * width;
-    return scores_of_query<R>([&] {
-      const R factor = how.factor(width, heads, 1);
-      const std::vector<R> to_key = sum_of_vectors(query, u.data() + head * width, width),
-                           to_distance = sum_of_vectors(query, v.data() + head * width, width);
-      std::vector<R> s(m, R(-std::numeric_limits<double>::infinity()));
-      for (std::size_t j = 0; j < m; ++j)
-        if (const std::ptrdiff_t distance = how.distance(i, j, n, m); distance >= 0) {
-          const std::size_t row = std::min(static_cast<std::size_t>(distance), clamp);
-          s[j] = how.score(factor, {how.product(to_key.data(), k.data() + (block * m + j) * width, width),
-                                    how.product(to_distance.data(), p.data() + (head * m + row) * width, width)});
-        }
-      return s;
-    });
-  }
-};
+inline formula::program transformer_xl::scores(const recipe& how, const formula::program_sizes& call) {
+  using formula::traced;
+  recorded_call in(call);
+  const std::size_t n = in.size("n"), m = in.size("m");
+  const auto most = in.setting<std::int64_t>("clamp");
+  const auto distances = of_each_pair(n, m, [&](std::size_t i, std::size_t j) {
+    const auto distance = static_cast<std::int64_t>(how.distance(i, j, n, m));
+    return most == 0 ? distance : std::min(distance, most);
+  });
+  const auto none = formula::traced_integer::constant(0);
+  const auto is_behind = less(distances, none);
+  const auto rows = either(is_behind, none, distances);
+  const traced q = in["q"];
+  return in.finish(in_stage<traced>(score_stage::scores, [&] {
+    const traced s = how.of(how.factor(in.size("d"), in.size("h"), 1),
+                            {{plus_vector_of_head(q, in["u"]), in["k"], "bhid,bhjd->bhij"},
+                             {plus_vector_of_head(q, in["v"]), in["p"], "bhid,hrd->bhir",
+                              [&](const traced& products) { return of_query_and_row(products, rows); }}});
+    return either(is_behind, traced(-std::numeric_limits<double>::infinity()), s);
+  }));
+}
 
 }  // namespace assay::reference::encodings

@@ -16,14 +16,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "reference/algorithms/log_buckets.hpp"
-#include "reference/kinds/pair_bias.hpp"
-#include "reference/kinds/relative_scores.hpp"
+#include "reference/kinds/recorded_scores.hpp"
 
 namespace assay::reference::encodings {
 
@@ -36,38 +32,35 @@ struct tupe {
             .also = {{"TUPE-A, TUPE-R", "`relative` of tupe/bias"}}};
   }
 
+  using traced = formula::traced;
+  using truth = formula::traced_truth;
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
-    recipe_step<R, R(std::size_t width, std::size_t heads, std::size_t terms)> factor = score_steps<R>{}.factor;
-    recipe_step<R, R(const R& scale, const R* query, const R* key, std::size_t width)> product =
-        [](const R& scale, const R* query, const R* key, std::size_t width) {
-          return scale * product_of(query, key, width);
+  struct recipe : recorded_recipe<recipe> {
+    std::function<traced(std::size_t width, std::size_t heads, std::size_t terms)> factor = score_recipe{}.factor;
+    /// Products of all positions [h, n, n], scaled.
+    std::function<traced(const traced& scale, const traced& queries, const traced& keys)> product =
+        [](const traced& scale, const traced& queries, const traced& keys) {
+          return scale * product_of({queries, keys, "hid,hjd->hij"});
         };
-    recipe_step<R, std::int64_t(const bucket_map& map, double distance)> bucket = bucket_of;
-    /// The bias of query i and key j, where `terms` are what their positions give.
-    recipe_step<R, R(std::size_t i, std::size_t j, const std::vector<R>& terms, const R& theta_1, const R& theta_2)>
-        reset = [](std::size_t i, std::size_t j, const std::vector<R>& terms, const R& theta_1, const R& theta_2) {
-          return i == 0 ? theta_1 : j == 0 ? theta_2 : sum_of(terms);
-        };
+    std::function<std::int64_t(const bucket_map& map, double distance)> bucket = bucket_of;
+    /// Of all pairs: `terms` are what their positions give, and these truths hold in row 0 and column 0.
+    std::function<traced(const truth& row, const truth& column, const std::vector<traced>& terms, const traced& theta_1,
+                         const traced& theta_2)>
+        reset = [](const truth& row, const truth& column, const std::vector<traced>& terms, const traced& theta_1,
+                   const traced& theta_2) { return either(row, theta_1, either(column, theta_2, sum_of(terms))); };
   };
-  template <class R>
-  static R sum_of(const std::vector<R>& terms) {
+  static traced sum_of(const std::vector<traced>& terms) {
     return terms.size() == 1 ? terms.front() : terms.front() + terms.back();
   }
 
   static bucket_map map_of(const core::attributes& settings) {
     return {core::setting<std::int64_t>(settings, "buckets"), core::setting<std::int64_t>(settings, "max_distance")};
   }
-  template <class R>
-  static std::vector<operation_record<R, recipe<R>>> records() {
-    return {pair_bias_record<pairs, R>(declaration())};
-  }
+  static std::vector<recorded_formula<recipe>> formulas() { return {{of_pairs(declaration()), recorded}}; }
 
  private:
   static core::operation declaration();
-  template <class R>
-  struct pairs;
+  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
 };
 
 inline core::operation tupe::declaration() {
@@ -93,35 +86,24 @@ inline core::operation tupe::declaration() {
           }};
 }
 
-template <class R>
-struct tupe::pairs {
-  using recipe = tupe::recipe<R>;
-  const field<R>&p_q, &p_k, &theta, &table;
-  const recipe& how;
-  bucket_map map;
-  bool relative;
-
-  pairs(const arguments<R>& call, const recipe& steps)
-      : p_q(call["p_q"]),
-        p_k(call["p_k"]),
-        theta(call["theta"]),
-        table(call["table"]),
-        how(steps),
-        map(map_of(call.settings)),
-        relative(core::chosen<bool>(call.settings, "relative", {{"t5", true}, {"none", false}})) {}
-  [[nodiscard]] std::vector<std::size_t> lanes() const { return {p_q.shape(0)}; }
-  [[nodiscard]] std::optional<double> distance(double query, double key) const { return key - query; }
-  void operator()(const key_of_query& at, R* bias) const {
-    const std::size_t heads = p_q.shape(0), n = p_q.shape(1), width = p_q.shape(2);
-    const auto bucket = static_cast<std::size_t>(how.bucket(map, at.distance));
-    for (std::size_t h = 0; h < heads; ++h)
-      bias[h] = in_stage<R>(attention_stage::scores, [&] {
-        std::vector<R> terms{how.product(how.factor(width, heads, 2), p_q.data() + (h * n + at.i) * width,
-                                         p_k.data() + (h * n + at.j) * width, width)};
-        if (relative) terms.push_back(table(h, bucket));
-        return how.reset(at.i, at.j, terms, theta(h, 0), theta(h, 1));
-      });
-  }
-};
+inline formula::program tupe::recorded(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const bucket_map map = map_of(call.settings);
+  const bool is_relative = core::chosen<bool>(call.settings, "relative", {{"t5", true}, {"none", false}});
+  const std::size_t heads = in.size("h"), n = in.size("n");
+  const traced theta = in["theta"], table = in["table"];
+  const auto number_of_head = [&](std::size_t k) { return reshaped(between(theta, 1, k, k + 1), {heads, 1, 1}); };
+  const auto is_first = [&](const core::shape& shape) {
+    return equal(reshaped(formula::counted(n), shape), formula::traced_integer::constant(0));
+  };
+  const auto buckets = of_each_pair(n, n, [&](std::size_t i, std::size_t j) {
+    return how.bucket(map, static_cast<double>(j) - static_cast<double>(i));
+  });
+  return in.finish(in_stage<traced>(score_stage::scores, [&] {
+    std::vector<traced> terms{how.product(how.factor(in.size("d"), heads, 2), in["p_q"], in["p_k"])};
+    if (is_relative) terms.push_back(gathered(table, buckets, 1));
+    return how.reset(is_first({n, 1}), is_first({1, n}), terms, number_of_head(0), number_of_head(1));
+  }));
+}
 
 }  // namespace assay::reference::encodings

@@ -10,10 +10,8 @@
 #pragma once
 
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "reference/kinds/relative_scores.hpp"
+#include "reference/kinds/recorded_scores.hpp"
 
 namespace assay::reference::encodings {
 
@@ -26,22 +24,16 @@ struct xlnet {
   }
 
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : score_steps<R>, differentiable_recipe<recipe, R> {
+  struct recipe : score_recipe, recorded_recipe<recipe> {
     /// The row of p for query i and key j of n.
-    recipe_step<R, std::size_t(std::size_t i, std::size_t j, std::size_t n)> row =
+    std::function<std::size_t(std::size_t i, std::size_t j, std::size_t n)> row =
         [](std::size_t i, std::size_t j, std::size_t n) { return n + j - i; };
   };
-
-  template <class R>
-  static std::vector<operation_record<R, recipe<R>>> records() {
-    return {query_rows_record<score_rows, R>(declaration())};
-  }
+  static std::vector<recorded_formula<recipe>> formulas() { return {{declaration(), recorded}}; }
 
  private:
   static core::operation declaration();
-  template <class R>
-  struct score_rows;
+  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
 };
 
 inline core::operation xlnet::declaration() {
@@ -57,44 +49,23 @@ inline core::operation xlnet::declaration() {
   return scores;
 }
 
-template <class R>
-struct xlnet::score_rows {
-  using recipe = xlnet::recipe<R>;
-  const field<R>&q, &k, &u, &v, &w, &p, &e;
-  const core::tensor& other_segment;
-  const recipe& how;
-
-  score_rows(const arguments<R>& call, const recipe& steps)
-      : q(call["q"]),
-        k(call["k"]),
-        u(call["u"]),
-        v(call["v"]),
-        w(call["w"]),
-        p(call["p"]),
-        e(call["e"]),
-        other_segment(call.integers.at("other_segment")),
-        how(steps) {}
-  std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
-    const std::size_t n = q.shape(2), heads = q.shape(1), width = q.shape(3), head = block % heads;
-    const auto query_with = [&](const field<R>& of_head) {
-      return sum_of_vectors(q.data() + (block * n + i) * width, of_head.data() + head * width, width);
-    };
-    const auto to = [&](const std::vector<R>& query, const field<R>& keys, std::size_t row) {
-      return how.product(query.data(), keys.data() + row * width, width);
-    };
-    return scores_of_query<R>([&] {
-      const R factor = how.factor(width, heads, 1);
-      const std::vector<R> to_keys = query_with(u), to_distances = query_with(v), to_segments = query_with(w);
-      std::vector<R> s;
-      for (std::size_t j = 0; j < n; ++j) {
-        const bool differs = other_segment.values.storage()[(block / heads * n + i) * n + j] != 0.0;
-        s.push_back(
-            how.score(factor, {to(to_keys, k, block * n + j), to(to_distances, p, head * 2 * n + how.row(i, j, n)),
-                               to(to_segments, e, head * 2 + (differs ? 1 : 0))}));
-      }
-      return s;
-    });
-  }
-};
+inline formula::program xlnet::recorded(const recipe& how, const formula::program_sizes& call) {
+  using formula::traced, formula::traced_integer;
+  recorded_call in(call);
+  const std::size_t rows = in.size("B"), heads = in.size("h"), n = in.size("n");
+  const traced q = in["q"];
+  const auto none = traced_integer::constant(0),
+             differs = either(equal(in.integers("other_segment"), none), none, traced_integer::constant(1));
+  const auto segments = broadcast(reshaped(differs, {rows, 1, n, n}), {rows, heads, n, n});
+  const auto distances = of_each_pair(n, n, [&](std::size_t i, std::size_t j) { return how.row(i, j, n); });
+  return in.finish(in_stage<traced>(score_stage::scores, [&] {
+    return how.of(how.factor(in.size("d"), heads, 1),
+                  {{plus_vector_of_head(q, in["u"]), in["k"], "bhid,bhjd->bhij"},
+                   {plus_vector_of_head(q, in["v"]), in["p"], "bhid,hrd->bhir",
+                    [&](const traced& s) { return of_query_and_row(s, distances); }},
+                   {plus_vector_of_head(q, in["w"]), in["e"], "bhid,hrd->bhir",
+                    [&](const traced& s) { return taken_along(s, segments, 3); }}});
+  }));
+}
 
 }  // namespace assay::reference::encodings

@@ -115,6 +115,9 @@ R function_of(const node& n, const R& x) {
       return floor(x);
     case op::power:
       return beyond_domain(n.integer(1) > 1 && may_reach(x, 0.0), power(x, {n.integer(0), n.integer(1)}));
+    case op::rounded_once:
+      if constexpr (computes_in_formats<R>) return x.rounded_once();
+      return x;
     default:
       ASSAY_EXPECTS(n.what == op::detach);
       if constexpr (carries_derivatives<R>)

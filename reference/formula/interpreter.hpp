@@ -141,7 +141,10 @@ class interpreter {
   array<R> scattered(const node& n, node_id k) const {
     const std::vector<const core::shape*> shapes{&shape_of(n.in[0]), &shape_of(n.in[1]), &shape_of(n.in[2])};
     const auto places = places_of(n, shape_of(k), shapes, &in<std::int64_t>(n, 1));
-    const auto apply = [&](const numbers& x, const numbers& added) { return scattered_sums(x, added, places); };
+    const double additions = additions_of_scattering(n, *shapes[1]);
+    const auto apply = [&](const numbers& x, const numbers& added) {
+      return scattered_sums(x, added, places, additions);
+    };
     return in_stage(n, apply, in<R>(n, 0), in<R>(n, 2));
   }
 

@@ -69,6 +69,7 @@ constexpr operator_row rows[]{
     {op::to_integer, "to_integer", family::cast_or_choice, 1},
     {op::detach, "detach", family::real_function, 1},
     {op::taken_by, "taken_by", family::real_function, 1, of_taken},
+    {op::rounded_once, "rounded_once", family::real_function, 1},
     {op::sum_of_products, "sum_of_products", family::real_function, any_number},
     {op::reshape, "reshape", family::movement, 1, of_reshape},
     {op::transpose, "transpose", family::movement, 1, of_axes},

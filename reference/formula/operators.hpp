@@ -65,6 +65,7 @@ enum class op : std::uint8_t {
   to_integer,
   detach,
   taken_by,         ///< x of a stage as the products of another one take it in (readings/stages.hpp)
+  rounded_once,     ///< x, and for allowances alone: right as well where it is rounded before it is used
   sum_of_products,  ///< x y + z w + ..., in any order
   // What moves elements.
   reshape,

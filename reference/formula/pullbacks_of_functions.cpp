@@ -89,6 +89,7 @@ std::optional<node_id> of_one(const pullback& b) {
     case op::log_sigmoid:
       return with_factor(b, function(b, op::sigmoid, to.negative(x)));
     case op::taken_by:
+    case op::rounded_once:
       return b.g;
     case op::power:
       return b.n.integer(0) == 0 ? std::nullopt : std::optional(back_through_power(b, x));

@@ -134,6 +134,12 @@ traced_integer counted(std::size_t size) {
   n.integers[0] = {static_cast<std::int64_t>(size)};
   return {add(std::move(n))};
 }
+traced_integer known_integers(const core::shape& s, const std::vector<std::int64_t>& values) {
+  node n{.what = op::data, .values = {values.begin(), values.end()}};
+  n.integers[0] = {static_cast<std::int64_t>(number_kind::integer)};
+  n.integers[1] = as_integers(s);
+  return {add(std::move(n))};
+}
 traced_integer magnitude_of(const traced_integer& x) { return integer(op::magnitude, {x.of}); }
 traced to_real(const traced_integer& x) { return traced::at(add({.what = op::to_real, .in = {x.of}})); }
 
@@ -148,10 +154,12 @@ node_id broadcast_node(node_id x, const core::shape& s) {
 
 }  // namespace
 
+core::shape shape_of(const traced_integer& x) { return recording::current().shape_of(x.of); }
 core::shape shape_of(const traced& x) { return recording::current().shape_of(x.of()); }
 traced reshaped(const traced& x, const core::shape& s) { return traced::at(reshaped_node(x.of(), s)); }
 traced_integer reshaped(const traced_integer& x, const core::shape& s) { return {reshaped_node(x.of, s)}; }
 traced broadcast(const traced& x, const core::shape& s) { return traced::at(broadcast_node(x.of(), s)); }
+traced_integer broadcast(const traced_integer& x, const core::shape& s) { return {broadcast_node(x.of, s)}; }
 traced summed(const traced& x, std::vector<std::int64_t> axes) {
   node n{.what = op::sum, .in = {x.of()}};
   n.integers[0] = std::move(axes);
@@ -184,6 +192,22 @@ traced joined(const std::vector<traced>& parts, std::size_t axis) {
   n.integers[0] = {static_cast<std::int64_t>(axis)};
   for (const traced& x : parts) n.in.push_back(x.of());
   return traced::at(add(std::move(n)));
+}
+namespace {
+
+traced at_places(op what, const traced& x, const traced_integer& places, std::size_t axis) {
+  node n{.what = what, .in = {x.of(), places.of}};
+  n.integers[0] = {static_cast<std::int64_t>(axis)};
+  return traced::at(add(std::move(n)));
+}
+
+}  // namespace
+
+traced gathered(const traced& x, const traced_integer& places, std::size_t axis) {
+  return at_places(op::gather, x, places, axis);
+}
+traced taken_along(const traced& x, const traced_integer& places, std::size_t axis) {
+  return at_places(op::take_along, x, places, axis);
 }
 traced largest_along(const traced& x, std::int64_t axis) {
   node n{.what = op::largest, .in = {x.of()}};

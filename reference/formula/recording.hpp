@@ -133,6 +133,8 @@ traced power(const traced& x, rational e);
 traced setting(double x);
 /// base^(-t / steps) for t = first, ..., first + count - 1. Precondition: the base is one number.
 traced geometric_frequencies(const traced& base, std::size_t first, std::size_t count, std::size_t steps);
+/// For allowances alone: x may be rounded before it is used.
+inline traced rounded_once(const traced& x) { return recorded(op::rounded_once, x); }
 /// x of one stage as the products of the stage of the scope take it in (readings/stages.hpp).
 traced taken_from(std::size_t stage, const traced& x);
 traced clamp(const traced& x, double low, double high);
@@ -161,6 +163,8 @@ traced_integer operator*(const traced_integer& x, const traced_integer& y);
 traced_integer magnitude_of(const traced_integer& x);
 /// 0, 1, ..., size - 1
 traced_integer counted(std::size_t size);
+/// What is known while it is recorded, in row-major order.
+traced_integer known_integers(const core::shape& s, const std::vector<std::int64_t>& values);
 /// As a short format takes it in: rounded where it cannot hold it.
 traced to_real(const traced_integer& x);
 
@@ -168,11 +172,17 @@ traced to_real(const traced_integer& x);
 traced reshaped(const traced& x, const core::shape& s);
 traced_integer reshaped(const traced_integer& x, const core::shape& s);
 core::shape shape_of(const traced& x);
+core::shape shape_of(const traced_integer& x);
 traced broadcast(const traced& x, const core::shape& s);
+traced_integer broadcast(const traced_integer& x, const core::shape& s);
 traced transposed(const traced& x, std::vector<std::int64_t> axes);
 /// Elements `first` to `last` - 1 along an axis.
 traced between(const traced& x, std::size_t axis, std::size_t first, std::size_t last);
 traced joined(const std::vector<traced>& parts, std::size_t axis);
+/// The elements at these places of an axis, which stand where the axis was: gather, as numpy.take has it.
+traced gathered(const traced& x, const traced_integer& places, std::size_t axis);
+/// The same row by row: beside the axis, places have the shape of x (numpy.take_along_axis).
+traced taken_along(const traced& x, const traced_integer& places, std::size_t axis);
 traced largest_along(const traced& x, std::int64_t axis);
 traced summed(const traced& x, std::vector<std::int64_t> axes);
 traced softmax_along(const traced& x, std::int64_t axis);

@@ -108,27 +108,6 @@ std::vector<R> shares_of_largest(const std::vector<R>& row) {
   return shares;
 }
 
-/// x with the sums of what is added at each place, in any order. Nothing is rounded where a zero is added to.
-template <class R>
-std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& added, const std::vector<place>& places) {
-  std::vector<std::vector<std::size_t>> reaching(x.size());
-  for (std::size_t k = 0; k < places.size(); ++k) reaching[places[k].at].push_back(k);
-  std::vector<R> made;
-  made.reserve(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const bool is_zero = adds_nothing(x[i]);
-    if (reaching[i].empty() || (is_zero && reaching[i].size() == 1)) {
-      made.push_back(reaching[i].empty() ? x[i] : added[reaching[i].front()]);
-      continue;
-    }
-    accumulator<R> sum;
-    if (!is_zero) sum.add(x[i]);
-    for (const std::size_t k : reaching[i]) sum.add(added[k]);
-    made.push_back(sum.total());
-  }
-  return made;
-}
-
 /// e^x over the sum of them: a row that is -inf everywhere has none, and neither has one with NaN or infinity.
 template <class R>
 std::vector<R> softmax_of(const std::vector<R>& row) {

@@ -1,6 +1,13 @@
 #include "reference/formula/sums.hpp"
 
 namespace assay::reference::formula {
+
+double additions_of_scattering(const node& n, const core::shape& indices) {
+  if (n.what == op::scatter_add_along) return static_cast<double>(indices[static_cast<std::size_t>(n.integer(0))]);
+  double additions = 1.0;  // to x
+  for (const std::size_t size : indices) additions += static_cast<double>(size) - 1.0;
+  return additions;
+}
 truths reduced(op what, const truths& x, const reduced_rows& rows) {
   truths made;
   for (const std::size_t first : rows.first) {

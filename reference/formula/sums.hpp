@@ -78,6 +78,35 @@ reals<R> along_rows(op what, reals<R> x, const rows_along& rows) {
 }
 integers cumulative_sums(integers x, const rows_along& rows);
 
+/// How many terms are added up at a place at most, one after the other: axis by axis, as sums are.
+double additions_of_scattering(const node& n, const core::shape& indices);
+/// x with the sums of what is added at each place, in any order. Nothing is rounded where a zero is added to.
+template <class R>
+std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& added, const std::vector<place>& places,
+                              double additions) {
+  std::vector<std::vector<std::size_t>> reaching(x.size());
+  for (std::size_t k = 0; k < places.size(); ++k) reaching[places[k].at].push_back(k);
+  std::vector<R> made;
+  made.reserve(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (adds_nothing(x[i]) && reaching[i].size() == 1) {
+      made.push_back(added[reaching[i].front()]);
+      continue;
+    }
+    accumulator<R> sum;
+    bool is_nothing = true;
+    const auto add = [&](const R& term) {
+      if (adds_nothing(term)) return;
+      sum.add(term);
+      is_nothing = false;
+    };
+    add(x[i]);
+    for (const std::size_t k : reaching[i]) add(added[k]);
+    made.push_back(is_nothing ? x[i] : total_of_terms(sum, additions));
+  }
+  return made;
+}
+
 template <class R>
 reals<R> contracted(const reals<R>& x, const reals<R>& y, const contracted_places& places) {
   if constexpr (std::is_same_v<R, double_ball>)

@@ -26,43 +26,11 @@
 #include "reference/algorithms/attention_gradient.hpp"
 #include "reference/algorithms/settings.hpp"
 #include "reference/derived_vjp.hpp"
-#include "reference/kinds/declarations.hpp"
+#include "reference/kinds/attention_declarations.hpp"
 #include "reference/operation_record.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::reference {
-
-/// f16 and bf16: matrix products of that dtype, added up in f32; the softmax in f32, its weights cast back, as
-/// eager attention of huggingface/transformers has it (LlamaAttention.forward in
-/// src/transformers/models/llama/modeling_llama.py, BloomAttention.forward in
-/// src/transformers/models/bloom/modeling_bloom.py). Fused kernels (Dao-AILab/flash-attention) keep the scores in f32
-/// and cast the weights alone: they err by less.
-inline std::vector<core::stage_declaration> attention_stages() {
-  return {{.name = "scores", .meaning = "scale q . k + bias", .narrow = true},
-          {.name = "softmax", .meaning = "exponentials of the scores, their sum and the quotient"},
-          {.name = "output", .meaning = "the weights as they multiply v, and o", .narrow = true},
-          {.name = std::string(core::accumulation), .meaning = "the sums of q . k and of weights times v"}};
-}
-
-/// An operation of this kind: keys along the axis `keys`, and the input that the bias is made of.
-inline core::operation attention_operation(const char* called, const char* keys, core::tensor_declaration of_bias) {
-  using std::string;
-  return {.name = called,
-          .inputs = {{.name = "q", .axes = {"B", "h", "n", "d"}, .meaning = "queries"},
-                     {.name = "k", .axes = {"B", "h", keys, "d"}, .meaning = "keys"},
-                     {.name = "v", .axes = {"B", "h", keys, "e"}, .meaning = "values"},
-                     std::move(of_bias)},
-          // Linear in the values: a scale of 1 would mean nothing to it.
-          .outputs = {{.name = "o",
-                       .axes = {"B", "h", "n", "e"},
-                       .meaning = "weighted means of the values",
-                       .scale = core::error_scale::by_row}},
-          .attributes = {{.name = "scale",
-                          .meaning = "factor of q . k",
-                          .standard = string("inverse_sqrt"),
-                          .values = {string("inverse_sqrt"), string("one")}}},
-          .stages = attention_stages()};
-}
 
 /// The power of the width that a factor is by its setting; without features every factor is 1.
 inline rational factor_exponent(const std::string& setting, std::size_t width) {

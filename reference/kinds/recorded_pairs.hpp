@@ -19,6 +19,10 @@ class recorded_call {
   [[nodiscard]] formula::traced operator[](const char* input) const {
     return recording_.input(input, core::shape_of(*call_.function.input(input), call_.axes));
   }
+  /// The same of integers.
+  [[nodiscard]] formula::traced_integer integers(const char* input) const {
+    return recording_.integers(input, core::shape_of(*call_.function.input(input), call_.axes));
+  }
   [[nodiscard]] std::size_t size(const char* axis) const { return call_.of(axis); }
   template <class T>
   [[nodiscard]] const T& setting(const char* name) const {

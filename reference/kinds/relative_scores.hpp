@@ -10,38 +10,10 @@
 #include <vector>
 
 #include "reference/kinds/attention.hpp"
-#include "reference/kinds/declarations.hpp"
 #include "reference/kinds/query_rows.hpp"
+#include "reference/kinds/score_declarations.hpp"
 
 namespace assay::reference {
-
-/// f16 and bf16: products of matrices of the dtype of the tensors, added up in f32 and cast, as eager attention has
-/// them (DisentangledSelfAttention of microsoft/DeBERTa, RelPartialLearnableMultiHeadAttn of kimiyoung/transformer-xl).
-inline std::vector<core::stage_declaration> score_stages() {
-  std::vector<core::stage_declaration> all{attention_stages().front(), attention_stages().back()};
-  all.front().meaning = "sums of vectors, their products, and the sum and scale of those";
-  all.back().meaning = "the sums of those products";
-  return all;
-}
-
-/// An operation of this sort; `keys`: the axis along which they lie.
-inline core::operation relative_scores(const char* called, const char* keys) {
-  core::operation scores = attention_operation(called, keys, {});
-  scores.inputs.resize(2);    // q and k
-  scores.attributes.clear();  // each has the factor of its definition
-  scores.outputs = {{.name = "s",
-                     .axes = {"B", "h", "n", keys},
-                     .meaning = "scores, queries by keys",
-                     .scale = core::error_scale::by_row}};
-  scores.stages = score_stages();
-  scores.independent = {"B", "h"};
-  return scores;
-}
-
-/// Adds parameters [h, d], by name and meaning.
-inline void add_vectors_of_heads(core::operation& to, const std::vector<std::pair<const char*, const char*>>& named) {
-  for (const auto& [called, meaning] : named) to.inputs.push_back(core::parameter(called, {"h", "d"}, meaning));
-}
 
 /// A product of two vectors, a node of a tape: its edges go there without a list of their own. Programs also take the
 /// factor of the scores into one of the vectors (microsoft/DeBERTa, disentangled_attention.py), which rounds each term

@@ -10,14 +10,15 @@ namespace assay::properties::encodings::tupe {
 namespace {
 
 using encoding = reference::encodings::tupe;
+using traced = encoding::traced;
+using truth = encoding::truth;
 inline constexpr auto& changed = make_variant<encoding>;
 
 // By the width of a head, as often as it says.
 auto with_factor(std::size_t of_width) {
   return [of_width](auto& how) {
     how.factor = [of_width](std::size_t width, std::size_t, std::size_t) {
-      using number = typename std::decay_t<decltype(how)>::number;
-      return reference::logit_scale<number>("inverse_sqrt", of_width == 0 ? 1 : of_width * width);
+      return reference::inverse_root(of_width == 0 ? 1 : of_width * width);
     };
   };
 }
@@ -43,7 +44,7 @@ std::vector<variant> mutants() {
                    "[CLS] has the bias of its position",
                    {.formula =
                         [](auto& how) {
-                          how.reset = [](std::size_t, std::size_t, const auto& terms, const auto&, const auto&) {
+                          how.reset = [](const truth&, const truth&, const auto& terms, const traced&, const traced&) {
                             return encoding::sum_of(terms);
                           };
                         }}),
@@ -51,9 +52,9 @@ std::vector<variant> mutants() {
                    "[CLS] has theta_2 with itself",
                    {.formula =
                         [](auto& how) {
-                          how.reset = [](std::size_t i, std::size_t j, const auto& terms, const auto& row,
-                                         const auto& column) {
-                            return j == 0 ? column : i == 0 ? row : encoding::sum_of(terms);
+                          how.reset = [](const truth& i, const truth& j, const auto& terms, const traced& row,
+                                         const traced& column) {
+                            return either(j, column, either(i, row, encoding::sum_of(terms)));
                           };
                         }}),
            changed("mutant/tupe_row_for_column", "guolinke/TUPE: other_to_cls and cls_to_other exchanged",
@@ -66,10 +67,10 @@ std::vector<variant> mutants() {
                    "the relative bias is added to theta_1 and theta_2, too",
                    {.formula =
                         [](auto& how) {
-                          how.reset = [](std::size_t i, std::size_t j, const auto& terms, const auto& row,
-                                         const auto& column) {
+                          how.reset = [](const truth& i, const truth& j, const auto& terms, const traced& row,
+                                         const traced& column) {
                             auto reset = terms;
-                            if (i == 0 || j == 0) reset.front() = i == 0 ? row : column;
+                            reset.front() = either(i, row, either(j, column, terms.front()));
                             return encoding::sum_of(reset);
                           };
                         }}),
@@ -90,10 +91,8 @@ std::vector<variant> controls() {
   std::vector<variant> all = controls_of_precision<encoding>("tupe");
   all.push_back(changed("control/tupe_scaled_queries", "guolinke/TUPE: pos_q *= pos_scaling",
                         "positions of queries are scaled before they meet those of keys", {.formula = [](auto& how) {
-                          how.product = [](const auto& factor, const auto* query, const auto* key, std::size_t width) {
-                            std::vector<std::decay_t<decltype(factor)>> scaled;
-                            for (std::size_t c = 0; c < width; ++c) scaled.push_back(factor * query[c]);
-                            return reference::product_of(scaled.data(), key, width);
+                          how.product = [](const traced& factor, const traced& queries, const traced& keys) {
+                            return contracted(factor * queries, keys, "hid,hjd->hij");
                           };
                         }}));
   return all;

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "reference/core/counter_random.hpp"
+#include "reference/evaluate_in.hpp"
 #include "reference/oracle.hpp"
 #include "reference/tests/owners/renamed_encoding.hpp"
 
@@ -81,7 +82,7 @@ TEST_CASE("reference/registry/a_look_up_gives_what_the_owner_declares", "[unit]"
   CHECK_THROWS_AS(declaration_of({.name = "test/nothing"}), core::contract_violation);
 }
 
-TEST_CASE("reference/registry/added_formulas_are_proved_and_computed_like_compiled_ones", "[unit]") {
+TEST_CASE("reference/registry/added_formulas_are_proved_and_computed_like_those_of_the_list", "[unit]") {
   added();
   for (const std::string suffix : {"/scores", "/scores:vjp"})
     for (const core::dtype type : {core::dtype::f32, core::dtype::bf16}) {

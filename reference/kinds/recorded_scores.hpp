@@ -1,0 +1,58 @@
+// Scores of queries and keys to which relative positions add terms of their own, s_ij = factor (x_1 . y_1 + x_2 . y_2 +
+// ...), of encodings whose formulas are programs: x and y are vectors of tokens, of positions, or of the head itself.
+//
+// Shapes: q [B, h, n, d], k [B, h, m, d] -> s [B, h, n, m]. A table has its vectors by row, [h, r, d] or [r, d]:
+// queries or keys meet all of its rows, and each pair reads its own. NaN in a vector reaches the scores that it enters,
+// and a row that no pair reads reaches none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reference/kinds/recorded_pairs.hpp"
+#include "reference/kinds/score_declarations.hpp"
+
+namespace assay::reference {
+
+/// In the order of score_stages().
+enum class score_stage { scores, accumulation };
+
+/// Products x . y of vectors along the last axes, "bhnd,bhmd->bhnm", and which of them belongs to a pair.
+struct score_term {
+  formula::traced x, y;
+  std::string letters;
+  std::function<formula::traced(const formula::traced& products)> of_pairs{};  ///< where they are not the pairs' own
+};
+/// Programs also take the factor of the scores into one of the vectors (microsoft/DeBERTa, disentangled_attention.py),
+/// which rounds each term once more: an allowance takes what either may be off by.
+formula::traced product_of(const score_term& term);
+/// factor times the sum of products, each of which is rounded.
+formula::traced scaled_sum(const formula::traced& factor, const std::vector<formula::traced>& products);
+/// 1 / sqrt(width), in the stage of the scope.
+formula::traced inverse_root(std::size_t width);
+
+/// The steps of such scores that variants replace.
+struct score_recipe {
+  std::function<formula::traced(const score_term&)> product = product_of;
+  std::function<formula::traced(const formula::traced& factor, const std::vector<formula::traced>& products)> score =
+      scaled_sum;
+  /// Of heads so wide, and of so many terms.
+  std::function<formula::traced(std::size_t width, std::size_t heads, std::size_t terms)> factor =
+      [](std::size_t width, std::size_t, std::size_t terms) { return inverse_root(width * terms); };
+
+  [[nodiscard]] formula::traced of(const formula::traced& scale, const std::vector<score_term>& terms) const;
+};
+
+/// row(i, j) of n queries and m keys, [n, m].
+formula::traced_integer of_each_pair(std::size_t n, std::size_t m,
+                                     const std::function<std::int64_t(std::size_t i, std::size_t j)>& row);
+/// Products of queries with all rows, [..., n, r], read at the rows [n, m] of pairs.
+formula::traced of_query_and_row(const formula::traced& products, const formula::traced_integer& rows);
+/// Products of keys with all rows, [..., m, r], read at the rows [m, n] that each key has with each query.
+formula::traced of_key_and_row(const formula::traced& products, const formula::traced_integer& rows);
+/// x [B, h, n, d] and a vector of each head [h, d].
+formula::traced plus_vector_of_head(const formula::traced& x, const formula::traced& of_heads);
+
+}  // namespace assay::reference
