@@ -58,14 +58,17 @@ std::int64_t bucket_of(const bucket_map& map, double distance) {
 
 std::int64_t log_bucket_ceiling(std::int64_t middle, std::int64_t last, std::int64_t n) {
   ASSAY_EXPECTS(middle >= 1 && n >= middle && last >= 2 * middle);
-  const auto reaches = [middle, last, wanted = power(n, middle - 1)](std::int64_t t) {
+  const auto reaches = [=](std::int64_t t) {
     // Both sides times middle^(middle - 1) and middle^t.
-    return power(last, t) * power(middle, middle - 1) >= wanted * power(middle, t);
+    return power(last, t) * power(middle, middle - 1) >= power(n, middle - 1) * power(middle, t);
   };
   const auto log_of = [middle](std::int64_t x) {
     return std::log(static_cast<double>(x) / static_cast<double>(middle));
   };
-  auto t = static_cast<std::int64_t>(static_cast<double>(middle - 1) * log_of(n) / log_of(last));
+  const double quotient = static_cast<double>(middle - 1) * log_of(n) / log_of(last);
+  auto t = static_cast<std::int64_t>(quotient);
+  // Its error is below 2^-40 (1 + quotient): integers alone decide where it is nearly one.
+  if (std::fabs(quotient - std::round(quotient)) > 0x1p-36 * (1.0 + quotient)) return t + 1;
   while (t > 0 && reaches(t - 1)) --t;
   while (!reaches(t)) ++t;
   return t;

@@ -30,12 +30,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "reference/algorithms/log_buckets.hpp"
-#include "reference/kinds/relative_scores.hpp"
-#include "reference/kinds/table.hpp"
+#include "reference/kinds/recorded_scores.hpp"
 
 namespace assay::reference::encodings {
 
@@ -73,18 +70,14 @@ struct deberta {
   static constexpr double furthest = 0x1p31;
 
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : score_steps<R>, differentiable_recipe<recipe, R> {
-    recipe_step<R, std::int64_t(const deberta_rows& of, std::int64_t distance)> bucket =
+  struct recipe : score_recipe, recorded_recipe<recipe> {
+    std::function<std::int64_t(const deberta_rows& of, std::int64_t distance)> bucket =
         [](const deberta_rows& of, std::int64_t distance) { return of.bucket(distance); };
-    recipe_step<R, std::int64_t(const deberta_rows& of, std::int64_t distance)> row =
+    std::function<std::int64_t(const deberta_rows& of, std::int64_t distance)> row =
         [](const deberta_rows& of, std::int64_t distance) { return of.row(distance); };
   };
-
-  template <class R>
-  static std::vector<operation_record<R, recipe<R>>> records() {
-    return {table_record<deberta, R, buckets<R>>(bucket_declaration()),
-            query_rows_record<score_rows, R>(scores_declaration())};
+  static std::vector<recorded_formula<recipe>> formulas() {
+    return {{bucket_declaration(), buckets}, {scores_declaration(), scores}};
   }
 
   static deberta_rows rows_of(const core::attributes& settings, const char* span) {
@@ -100,16 +93,8 @@ struct deberta {
   static constexpr const char* clamping = "distances are at most max_distance - 1; else buckets go on beyond";
   static core::operation bucket_declaration();
   static core::operation scores_declaration();
-  template <class R>
-  static rows<R> buckets(const arguments<R>& call, const recipe<R>& how) {
-    return {1, [&how, &distance = call.integers.at("distance").values.storage(),
-                of = rows_of(call.settings, "buckets")](std::size_t i, R* row) {
-              *row = index_number<R>(static_cast<double>(
-                  how.bucket(of, static_cast<std::int64_t>(std::clamp(distance[i], -furthest, furthest)))));
-            }};
-  }
-  template <class R>
-  struct score_rows;
+  static formula::program buckets(const recipe& how, const formula::program_sizes& call);
+  static formula::program scores(const recipe& how, const formula::program_sizes& call);
 };
 
 inline core::operation deberta::bucket_declaration() {
@@ -128,6 +113,7 @@ inline core::operation deberta::bucket_declaration() {
         return rows_of(settings, "buckets").conflict("buckets");
       }};
   bucket.grows_with = core::with_distance;
+  bucket.independent = {"n"};
   bucket.named_only = true;
   return bucket;
 }
@@ -152,53 +138,37 @@ inline core::operation deberta::scores_declaration() {
   return scores;
 }
 
-template <class R>
-struct deberta::score_rows {
-  using recipe = deberta::recipe<R>;
-  const field<R>&q, &k, &position_keys, &position_queries;
-  const recipe& how;
-  deberta_rows of;
-  bool c2p, p2c, as_in_paper;
-  std::size_t n, heads, width;
-  std::vector<std::size_t> row_of;  ///< of the distances 1 - n to n - 1
+inline formula::program deberta::buckets(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const deberta_rows of = rows_of(call.settings, "buckets");
+  const auto most = static_cast<std::int64_t>(furthest);
+  return in.finish(formula::stepwise(clamp(in.integers("distance"), -most, most), -most, most,
+                                     [&](std::int64_t distance) { return how.bucket(of, distance); }));
+}
 
-  score_rows(const arguments<R>& call, const recipe& steps)
-      : q(call["q"]),
-        k(call["k"]),
-        position_keys(call["position_keys"]),
-        position_queries(call["position_queries"]),
-        how(steps),
-        of(rows_of(call.settings, "span")),
-        c2p(core::chosen<bool>(call.settings, "terms", {{"both", true}, {"c2p", true}, {"p2c", false}})),
-        p2c(core::chosen<bool>(call.settings, "terms", {{"both", true}, {"c2p", false}, {"p2c", true}})),
-        as_in_paper(core::chosen<bool>(call.settings, "p2c_index", {{"code", false}, {"paper", true}})),
-        n(q.shape(2)),
-        heads(q.shape(1)),
-        width(q.shape(3)) {
-    for (std::size_t t = 1; t < 2 * n; ++t)
-      row_of.push_back(
-          static_cast<std::size_t>(how.row(of, static_cast<std::int64_t>(t) - static_cast<std::int64_t>(n))));
-  }
-
-  std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
-    const auto of_table = [&](const field<R>& table, std::size_t from, std::size_t to) {
-      return table.data() + (block % heads * table.shape(1) + row_of[from + n - 1 - to]) * width;
-    };
-    const R* query = q.data() + (block * n + i) * width;
-    return scores_of_query<R>([&] {
-      const R factor = how.factor(width, heads, 1 + (c2p ? 1 : 0) + (p2c ? 1 : 0));
-      std::vector<R> s;
-      for (std::size_t j = 0; j < n; ++j) {
-        const R* key = k.data() + (block * n + j) * width;
-        std::vector<R> products{how.product(query, key, width)};
-        if (c2p) products.push_back(how.product(query, of_table(position_keys, i, j), width));
-        if (p2c && !as_in_paper) products.push_back(how.product(key, of_table(position_queries, i, j), width));
-        if (p2c && as_in_paper) products.push_back(how.product(key, of_table(position_queries, j, i), width));
-        s.push_back(how.score(factor, products));
-      }
-      return s;
-    });
-  }
-};
+inline formula::program deberta::scores(const recipe& how, const formula::program_sizes& call) {
+  using formula::traced;
+  recorded_call in(call);
+  const deberta_rows of = rows_of(call.settings, "span");
+  const bool c2p = core::chosen<bool>(call.settings, "terms", {{"both", true}, {"c2p", true}, {"p2c", false}}),
+             p2c = core::chosen<bool>(call.settings, "terms", {{"both", true}, {"c2p", false}, {"p2c", true}}),
+             as_in_paper = core::chosen<bool>(call.settings, "p2c_index", {{"code", false}, {"paper", true}});
+  const std::size_t n = in.size("n");
+  const auto row = [&](std::size_t from, std::size_t to) {
+    return how.row(of, static_cast<std::int64_t>(from) - static_cast<std::int64_t>(to));
+  };
+  const auto of_queries = of_each_pair(n, n, row),
+             of_keys =
+                 of_each_pair(n, n, [&](std::size_t j, std::size_t i) { return as_in_paper ? row(j, i) : row(i, j); });
+  const traced q = in["q"], k = in["k"], keys = in["position_keys"], queries = in["position_queries"];
+  return in.finish(in_stage<traced>(score_stage::scores, [&] {
+    std::vector<score_term> terms{{q, k, "bhid,bhjd->bhij"}};
+    if (c2p)
+      terms.push_back({q, keys, "bhid,hrd->bhir", [&](const traced& s) { return of_query_and_row(s, of_queries); }});
+    if (p2c)
+      terms.push_back({k, queries, "bhjd,hrd->bhjr", [&](const traced& s) { return of_key_and_row(s, of_keys); }});
+    return how.of(how.factor(in.size("d"), in.size("h"), terms.size()), terms);
+  }));
+}
 
 }  // namespace assay::reference::encodings

@@ -17,36 +17,30 @@
 // are none. Errors: of the sum against max(1, |y|), of the product against |y|.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <utility>
 
-#include "reference/kinds/attention.hpp"
+#include "reference/kinds/recorded_pairs.hpp"
 
 namespace assay::reference::encodings {
 
 /// How tokens get their ids.
 struct position_rule {
+  using index = formula::traced_integer;
   bool counted;
-  double past, offset, masked;  ///< masked: the id of padding
+  std::int64_t past, offset, masked;  ///< masked: the id of padding
 
   explicit position_rule(const core::attributes& settings)
       : counted(core::chosen<bool>(settings, "rule", {{"counted", true}, {"as_they_lie", false}})),
-        past(number(settings, "past")),
-        offset(number(settings, "offset")),
-        masked(core::chosen<double>(settings, "masked", {{"before_first", offset - 1}, {"zero", 0}, {"one", 1}})) {}
-  /// Of the token at a place, so many tokens being there up to it.
-  [[nodiscard]] double of(std::size_t place, std::size_t tokens, bool visible) const {
-    if (!counted) return past + static_cast<double>(place) + offset;
-    return visible ? past + static_cast<double>(tokens) - 1 + offset : masked;
-  }
-
- private:
-  static double number(const core::attributes& settings, const char* name) {
-    return static_cast<double>(core::setting<std::int64_t>(settings, name));
+        past(core::setting<std::int64_t>(settings, "past")),
+        offset(core::setting<std::int64_t>(settings, "offset")),
+        masked(
+            core::chosen<std::int64_t>(settings, "masked", {{"before_first", offset - 1}, {"zero", 0}, {"one", 1}})) {}
+  /// Of the tokens at these places, so many tokens being there up to each.
+  [[nodiscard]] index of(const index& places, const index& tokens, const formula::traced_truth& visible) const {
+    if (!counted) return places + index::constant(past + offset);
+    return either(visible, tokens + index::constant(past - 1 + offset), index::constant(masked));
   }
 };
 
@@ -65,27 +59,20 @@ struct learned {
   /// What of a row has a format of its own, in the order of stages().
   enum class stage { output, accumulation };
 
+  using traced = formula::traced;
+  using index = formula::traced_integer;
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
-    recipe_step<R, double(const position_rule& rule, std::size_t place, std::size_t tokens, bool visible)> position =
-        [](const position_rule& rule, std::size_t place, std::size_t tokens, bool visible) {
-          return rule.of(place, tokens, visible);
-        };
-    recipe_step<R, R(const R& token, const R& row)> sum = [](const R& token, const R& row) { return token + row; };
+  struct recipe : recorded_recipe<recipe> {
+    std::function<index(const position_rule& rule, const index& places, const index& tokens,
+                        const formula::traced_truth& visible)>
+        position = [](const position_rule& rule, const index& places, const index& tokens,
+                      const formula::traced_truth& visible) { return rule.of(places, tokens, visible); };
+    std::function<traced(const traced& token, const traced& row)> sum = [](const traced& token, const traced& row) {
+      return token + row;
+    };
   };
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records() {
-    return {{.declaration = positions_declaration(),
-             .algorithms = one_algorithm,
-             .forward = positions<R>,
-             .vjp = not_differentiable,
-             .jvp = not_offered},
-            record_of_rows<R>(embed_declaration(), embed<false, R>),
-            record_of_rows<R>(multiply_declaration(), embed<true, R>)};
+  static std::vector<recorded_formula<recipe>> formulas() {
+    return {{positions_declaration(), positions}, {embed_declaration(), embed}, {multiply_declaration(), multiply}};
   }
 
  private:
@@ -93,19 +80,10 @@ struct learned {
   static core::operation positions_declaration();
   static core::operation embed_declaration();
   static core::operation multiply_declaration();
-  template <class R>
-  static record<R> record_of_rows(core::operation declaration,
-                                  fields<R> (*forward)(const arguments<R>&, const recipe<R>&)) {
-    return {.declaration = std::move(declaration),
-            .algorithms = one_algorithm,
-            .forward = forward,
-            .vjp = derived_vjp<learned, R>,
-            .jvp = not_offered};
-  }
-  template <class R>
-  static fields<R> positions(const arguments<R>& call, const recipe<R>& how);
-  template <bool multiplied, class R>
-  static fields<R> embed(const arguments<R>& call, const recipe<R>& how);
+  static formula::program positions(const recipe& how, const formula::program_sizes& call);
+  static formula::program embed(const recipe& how, const formula::program_sizes& call);
+  static formula::program multiply(const recipe& how, const formula::program_sizes& call);
+  static traced row_of_each_token(const recorded_call& in);
 };
 
 inline core::operation learned::positions_declaration() {
@@ -153,49 +131,39 @@ inline core::operation learned::multiply_declaration() {
   return multiply;
 }
 
-template <class R>
-fields<R> learned::positions(const arguments<R>& call, const recipe<R>& how) {
-  const auto& mask = call.integers.at("mask").values;
-  const position_rule rule(call.settings);
-  field<R> position = make_field<R>({mask.shape(0), mask.shape(1)});
-  for (std::size_t b = 0; b < mask.shape(0); ++b)
-    for (std::size_t i = 0, tokens = 0; i < mask.shape(1); ++i) {
-      const bool visible = mask(b, i) != 0.0;
-      tokens += visible ? 1 : 0;
-      position(b, i) = index_number<R>(how.position(rule, i, tokens, visible));
-    }
-  return {{"position", std::move(position)}};
+inline formula::program learned::positions(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const index none = index::constant(0);
+  const formula::traced_truth visible = !equal(in.integers("mask"), none);
+  const index tokens = cumulative_sum(either(visible, index::constant(1), none), 1);
+  return in.finish(how.position(position_rule(call.settings), formula::counted(in.size("n")), tokens, visible));
 }
 
-template <bool multiplied, class R>
-fields<R> learned::embed(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>&x = call["x"], &table = call["table"];
-  const auto& position = call.integers.at("position").values.storage();
-  const std::size_t d = x.shape(2);
-  const double last = static_cast<double>(table.shape(0)) - 1;
-  field<R> y = make_field<R>({x.shape(0), x.shape(1), d});
-  if (y.size() == 0 || last < 0) return {{"y", std::move(y)}};
-  const auto times = [](const R& u, const R& v) { return u * v; };
-  std::string factor = "one";
-  if constexpr (!multiplied) factor = call.template setting<std::string>("input_factor");
-  const double root = std::round(std::sqrt(static_cast<double>(d)));
-  // The root of a square is an integer, and a sum may then lie halfway between two numbers: no interval decides that.
-  const R by = factor == "sqrt" && root * root == static_cast<double>(d) ? from_integer<R>(root)
-                                                                         : factor_in<R>(stage::output, factor, d);
-  for (std::size_t k = 0; k < position.size(); ++k) {
-    // A request with another position is refused; what a mutant makes of one stays inside the table.
-    const R* row = table.data() + static_cast<std::size_t>(std::clamp(position[k], 0.0, last)) * d;
-    for (std::size_t c = k * d; c < (k + 1) * d; ++c, ++row) {
-      R& out = y.data()[c];
-      if constexpr (multiplied) {
-        out = in_stage<R>(stage::output, times, x.data()[c], *row);
-      } else {
-        out = factor == "one" ? x.data()[c] : in_stage<R>(stage::output, times, x.data()[c], by);
-        out = in_stage<R>(stage::output, how.sum, out, *row);
-      }
-    }
-  }
-  return {{"y", std::move(y)}};
+/// [B, n, d]. A request with another position is refused; what a mutant makes of one stays inside the table.
+inline learned::traced learned::row_of_each_token(const recorded_call& in) {
+  const traced table = in["table"];
+  const index position = in.integers("position");
+  const std::size_t rows = in.size("N");
+  if (rows == 0) return broadcast(traced(0.0), {in.size("B"), in.size("n"), in.size("d")});  // there is no token
+  return gathered(table, clamp(position, 0, static_cast<std::int64_t>(rows) - 1), 0);
+}
+
+inline formula::program learned::embed(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const auto width = static_cast<double>(in.size("d")), root = std::round(std::sqrt(width));
+  const bool is_scaled = core::chosen<bool>(call.settings, "input_factor", {{"one", false}, {"sqrt", true}});
+  const traced x = in["x"], row = row_of_each_token(in);
+  return in.finish(in_stage<traced>(stage::output, [&] {
+    if (!is_scaled || width == 0) return how.sum(x, row);
+    // The root of a square is an integer, and a sum may then lie halfway between two numbers: no interval decides that.
+    return how.sum(x * (root * root == width ? traced::from_integer(root) : power(traced(width), ratio(1, 2))), row);
+  }));
+}
+
+inline formula::program learned::multiply(const recipe&, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced x = in["x"], row = row_of_each_token(in);
+  return in.finish(in_stage<traced>(stage::output, [&] { return x * row; }));
 }
 
 }  // namespace assay::reference::encodings

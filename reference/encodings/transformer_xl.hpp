@@ -118,10 +118,12 @@ inline formula::program transformer_xl::shifted(bool causal, const recipe& how, 
     const bool is_left = row != i && left != above::leak;
     return static_cast<std::int64_t>(is_left ? n * own + 1 : column < zeros ? n * own : row * own + column - zeros);
   });
-  const auto number = [&](double x) { return broadcast(traced(x), {rows, heads, 1}); };
   const traced x = reshaped(in["x"], {rows, heads, n * own});
-  return in.finish(
-      gathered(formula::joined({x, number(0.0), number(left == above::masked ? -infinite : 0.0)}, 2), places, 2));
+  const auto number = [&](double of) { return broadcast(traced(of), {rows, heads, 1}); };
+  const auto with_numbers = [&] {
+    return formula::joined({x, number(0.0), number(left == above::masked ? -infinite : 0.0)}, 2);
+  };
+  return in.finish(gathered(causal ? with_numbers() : x, places, 2));
 }
 
 inline formula::program transformer_xl::scores(const recipe& how, const formula::program_sizes& call) {

@@ -7,39 +7,37 @@
 namespace assay::reference::formula {
 namespace {
 
-std::vector<place> sliced(const node& n, const core::shape& made, const core::shape& x) {
-  const strides own = row_major(x);
+std::vector<place> strided(const core::shape& made, const strides& steps, std::size_t first = 0) {
+  std::vector<std::size_t> at(elements_of(made));
+  walk_by_rows(made, steps).next(at.data(), at.size());
   std::vector<place> all;
-  walk<0> at(made, {});
-  for (std::size_t count = elements_of(made); count > 0; --count, at.next()) {
-    std::int64_t from = 0;
-    for (std::size_t k = 0; k < x.size(); ++k)
-      from += (n.integers[0][k] + static_cast<std::int64_t>(at.index()[k]) * n.integers[2][k]) *
-              static_cast<std::int64_t>(own[k]);
-    all.push_back({0, static_cast<std::size_t>(from)});
-  }
+  all.reserve(at.size());
+  for (const std::size_t from : at) all.push_back({0, first + from});
   return all;
 }
 
-std::vector<place> strided(const core::shape& made, const strides& steps) {
-  std::vector<place> all;
-  walk<1> at(made, {steps});
-  for (std::size_t count = elements_of(made); count > 0; --count, at.next()) all.push_back({0, at.at()[0]});
-  return all;
+// A step back is one of 2^64 less it.
+std::vector<place> sliced(const node& n, const core::shape& made, const core::shape& x) {
+  strides steps = row_major(x);
+  std::size_t first = 0;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    first += static_cast<std::size_t>(n.integers[0][k]) * steps[k];
+    steps[k] *= static_cast<std::size_t>(n.integers[2][k]);
+  }
+  return strided(made, steps, first);
 }
 
 std::vector<place> concatenated(std::size_t axis, const core::shape& made, const std::vector<const core::shape*>& in) {
   std::vector<place> all;
-  walk<0> at(made, {});
-  for (std::size_t count = elements_of(made); count > 0; --count, at.next()) {
-    std::vector<std::size_t> index = at.index();
-    std::size_t input = 0;
-    while (index[axis] >= (*in[input])[axis]) index[axis] -= (*in[input++])[axis];
-    const strides own = row_major(*in[input]);
-    std::size_t from = 0;
-    for (std::size_t k = 0; k < index.size(); ++k) from += index[k] * own[k];
-    all.push_back({input, from});
-  }
+  all.reserve(elements_of(made));
+  const std::size_t behind = row_major(made)[axis];
+  std::size_t before = 1;
+  for (std::size_t k = 0; k < axis; ++k) before *= made[k];
+  for (std::size_t b = 0; b < before; ++b)
+    for (std::size_t input = 0; input < in.size(); ++input) {
+      const std::size_t together = (*in[input])[axis] * behind;
+      for (std::size_t k = 0; k < together; ++k) all.push_back({input, b * together + k});
+    }
   return all;
 }
 
@@ -55,6 +53,7 @@ std::vector<place> gathered(std::size_t axis, const core::shape& x, const intege
   std::size_t before = 1;
   for (std::size_t k = 0; k < axis; ++k) before *= x[k];
   std::vector<place> all;
+  all.reserve(before * indices.size() * behind);
   for (std::size_t b = 0; b < before; ++b)
     for (const std::int64_t index : indices) {
       const std::size_t first = (b * size + within(index, size)) * behind;
@@ -145,8 +144,6 @@ std::vector<place> places_of(const node& n, const core::shape& made, const std::
                              const integers* indices) {
   const auto axis = [&] { return static_cast<std::size_t>(n.integer(0)); };
   switch (n.what) {
-    case op::reshape:
-      return strided({elements_of(made)}, {1});
     case op::broadcast:
       return strided(made, broadcast_strides(*in[0], made));
     case op::transpose: {

@@ -123,6 +123,7 @@ class interpreter {
   }
 
   array<R> moved(const node& n, node_id k) const {
+    if (n.what == op::reshape) return *made_[n.in[0]];
     std::vector<const core::shape*> shapes;
     for (const node_id taken : n.in) shapes.push_back(&shape_of(taken));
     const bool has_indices = n.what == op::gather || n.what == op::take_along;

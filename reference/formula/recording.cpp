@@ -52,8 +52,8 @@ traced_truth recording::truths(const std::string& name, const core::shape& s) {
   return {add_input(name, s, number_kind::boolean)};
 }
 
-void recording::output(const std::string& name, const traced& x) {
-  if (const auto ok = program_.name_output(name, x.of()); !ok) throw core::contract_violation(ok.error().message);
+void recording::output_node(const std::string& name, node_id x) {
+  if (const auto ok = program_.name_output(name, x); !ok) throw core::contract_violation(ok.error().message);
 }
 program recording::finish() {
   ASSAY_EXPECTS(!program_.outputs().empty());
@@ -129,6 +129,10 @@ traced_integer operator-(const traced_integer& x, const traced_integer& y) {
 traced_integer operator*(const traced_integer& x, const traced_integer& y) {
   return integer(op::multiply, {x.of, y.of});
 }
+traced_integer clamp(const traced_integer& x, std::int64_t low, std::int64_t high) {
+  const traced_integer above = integer(op::maximum, {x.of, traced_integer::constant(low).of});
+  return integer(op::minimum, {above.of, traced_integer::constant(high).of});
+}
 traced_integer counted(std::size_t size) {
   node n{.what = op::iota};
   n.integers[0] = {static_cast<std::int64_t>(size)};
@@ -195,19 +199,68 @@ traced joined(const std::vector<traced>& parts, std::size_t axis) {
 }
 namespace {
 
-traced at_places(op what, const traced& x, const traced_integer& places, std::size_t axis) {
-  node n{.what = what, .in = {x.of(), places.of}};
+node_id along_axis(op what, std::vector<node_id> in, std::size_t axis) {
+  node n{.what = what, .in = std::move(in)};
   n.integers[0] = {static_cast<std::int64_t>(axis)};
-  return traced::at(add(std::move(n)));
+  return add(std::move(n));
 }
 
 }  // namespace
 
 traced gathered(const traced& x, const traced_integer& places, std::size_t axis) {
-  return at_places(op::gather, x, places, axis);
+  return traced::at(along_axis(op::gather, {x.of(), places.of}, axis));
+}
+traced_integer gathered(const traced_integer& x, const traced_integer& places, std::size_t axis) {
+  return {along_axis(op::gather, {x.of, places.of}, axis)};
 }
 traced taken_along(const traced& x, const traced_integer& places, std::size_t axis) {
-  return at_places(op::take_along, x, places, axis);
+  return traced::at(along_axis(op::take_along, {x.of(), places.of}, axis));
+}
+traced_integer cumulative_sum(const traced_integer& x, std::size_t axis) {
+  return {along_axis(op::cumulative_sum, {x.of}, axis)};
+}
+
+namespace {
+
+// Where f changes between `first` and `last`, and what it is from there on.
+struct steps {
+  std::vector<std::int64_t> first{}, value{};
+  void add(std::int64_t from, std::int64_t last, const std::function<std::int64_t(std::int64_t)>& f) {
+    while (from <= last) {
+      const std::int64_t now = f(from);
+      first.push_back(from);
+      value.push_back(now);
+      std::int64_t same = from, stride = 1;
+      while (same + stride <= last && f(same + stride) == now) same += stride, stride *= 2;
+      std::int64_t other = std::min(same + stride, last + 1);
+      while (other - same > 1) {
+        const std::int64_t between = same + (other - same) / 2;
+        (f(between) == now ? same : other) = between;
+      }
+      from = other;
+    }
+  }
+};
+
+}  // namespace
+
+traced_integer stepwise(const traced_integer& x, std::int64_t low, std::int64_t high,
+                        const std::function<std::int64_t(std::int64_t)>& f) {
+  steps all;
+  all.add(low, std::min<std::int64_t>(high, -1), f);
+  all.add(std::max<std::int64_t>(low, 0), high, f);
+  // How many of the places, but for the first one, x has reached: by halves, from one power of two less one on.
+  std::size_t half = 1;
+  while (2 * half <= all.first.size()) half *= 2;
+  const std::int64_t beyond = high + 1;
+  all.first.resize(2 * half, beyond);
+  const traced_integer places = known_integers({all.first.size()}, all.first);
+  traced_integer reached = traced_integer::constant(0);
+  for (; half > 0; half /= 2) {
+    const traced_integer next = reached + traced_integer::constant(static_cast<std::int64_t>(half));
+    reached = either(less(x, gathered(places, next, 0)), reached, next);
+  }
+  return gathered(known_integers({all.value.size()}, all.value), reached, 0);
 }
 traced largest_along(const traced& x, std::int64_t axis) {
   node n{.what = op::largest, .in = {x.of()}};

@@ -13,6 +13,7 @@
 // either(less(x, y), a, b).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -70,7 +71,8 @@ class recording {
   traced input(const std::string& name, const core::shape& s);
   traced_integer integers(const std::string& name, const core::shape& s);
   traced_truth truths(const std::string& name, const core::shape& s);
-  void output(const std::string& name, const traced& x);
+  void output(const std::string& name, const traced& x) { output_node(name, x.of()); }
+  void output(const std::string& name, const traced_integer& x) { output_node(name, x.of); }
   /// All that was recorded. Precondition: there is an output.
   program finish();
 
@@ -94,6 +96,7 @@ class recording {
  private:
   friend class traced::stage_scope;
   node_id add_input(const std::string& name, const core::shape& s, number_kind kind);
+  void output_node(const std::string& name, node_id x);
   program program_;
   std::optional<program_writer> writer_;
   std::vector<std::string> stages_;
@@ -161,10 +164,16 @@ traced_integer operator+(const traced_integer& x, const traced_integer& y);
 traced_integer operator-(const traced_integer& x, const traced_integer& y);
 traced_integer operator*(const traced_integer& x, const traced_integer& y);
 traced_integer magnitude_of(const traced_integer& x);
+traced_integer clamp(const traced_integer& x, std::int64_t low, std::int64_t high);
+traced_integer cumulative_sum(const traced_integer& x, std::size_t axis);
 /// 0, 1, ..., size - 1
 traced_integer counted(std::size_t size);
 /// What is known while it is recorded, in row-major order.
 traced_integer known_integers(const core::shape& s, const std::vector<std::int64_t>& values);
+/// f(x) of integers from `low` to `high`: programs know it by the places where it changes. Precondition: on either side
+/// of 0 it never falls, or never rises.
+traced_integer stepwise(const traced_integer& x, std::int64_t low, std::int64_t high,
+                        const std::function<std::int64_t(std::int64_t)>& f);
 /// As a short format takes it in: rounded where it cannot hold it.
 traced to_real(const traced_integer& x);
 
@@ -181,6 +190,7 @@ traced between(const traced& x, std::size_t axis, std::size_t first, std::size_t
 traced joined(const std::vector<traced>& parts, std::size_t axis);
 /// The elements at these places of an axis, which stand where the axis was: gather, as numpy.take has it.
 traced gathered(const traced& x, const traced_integer& places, std::size_t axis);
+traced_integer gathered(const traced_integer& x, const traced_integer& places, std::size_t axis);
 /// The same row by row: beside the axis, places have the shape of x (numpy.take_along_axis).
 traced taken_along(const traced& x, const traced_integer& places, std::size_t axis);
 traced largest_along(const traced& x, std::int64_t axis);

@@ -7,11 +7,19 @@ namespace assay::reference {
 using formula::traced;
 using formula::traced_integer;
 
-formula::program recorded_call::finish(const traced& output) {
-  const core::tensor_declaration& declared = call_.function.outputs.front();
-  recording_.output(declared.name, broadcast(output, core::shape_of(declared, call_.axes)));
-  return recording_.finish();
+namespace {
+
+template <class T>
+formula::program finished(formula::recording& recording, const formula::program_sizes& call, const T& output) {
+  const core::tensor_declaration& declared = call.function.outputs.front();
+  recording.output(declared.name, broadcast(output, core::shape_of(declared, call.axes)));
+  return recording.finish();
 }
+
+}  // namespace
+
+formula::program recorded_call::finish(const traced& output) { return finished(recording_, call_, output); }
+formula::program recorded_call::finish(const traced_integer& output) { return finished(recording_, call_, output); }
 
 recorded_pairs::recorded_pairs(const formula::program_sizes& call) : recorded_call(call), future_(call.settings) {
   const std::size_t n = size("n"), m = size("m");

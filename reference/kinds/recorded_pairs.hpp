@@ -34,6 +34,7 @@ class recorded_call {
   [[nodiscard]] bool is_truth() const { return call_.for_what == formula::purpose::truth; }
   /// Whose output this is, which is repeated where it has fewer axes.
   formula::program finish(const formula::traced& output);
+  formula::program finish(const formula::traced_integer& output);
 
  protected:
   const formula::program_sizes& call_;

@@ -15,6 +15,7 @@ namespace {
 
 using encoding = reference::encodings::deberta;
 using reference::encodings::deberta_rows;
+using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
 // Distances.
@@ -59,7 +60,7 @@ std::int64_t bucket_by(quotient steps, const deberta_rows& of, std::int64_t dist
       std::ceil(steps(static_cast<double>(n), static_cast<double>(middle), static_cast<double>(last))));
   return (distance < 0 ? -1 : 1) * (middle + beyond);
 }
-recipe_change<encoding::recipe<reference::rounded>> with_steps(quotient steps) {
+recipe_change<encoding::recipe> with_steps(quotient steps) {
   return [steps](auto& how) {
     how.bucket = [steps](const deberta_rows& of, std::int64_t distance) { return bucket_by(steps, of, distance); };
   };
@@ -107,8 +108,7 @@ std::vector<variant> mutants() {
                    {.formula =
                         [](auto& how) {
                           how.factor = [](std::size_t width, std::size_t, std::size_t) {
-                            using number = typename std::decay_t<decltype(how)>::number;
-                            return reference::logit_scale<number>("inverse_sqrt", width);
+                            return reference::inverse_root(width);
                           };
                         }}),
        }});
@@ -129,13 +129,10 @@ std::vector<variant> controls() {
                   "a vector of each product is scaled, and rounded",
                   {.formula =
                        [](auto& how) {
-                         using number = typename std::decay_t<decltype(how)>::number;
-                         how.factor = [](std::size_t, std::size_t, std::size_t) { return number(1.0); };
-                         how.product = [](const number* x, const number* y, std::size_t width) {
-                           const number factor = reference::logit_scale<number>("inverse_sqrt", 3 * width);
-                           std::vector<number> scaled;
-                           for (std::size_t c = 0; c < width; ++c) scaled.push_back(factor * x[c]);
-                           return reference::product_of(scaled.data(), y, width);
+                         how.factor = [](std::size_t, std::size_t, std::size_t) { return traced(1.0); };
+                         how.product = [](reference::score_term term) {
+                           term.x = reference::inverse_root(3 * shape_of(term.x).back()) * term.x;
+                           return product_of(term);
                          };
                        },
                    .declared =

@@ -74,14 +74,20 @@ void nan_in_a_row(drawn_inputs& in, const core::operation&, dtype, core::counter
 
 // Faults.
 
-using place_rule = double (*)(const position_rule& rule, std::size_t place, std::size_t tokens, bool visible);
-recipe_change<encoding::recipe<reference::rounded>> with_ids(place_rule of) {
+using index = encoding::index;
+using truth = reference::formula::traced_truth;
+using place_rule = index (*)(const position_rule& rule, const index& places, const index& tokens, const truth& visible);
+recipe_change<encoding::recipe> with_ids(place_rule of) {
   return [of](auto& how) { how.position = of; };
 }
-double counted_in(dtype held, const position_rule& rule, std::size_t place, std::size_t tokens, bool visible) {
-  const double count = core::round_to(held, static_cast<double>(tokens));
-  return rule.of(place, static_cast<std::size_t>(count), visible);
+index counted_in(dtype held, const position_rule& rule, const index& places, const index& tokens,
+                 const truth& visible) {
+  std::vector<std::int64_t> counts(shape_of(tokens).back() + 1);
+  for (std::size_t k = 0; k < counts.size(); ++k)
+    counts[k] = static_cast<std::int64_t>(core::round_to(held, static_cast<double>(k)));
+  return rule.of(places, gathered(reference::formula::known_integers({counts.size()}, counts), tokens, 0), visible);
 }
+truth always() { return equal(index::constant(0), index::constant(0)); }
 
 // The gradient of a row as the last token at it has it.
 void last_token_alone(core::tensors& outputs, const request& call) {
@@ -135,19 +141,19 @@ std::vector<variant> mutants() {
            changed("mutant/learned_padding_counts_on",
                    "pytorch/fairseq, make_positions: without the product with the mask",
                    "padding has the id of the token before it",
-                   {.formula = with_ids([](const position_rule& rule, std::size_t place, std::size_t tokens, bool) {
-                      return rule.of(place, tokens, true);
-                    }),
+                   {.formula = with_ids([](const position_rule& rule, const index& places, const index& tokens,
+                                           const truth&) { return rule.of(places, tokens, always()); }),
                     .telling = true}),
            changed("mutant/learned_padding_after_the_last", "padding counted, and tokens after it",
                    "padding inside moves the tokens behind it",
-                   {.formula = with_ids([](const position_rule& rule, std::size_t place, std::size_t, bool visible) {
-                      return rule.of(place, place + 1, visible);
-                    })}),
-           changed("mutant/learned_counted_in_f16", "cumsum of a mask in half precision", "counts are held in f16",
-                   {.formula = with_ids([](const position_rule& rule, std::size_t place, std::size_t tokens, bool v) {
-                      return counted_in(dtype::f16, rule, place, tokens, v);
-                    })}),
+                   {.formula = with_ids(
+                        [](const position_rule& rule, const index& places, const index&, const truth& visible) {
+                          return rule.of(places, places + index::constant(1), visible);
+                        })}),
+           changed(
+               "mutant/learned_counted_in_f16", "cumsum of a mask in half precision", "counts are held in f16",
+               {.formula = with_ids([](const position_rule& rule, const index& places, const index& tokens,
+                                       const truth& v) { return counted_in(dtype::f16, rule, places, tokens, v); })}),
            changed("mutant/learned_sum_times_factor", "tensor2tensor: the factor of the embedding for both",
                    "the sum is multiplied, not the token",
                    {.outputs =
