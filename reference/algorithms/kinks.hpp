@@ -64,6 +64,8 @@ R quotient_of_any(const R& x, const R& y) {
 template <class R>
 R magnitude_of(const R& x) {
   if (std::isnan(to_double(x))) return x;
+  // The magnitudes of two numbers are no farther apart than the numbers, whatever their signs are.
+  if constexpr (std::is_same_v<R, tracked>) return by_magnitude(x);
   return either(less(x, R(0.0)), -x, either(less(R(0.0), x), x, R(0.0)));
 }
 

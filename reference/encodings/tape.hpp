@@ -17,15 +17,12 @@
 // may have y (1 - y) of y = sigmoid, as automatic differentiation has it.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "reference/algorithms/sigmoid_of_autograd.hpp"
-#include "reference/derived_vjp.hpp"
-#include "reference/kinds/declarations.hpp"
+#include "reference/kinds/recorded_pairs.hpp"
 
 namespace assay::reference::encodings {
 
@@ -40,21 +37,13 @@ struct tape {
   /// What of a state has a format of its own, in the order of stages(): all in the dtype of the tensors.
   enum class stage { product, accumulation };
 
+  using traced = formula::traced;
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
-    recipe_step<R, R(const R& z)> activation = [](const R& z) { return z * sigmoid_by_either_slope(z); };
-    /// A channel of x turned by the state: of the channel and its partner, whose sign is that of rotate_half.
-    recipe_step<R, R(const R& own, const R& partner, const R& cosine, const R& sine)> turned =
-        [](const R& own, const R& partner, const R& cosine, const R& sine) { return own * cosine + partner * sine; };
+  struct recipe : recorded_recipe<recipe> {
+    std::function<traced(const traced& z)> activation = [](const traced& z) { return z * sigmoid(z); };
   };
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records() {
-    return {record_of<R>(apply_declaration(), apply<R>), record_of<R>(mix_declaration(), mix<R>),
-            record_of<R>(update_declaration(), update<R>)};
+  static std::vector<recorded_formula<recipe>> formulas() {
+    return {{apply_declaration(), apply}, {mix_declaration(), mix}, {update_declaration(), update}};
   }
 
  private:
@@ -63,29 +52,13 @@ struct tape {
   static core::operation update_declaration();
   /// The states of all tokens, and a change of them.
   static core::operation of_states(const char* called, std::vector<core::tensor_declaration> others);
-  template <class R>
-  static record<R> record_of(core::operation declaration, fields<R> (*forward)(const arguments<R>&, const recipe<R>&)) {
-    return {.declaration = std::move(declaration),
-            .algorithms = one_algorithm,
-            .forward = forward,
-            .vjp = derived_vjp<tape, R>,
-            .jvp = not_offered};
-  }
-  template <class R>
-  static fields<R> apply(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static fields<R> mix(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static fields<R> update(const arguments<R>& call, const recipe<R>& how);
+  static formula::program apply(const recipe& how, const formula::program_sizes& call);
+  static formula::program mix(const recipe& how, const formula::program_sizes& call);
+  static formula::program update(const recipe& how, const formula::program_sizes& call);
+  /// e + change(e), of e_cos and of e_sin.
+  template <class Change>
+  static formula::program changed(recorded_call& in, Change change);
 
-  template <class R>
-  static R product(const R& x, const R& y) {
-    return in_stage<R>(stage::product, std::multiplies<>(), x, y);
-  }
-  template <class R>
-  static R sum(const R& x, const R& y) {
-    return in_stage<R>(stage::product, std::plus<>(), x, y);
-  }
   static constexpr const char* source = "Zhu et al. 2025, arXiv 2501.00712, and its released code";
 };
 
@@ -137,94 +110,40 @@ inline core::operation tape::update_declaration() {
   return op;
 }
 
-template <class R>
-fields<R> tape::apply(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>&x = call["x"], &cosines = call["e_cos"], &sines = call["e_sin"];
-  const std::size_t width = x.shape(3), half = width / 2;
-  field<R> y = make_field<R>({x.shape(0), x.shape(1), x.shape(2), width});
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    const bool second = k % width >= half;
-    const R& partner = x.data()[second ? k - half : k + half];
-    y.data()[k] = in_stage<R>(stage::product, how.turned, x.data()[k], second ? partner : -partner, cosines.data()[k],
-                              sines.data()[k]);
-  }
-  return {{"y", std::move(y)}};
+inline formula::program tape::apply(const recipe&, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced x = in["x"], cosines = in["e_cos"], sines = in["e_sin"];
+  const std::size_t half = in.size("r");
+  const traced turned = formula::joined({-between(x, 3, half, 2 * half), between(x, 3, 0, half)}, 3);
+  return in.finish(in_stage<traced>(stage::product, [&] { return x * cosines + turned * sines; }));
 }
 
-template <class R>
-fields<R> tape::mix(const arguments<R>& call, const recipe<R>&) {
-  const field<R>&weights = call["weights"], &of_heads = call["mix"];
-  const bool across = call.template setting<bool>("across_heads");
-  const std::size_t heads = weights.shape(1), n = weights.shape(2);
-  std::vector<R> factors;  // of each head
-  for (std::size_t h = 0; h < heads && !across; ++h) {
-    accumulator<R> row;
-    for (std::size_t g = 0; g < heads; ++g) row.add(of_heads(h, g));
-    factors.push_back(total_in(stage::product, row));
-  }
-  fields<R> out;
-  for (const auto& [from, to] : {std::pair{"e_cos", "f_cos"}, {"e_sin", "f_sin"}}) {
-    const field<R>& e = call[from];
-    const std::size_t channels = e.shape(3);
-    field<R> f = make_field<R>({e.shape(0), heads, n, channels});
-    for (std::size_t row = 0; row < e.shape(0) * n * channels; ++row) {
-      const std::size_t c = row % channels, i = row / channels % n, b = row / channels / n;
-      std::vector<R> seen;  // P e of each head
-      for (std::size_t h = 0; h < heads; ++h) {
-        accumulator<R> mean;
-        const std::size_t block = (b * heads + h) * n;
-        for (std::size_t j = 0; j < n; ++j)
-          mean.add_product(weights.data()[(block + i) * n + j], e.data()[(block + j) * channels + c]);
-        seen.push_back(total_in(stage::product, mean));
-      }
-      for (std::size_t h = 0; h < heads; ++h) {
-        accumulator<R> mixed;
-        for (std::size_t g = 0; g < heads && across; ++g) mixed.add_product(of_heads(h, g), seen[g]);
-        const std::size_t at = ((b * heads + h) * n + i) * channels + c;
-        const R change = across ? total_in(stage::product, mixed) : product(factors[h], seen[h]);
-        f.data()[at] = sum(e.data()[at], change);
-      }
-    }
-    out.emplace(to, std::move(f));
-  }
-  return out;
+template <class Change>
+formula::program tape::changed(recorded_call& in, Change change) {
+  const traced cosines = in["e_cos"], sines = in["e_sin"];
+  const auto after = [&](const traced& e) { return in_stage<traced>(stage::product, [&] { return e + change(e); }); };
+  return in.finish_all({after(cosines), after(sines)});
 }
 
-template <class R>
-fields<R> tape::update(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>&x = call["x"], &up = call["up"], &gate = call["gate"], &down = call["down"];
-  const std::size_t rows = x.shape(0), n = x.shape(1), heads = up.shape(1), hidden = up.shape(0);
-  const std::size_t channels = call["e_cos"].shape(3);
-  fields<R> out{{"f_cos", make_field<R>({rows, heads, n, channels})},
-                {"f_sin", make_field<R>({rows, heads, n, channels})}};
-  for (std::size_t token = 0; token < rows * n; ++token) {
-    std::vector<R> gates;
-    for (std::size_t k = 0; k < hidden; ++k) {
-      accumulator<R> z;
-      for (std::size_t c = 0; c < x.shape(2); ++c) z.add_product(gate(k, c), x.data()[token * x.shape(2) + c]);
-      gates.push_back(in_stage<R>(stage::product, how.activation, total_in(stage::product, z)));
-    }
-    for (const auto& [from, to] : {std::pair{"e_cos", "f_cos"}, {"e_sin", "f_sin"}}) {
-      const auto at = [&, t = token % n, b = token / n](std::size_t head, std::size_t c) {
-        return ((b * heads + head) * n + t) * channels + c;
-      };
-      const R* e = call[from].data();
-      for (std::size_t c = 0; c < channels; ++c) {
-        std::vector<R> lifted;
-        for (std::size_t k = 0; k < hidden; ++k) {
-          accumulator<R> of_heads;
-          for (std::size_t head = 0; head < heads; ++head) of_heads.add_product(up(k, head), e[at(head, c)]);
-          lifted.push_back(product(gates[k], total_in(stage::product, of_heads)));
-        }
-        for (std::size_t head = 0; head < heads; ++head) {
-          accumulator<R> change;
-          for (std::size_t k = 0; k < hidden; ++k) change.add_product(down(head, k), lifted[k]);
-          out.at(to).data()[at(head, c)] = sum(e[at(head, c)], total_in(stage::product, change));
-        }
-      }
-    }
-  }
-  return out;
+inline formula::program tape::mix(const recipe&, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced weights = in["weights"], of_heads = in["mix"];
+  return changed(in, [&](const traced& e) {
+    const traced seen = contracted(weights, e, "bhij,bhjc->bhic");
+    if (in.setting<bool>("across_heads")) return contracted(of_heads, seen, "hg,bgic->bhic");
+    return reshaped(summed(of_heads, {1}), {in.size("h"), 1, 1}) * seen;
+  });
+}
+
+inline formula::program tape::update(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced x = in["x"], up = in["up"], gate = in["gate"], down = in["down"];
+  const traced gates = in_stage<traced>(stage::product, [&] {
+    return reshaped(how.activation(contracted(x, gate, "bnc,kc->bkn")), {in.size("B"), in.size("k"), in.size("n"), 1});
+  });
+  return changed(in, [&](const traced& e) {
+    return contracted(down, gates * contracted(up, e, "kh,bhnc->bknc"), "hk,bknc->bhnc");
+  });
 }
 
 }  // namespace assay::reference::encodings

@@ -35,6 +35,8 @@ class recorded_call {
   /// Whose output this is, which is repeated where it has fewer axes.
   formula::program finish(const formula::traced& output);
   formula::program finish(const formula::traced_integer& output);
+  /// All outputs, in their order.
+  formula::program finish_all(const std::vector<formula::traced>& outputs);
 
  protected:
   const formula::program_sizes& call_;
