@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "reference/kinds/recorded_pairs.hpp"
+#include "reference/kinds/recorded_call.hpp"
 
 namespace assay::reference::encodings {
 

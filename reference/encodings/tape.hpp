@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "reference/kinds/recorded_pairs.hpp"
+#include "reference/kinds/recorded_call.hpp"
 
 namespace assay::reference::encodings {
 

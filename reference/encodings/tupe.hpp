@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "reference/algorithms/log_buckets.hpp"
+#include "reference/kinds/pair_declarations.hpp"
 #include "reference/kinds/recorded_scores.hpp"
 
 namespace assay::reference::encodings {

@@ -2,46 +2,11 @@
 #pragma once
 
 #include <functional>
-#include <string>
 
-#include "reference/formula/recorded_encoding.hpp"
 #include "reference/kinds/pair_declarations.hpp"
+#include "reference/kinds/recorded_call.hpp"
 
 namespace assay::reference {
-
-/// A call whose program is recorded while it is in scope.
-class recorded_call {
- public:
-  explicit recorded_call(const formula::program_sizes& call)
-      : call_(call), recording_(formula::stage_names(call.function)) {}
-
-  /// An input in the shape that is declared.
-  [[nodiscard]] formula::traced operator[](const char* input) const {
-    return recording_.input(input, core::shape_of(*call_.function.input(input), call_.axes));
-  }
-  /// The same of integers.
-  [[nodiscard]] formula::traced_integer integers(const char* input) const {
-    return recording_.integers(input, core::shape_of(*call_.function.input(input), call_.axes));
-  }
-  [[nodiscard]] std::size_t size(const char* axis) const { return call_.of(axis); }
-  template <class T>
-  [[nodiscard]] const T& setting(const char* name) const {
-    return core::setting<T>(call_.settings, name);
-  }
-  /// A number of the definition.
-  [[nodiscard]] formula::traced number(const char* name) const { return formula::setting(setting<double>(name)); }
-  /// Whether it is recorded for proofs.
-  [[nodiscard]] bool is_truth() const { return call_.for_what == formula::purpose::truth; }
-  /// Whose output this is, which is repeated where it has fewer axes.
-  formula::program finish(const formula::traced& output);
-  formula::program finish(const formula::traced_integer& output);
-  /// All outputs, in their order.
-  formula::program finish_all(const std::vector<formula::traced>& outputs);
-
- protected:
-  const formula::program_sizes& call_;
-  mutable formula::recording recording_;
-};
 
 /// Queries and keys as arrays that broadcast to the axes of the output, [h, n, m] or [B, h, n, m].
 class recorded_pairs : public recorded_call {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/kinds/recorded_pairs.hpp"
+#include "reference/kinds/recorded_call.hpp"
 #include "reference/kinds/score_declarations.hpp"
 
 namespace assay::reference {

@@ -48,14 +48,6 @@ R product_of(const R* x, const R* y, std::size_t width) {
       return product;
   }
 }
-/// The sum of two vectors.
-template <class R>
-std::vector<R> sum_of_vectors(const R* x, const R* y, std::size_t width) {
-  std::vector<R> sum;
-  for (std::size_t c = 0; c < width; ++c) sum.push_back(x[c] + y[c]);
-  return sum;
-}
-
 /// factor times the sum of products, each of which is rounded.
 template <class R>
 R scaled_sum(const R& factor, const std::vector<R>& products) {

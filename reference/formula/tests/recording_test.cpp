@@ -1,7 +1,9 @@
 // Templates over the reading, recorded: the program is the template in every reading.
 #include "reference/formula/recording.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "reference/core/counter_random.hpp"
 #include "reference/formula/interpreter.hpp"
@@ -128,4 +130,77 @@ TEST_CASE("formula/recording/what_is_no_program_is_refused", "[unit]") {
   CHECK_THROWS_WITH(x + y, Catch::Contains("do not broadcast: 2 and 3"));
   CHECK_THROWS_AS(of.input("x", {3}), core::contract_violation);
   CHECK_THROWS_AS(of.finish(), core::contract_violation);
+}
+
+TEST_CASE("formula/recording/functions_of_integers_by_where_they_change", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  constexpr std::int64_t far = std::int64_t{1} << 31;
+  struct function {
+    std::int64_t low, high;
+    std::int64_t (*of)(std::int64_t);
+  };
+  const std::vector<function> all{
+      {-far, far, [](std::int64_t x) { return x < 0 ? -1 : std::int64_t{x > 0}; }},
+      {-far, far, [](std::int64_t x) { return std::min<std::int64_t>(std::abs(x), 5); }},  // alike on both sides
+      {-far, far, [](std::int64_t x) { return std::clamp<std::int64_t>(x, -7, 8); }},
+      {3, 3, [](std::int64_t x) { return 2 * x; }},
+      {0, 1000, [](std::int64_t x) { return static_cast<std::int64_t>(std::sqrt(static_cast<double>(x))); }}};
+  for (const function& f : all) {
+    std::vector<std::int64_t> asked{f.low, f.high};
+    for (std::int64_t x = std::max<std::int64_t>(f.low, -40); x <= std::min<std::int64_t>(f.high, 900); ++x)
+      asked.push_back(x);
+    recording of;
+    of.output("y", stepwise(of.integers("x", {asked.size()}), f.low, f.high, f.of));
+    const program p = of.finish();
+    const interpreter<rounded>::arrays in{{"x", integers(asked.begin(), asked.end())}};
+    const auto made = interpreter<rounded>(p, in).run();
+    for (std::size_t k = 0; k < asked.size(); ++k) {
+      CAPTURE(f.low, f.high, asked[k]);
+      CHECK(std::get<integers>(made.at("y"))[k] == f.of(asked[k]));
+    }
+  }
+}
+
+// What is added at a place is charged as a sum is: nothing where one term reaches it, whatever zeros do beside it, and
+// axis by axis where the places are a matrix.
+TEST_CASE("formula/recording/what_a_scatter_charges", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  const computing_in format(assay::core::dtype::f32);
+  const auto errors = [](const assay::core::shape& places, const std::vector<std::int64_t>& at,
+                         const std::vector<double>& added) {
+    recording of;
+    const traced x = broadcast(traced(0.0), {2}), y = of.input("y", places);
+    node n{.what = op::scatter_add, .in = {x.of(), known_integers(places, at).of, y.of()}};
+    n.integers[0] = {0};
+    of.output("sums", traced::at(of.add(std::move(n))));
+    const program p = of.finish();
+    interpreter<tracked>::arrays in;
+    in.emplace("y", reals<tracked>(added.begin(), added.end()));
+    const auto made = interpreter<tracked>(p, in).run();
+    std::vector<double> all;
+    for (const tracked& s : std::get<reals<tracked>>(made.at("sums"))) all.push_back(s.error);
+    return all;
+  };
+  CHECK(errors({4}, {0, 1, 1, 1}, {3, 5, 0, 0}) == std::vector<double>{0, 0});
+  CHECK(errors({4}, {0, 1, 1, 1}, {3, 5, 1, 0}) == std::vector<double>{0, 6});
+  CHECK(errors({4}, {1, 1, 1, 1}, {1, 1, 1, 1}) == std::vector<double>{0, 12});
+  CHECK(errors({2, 3}, {1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}) == std::vector<double>{0, 4 * 6});
+}
+
+// x, and an allowance that has a rounding more; its derivative is 1.
+TEST_CASE("formula/recording/an_operand_that_is_rounded_once_more", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  const computing_in format(assay::core::dtype::f32);
+  recording of;
+  of.output("y", rounded_once(of.input("x", {2})));
+  const program p = of.finish();
+  interpreter<tracked>::arrays in;
+  in.emplace("x", reals<tracked>{tracked(3.0), tracked(-0.1)});
+  const auto made = interpreter<tracked>(p, in).run();
+  const auto& y = std::get<reals<tracked>>(made.at("y"));
+  CHECK((y[0].number == 3.0 && y[0].error == 3.0));
+  CHECK((y[1].number == -0.1 && y[1].error == 0.1));
 }

@@ -1,0 +1,46 @@
+// A call of an operation whose formula is a program: its inputs, sizes and settings while that is recorded.
+#pragma once
+
+#include <vector>
+
+#include "reference/core/attributes.hpp"
+#include "reference/formula/recorded_encoding.hpp"
+#include "reference/kinds/declarations.hpp"
+
+namespace assay::reference {
+
+/// A call whose program is recorded while it is in scope.
+class recorded_call {
+ public:
+  explicit recorded_call(const formula::program_sizes& call)
+      : call_(call), recording_(formula::stage_names(call.function)) {}
+
+  /// An input in the shape that is declared.
+  [[nodiscard]] formula::traced operator[](const char* input) const {
+    return recording_.input(input, core::shape_of(*call_.function.input(input), call_.axes));
+  }
+  /// The same of integers.
+  [[nodiscard]] formula::traced_integer integers(const char* input) const {
+    return recording_.integers(input, core::shape_of(*call_.function.input(input), call_.axes));
+  }
+  [[nodiscard]] std::size_t size(const char* axis) const { return call_.of(axis); }
+  template <class T>
+  [[nodiscard]] const T& setting(const char* name) const {
+    return core::setting<T>(call_.settings, name);
+  }
+  /// A number of the definition.
+  [[nodiscard]] formula::traced number(const char* name) const { return formula::setting(setting<double>(name)); }
+  /// Whether it is recorded for proofs.
+  [[nodiscard]] bool is_truth() const { return call_.for_what == formula::purpose::truth; }
+  /// Whose output this is, which is repeated where it has fewer axes.
+  formula::program finish(const formula::traced& output);
+  formula::program finish(const formula::traced_integer& output);
+  /// All outputs, in their order.
+  formula::program finish_all(const std::vector<formula::traced>& outputs);
+
+ protected:
+  const formula::program_sizes& call_;
+  mutable formula::recording recording_;
+};
+
+}  // namespace assay::reference
