@@ -15,7 +15,8 @@ struct seen {
   double median;  ///< of the allowance over the largest error of plain arithmetic in f32, at most
 };
 
-// Measured with `assay detectability --usual-sizes`, and a fifth more.
+// Measured with `assay detectability --usual-sizes`, and a fifth more. Plain arithmetic of programs adds up axis by axis,
+// and errs by less than one sum does: where a formula became one, what is allowed fell by half, and the quotient grew.
 constexpr seen gradients[] = {
     {"fox/decay:vjp", "grad_log_f", 3300},  {"fox/gated_decay:vjp", "grad_g", 2600},
     {"kerple/log:vjp", "grad_r1", 1500},    {"kerple/log:vjp", "grad_r2", 2900},
@@ -23,7 +24,7 @@ constexpr seen gradients[] = {
     {"fire/bias:vjp", "grad_b1", 2100},     {"fire/bias:vjp", "grad_b2", 1800},
     {"fire/bias:vjp", "grad_c", 3200},      {"fire/bias:vjp", "grad_w1", 1600},
     {"fire/bias:vjp", "grad_w2", 190},      {"alibi/bias:vjp", "grad_slopes", 3700},
-    {"tener/scores:vjp", "grad_v", 540},    {"xlnet/scores:vjp", "grad_e", 310},
+    {"tener/scores:vjp", "grad_v", 1780},   {"xlnet/scores:vjp", "grad_e", 1750},
     {"t5_bias/bias:vjp", "grad_table", 20},
 };
 
