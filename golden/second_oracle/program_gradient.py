@@ -156,7 +156,7 @@ class Pullback:
 
     def run(self, bars, into):
         """`into` has a list for each operand that a derivative may reach, None for others."""
-        if self.node.op == "contract":
+        if self.node.op in ("contract", "contract_where"):
             return self._contraction(bars, into)
         if self.node.op in SCATTERS:
             return self._scatter(bars, into)
@@ -186,9 +186,11 @@ class Pullback:
                 accumulate(into[k], place, bars[source])
 
     def _contraction(self, bars, into):
-        pairs = contracted_places(self.node.attributes["of"], [one.shape for one in self.inputs])
+        pairs = contracted_places(self.node.attributes["of"], [one.shape for one in self.inputs[:2]])
         for bar, row in zip(bars, pairs):
             for places in zip(*row) if bar is not None else ():
+                if self.node.op == "contract_where" and not self.operands[2][places[0]]:
+                    continue
                 for k in (0, 1):
                     if into[k] is not None:
                         accumulate(into[k], places[k], multiply(self.operands[1 - k][places[1 - k]], bar))

@@ -245,6 +245,10 @@ def values_of(node, nodes, values):
     if node.op == "contract":
         pairs = contracted_places(node.attributes["of"], [one.shape for one in inputs])
         return [numbers.total(numbers.multiply(x[i], operands[1][j]) for i, j in zip(*row)) for row in pairs]
+    if node.op == "contract_where":
+        pairs = contracted_places(node.attributes["of"], [one.shape for one in inputs[:2]])
+        return [numbers.total(numbers.multiply(x[i], operands[1][j]) for i, j in zip(*row) if operands[2][i])
+                for row in pairs]
     if node.op in SCATTERS:
         return scattered(x, operands[2], scattered_places(node, nodes, values))
     if node.op == "largest_share":

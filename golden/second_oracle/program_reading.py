@@ -140,6 +140,11 @@ def contract(node, inputs):
     return REAL, [sizes[letter] for letter in out]
 
 
+def contract_where(node, inputs):
+    require(inputs[2].shape == inputs[0].shape, "its mask has the shape of its first input")
+    return contract(node, inputs[:2])
+
+
 def frequencies(node, inputs):
     require(inputs[0].shape == [], "the base is one number")
     return REAL, [node["count"]]
@@ -216,6 +221,7 @@ def rules():
         "softmax": ((real,), axis, along_axis),
         "cumulative_sum": ((number,), axis, along_axis),
         "contract": ((real, real), {"of": is_equation}, contract),
+        "contract_where": ((real, real, boolean), {"of": is_equation}, contract_where),
         "geometric_frequencies": ((real,), {"first": natural_below(31), "count": natural_below(31),
                                             "steps": positive_below(31)}, frequencies),
         "sum_of_products": ((real, ...), {}, products),

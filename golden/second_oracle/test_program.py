@@ -132,6 +132,7 @@ OPERATORS = [
     ("cumulative_sum", {"axis": 1}, "i34", lambda x: x.cumsum(1)),
     ("contract", {"of": "nd,md->nm"}, "r23 r43", lambda x, y: x @ y.T),
     ("contract", {"of": ",a->a"}, "r r3", numpy.multiply),
+    ("contract_where", {"of": "nd,md->nm"}, "r23 r43 b23", lambda x, y, mask: (x * mask) @ y.T),
     ("contract", {"of": "bad,dab->b"}, "r234 r432", lambda x, y: numpy.einsum("bad,dab->b", x, y)),
     ("contract", {"of": "ab,bc->cab"}, "r23 r34", lambda x, y: numpy.einsum("ab,bc->cab", x, y)),
     ("contract", {"of": "ad,db->ab"}, "r20 r03", lambda x, y: x @ y), ("number", {"value": 0.1}, "", lambda: 0.1),

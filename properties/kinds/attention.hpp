@@ -12,6 +12,7 @@
 #include "properties/faults/recipe_variant.hpp"
 #include "properties/harness/catalogue.hpp"
 #include "properties/laws/relations/relations.hpp"
+#include "reference/kinds/recorded_attention.hpp"
 
 namespace assay::properties {
 
@@ -121,9 +122,23 @@ row masked_before_sum(const row& logits);
 /// No exponent above 0 reaches exp, and that of 0 is 1.
 row guarded_softmax(const row& logits);
 
+/// The same of all rows of a program.
+using reference::formula::traced, reference::formula::traced_truth;
+using rows_of_program = traced (*)(const traced& logits, const traced_truth& seen);
+traced without_shift(const traced& logits, const traced_truth& seen);
+traced guarded_softmax(const traced& logits, const traced_truth& seen);
+
 /// As a step of the formula and of its gradient.
 inline auto steps(row (*of)(const row& logits)) {
   return [of](auto& how) { how.weights = of; };
+}
+inline auto steps(row (*of)(const row& logits), rows_of_program of_program) {
+  return [of, of_program](auto& how) {
+    if constexpr (requires { how.weights = of; })
+      how.weights = of;
+    else
+      how.weights = of_program;
+  };
 }
 }  // namespace weights
 
@@ -140,7 +155,8 @@ std::vector<variant> faults_of_attention(const std::string& name, const std::str
   using R = reference::rounded;
   return {
       make_variant<Encoding>("mutant/" + name + "_no_shift", "FW14 pytorch/pytorch#1835: overflow",
-                             "exp without a shift", {.formula = weights::steps(weights::without_shift)}),
+                             "exp without a shift",
+                             {.formula = weights::steps(weights::without_shift, weights::without_shift)}),
       make_variant<Encoding>(
           "mutant/" + name + "_bias_scaled", "NVIDIA/TensorRT-Model-Connect#32: a bias scaled with the logits",
           bias + " is scaled with q . k",
@@ -174,7 +190,7 @@ std::vector<variant> controls_of_attention(const std::string& name) {
   return {
       make_variant<Encoding>("control/" + name + "_guarded_exp", "CT10 fla-org/flash-linear-attention#463: a guard",
                              "no exponent above 0 reaches exp, and that of 0 is 1",
-                             {.formula = weights::steps(weights::guarded_softmax)}),
+                             {.formula = weights::steps(weights::guarded_softmax, weights::guarded_softmax)}),
       make_variant<Encoding>("control/" + name + "_mean_from_output", "FlashAttention, Algorithm 4 (arXiv 2205.14135)",
                              "the mean of the gradient is g . o of the stored output, in f16 and bf16 stage by stage",
                              {.formula = [](auto& how) { how.mean_from_output = true; },

@@ -112,6 +112,30 @@ row guarded_softmax(const row& logits) {
   return by_shift(logits, largest_of(logits), [](const R& x) { return x.number > 0.0 ? R(1.0) : exp(x); });
 }
 
+namespace {
+
+// f(S) of what is seen, over its sum.
+traced over_sum(const traced& all, const traced_truth& seen) {
+  core::shape one = shape_of(all);
+  const auto axis = static_cast<std::int64_t>(one.size()) - 1;
+  one.back() = 1;
+  const traced seen_ones = either(seen, all, traced(0.0));
+  return either(seen, seen_ones / reshaped(summed(seen_ones, {axis}), one), traced(0.0));
+}
+
+}  // namespace
+
+traced without_shift(const traced& logits, const traced_truth& seen) { return over_sum(exp(logits), seen); }
+
+traced guarded_softmax(const traced& logits, const traced_truth& seen) {
+  const traced masked = either(seen, logits, traced(-core::infinity));
+  core::shape one = shape_of(logits);
+  const auto axis = static_cast<std::int64_t>(one.size()) - 1;
+  one.back() = 1;
+  const traced x = masked - reshaped(detach(largest_along(masked, axis)), one);
+  return over_sum(either(less(traced(0.0), x), traced(1.0), exp(x)), seen);
+}
+
 }  // namespace weights
 
 namespace {

@@ -16,13 +16,11 @@
 #include <optional>
 #include <vector>
 
+#include "reference/algorithms/attention_stage.hpp"
 #include "reference/primitives/hyperbolic.hpp"
 #include "reference/readings/adjoint.hpp"
 
 namespace assay::reference {
-
-/// What of attention has a format of its own, in the order of attention_stages().
-enum class attention_stage { scores, softmax, output, accumulation };
 
 /// Contiguous arrays of one head: q [n, d], k [m, d], v [m, e].
 template <class R>

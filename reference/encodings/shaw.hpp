@@ -19,13 +19,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "reference/kinds/attended_rows.hpp"
-#include "reference/kinds/relative_scores.hpp"
+#include "reference/kinds/recorded_attention.hpp"
+#include "reference/kinds/recorded_scores.hpp"
 
 namespace assay::reference::encodings {
 
@@ -41,28 +39,33 @@ struct shaw {
   }
 
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : score_steps<R>, attention_steps<R>, differentiable_recipe<recipe, R> {
+  struct recipe : score_recipe, attention_recipe, recorded_recipe<recipe> {
     /// The row of a table for a distance, of so many rows on the left of that of 0 and on the right.
-    recipe_step<R, std::int64_t(std::int64_t rho, std::int64_t left, std::int64_t right)> index =
+    std::function<std::int64_t(std::int64_t rho, std::int64_t left, std::int64_t right)> index =
         [](std::int64_t rho, std::int64_t left, std::int64_t right) { return std::clamp(rho, -left, right) + left; };
   };
-
-  template <class R>
-  static std::vector<operation_record<R, recipe<R>>> records() {
-    return {query_rows_record<score_rows, R>(scores_declaration()),
-            query_rows_record<attention_rows, R>(attention_declaration())};
+  static std::vector<recorded_formula<recipe>> formulas() {
+    return {{scores_declaration(), scores}, {attention_declaration(), attention}};
   }
 
  private:
   static core::operation scores_declaration();
   static core::operation attention_declaration();
-  template <class R>
-  struct pairs;
-  template <class R>
-  struct score_rows;
-  template <class R>
-  struct attention_rows;
+  static formula::program scores(const recipe& how, const formula::program_sizes& call);
+  static formula::program attention(const recipe& how, const formula::program_sizes& call);
+
+  /// The rows of a table for n queries and m keys.
+  struct rows_of_pairs {
+    const recipe& how;
+    std::size_t n, m, count;
+    std::int64_t left, right;
+    bool is_negative;
+
+    rows_of_pairs(const recorded_call& in, const recipe& steps);
+    [[nodiscard]] std::int64_t of(std::size_t i, std::size_t j) const;
+  };
+  /// The terms of scores.
+  static std::vector<score_term> terms(const recorded_call& in, const rows_of_pairs& rows, const formula::traced& keys);
 };
 
 inline core::operation shaw::scores_declaration() {
@@ -95,85 +98,70 @@ inline core::operation shaw::attention_declaration() {
   return attention;
 }
 
-/// Pairs of n queries and m keys: their rows of a table [b, .], and their scores with the keys of a table.
-template <class R>
-struct shaw::pairs {
-  using recipe = shaw::recipe<R>;
-  const field<R>&q, &k, &table;
-  const recipe& how;
-  std::size_t n, m, width;
-  std::int64_t left, right;
-  bool negative, meets_keys;
+inline shaw::rows_of_pairs::rows_of_pairs(const recorded_call& in, const recipe& steps)
+    : how(steps),
+      n(in.size("n")),
+      m(in.size("m")),
+      count(in.size("b")),
+      left(static_cast<std::int64_t>(count) - 1),
+      right(in.setting<std::int64_t>("right")),
+      is_negative(in.setting<std::string>("sign") == "query_minus_key") {
+  if (right < 0) right = left / 2;
+  left -= right;
+}
+inline std::int64_t shaw::rows_of_pairs::of(std::size_t i, std::size_t j) const {
+  const auto rho = static_cast<std::int64_t>(j + n) - static_cast<std::int64_t>(i + m);
+  return how.index(is_negative ? -rho : rho, left, right);
+}
 
-  pairs(const arguments<R>& call, const recipe& steps, const char* keys)
-      : q(call["q"]),
-        k(call["k"]),
-        table(call[keys]),
-        how(steps),
-        n(q.shape(2)),
-        m(k.shape(2)),
-        width(q.shape(3)),
-        left(static_cast<std::int64_t>(table.shape(0)) - 1),
-        right(call.template setting<std::int64_t>("right")),
-        negative(core::chosen<bool>(call.settings, "sign", {{"key_minus_query", false}, {"query_minus_key", true}})),
-        meets_keys(core::chosen<bool>(call.settings, "meets", {{"queries", false}, {"both", true}})) {
-    if (right < 0) right = left / 2;
-    left -= right;
-  }
-  [[nodiscard]] std::size_t row(std::size_t i, std::size_t j) const {
-    const auto rho = static_cast<std::int64_t>(j + n) - static_cast<std::int64_t>(i + m);
-    return static_cast<std::size_t>(how.index(negative ? -rho : rho, left, right));
-  }
-  /// Of query i of a block and the first keys, in the format of scores.
-  [[nodiscard]] std::vector<R> scores(std::size_t block, std::size_t i, std::size_t keys, const R& factor) const {
-    const R* query = q.data() + (block * n + i) * width;
-    std::vector<R> s;
-    for (std::size_t j = 0; j < keys; ++j) {
-      const R *key = k.data() + (block * m + j) * width, *of_pair = table.data() + row(i, j) * width;
-      std::vector<R> products{how.product(query, key, width), how.product(query, of_pair, width)};
-      if (meets_keys) products.push_back(how.product(key, of_pair, width));
-      s.push_back(how.score(factor, products));
-    }
-    return s;
-  }
-};
+inline std::vector<score_term> shaw::terms(const recorded_call& in, const rows_of_pairs& rows,
+                                           const formula::traced& table) {
+  using formula::traced;
+  const traced q = in["q"], k = in["k"];
+  const auto of_queries = of_each_pair(rows.n, rows.m, [&](std::size_t i, std::size_t j) { return rows.of(i, j); });
+  const auto of_keys = of_each_pair(rows.m, rows.n, [&](std::size_t j, std::size_t i) { return rows.of(i, j); });
+  std::vector<score_term> all{{q, k, "bhid,bhjd->bhij"}, {q, table, "bhid,rd->bhir", [=](const traced& s) {
+                                                            return of_query_and_row(s, of_queries);
+                                                          }}};
+  if (in.setting<std::string>("meets") == "both")
+    all.push_back({k, table, "bhjd,rd->bhjr", [=](const traced& s) { return of_key_and_row(s, of_keys); }});
+  return all;
+}
 
-template <class R>
-struct shaw::score_rows : pairs<R> {
-  score_rows(const arguments<R>& call, const recipe<R>& steps) : pairs<R>(call, steps, "table") {}
-  std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
-    return scores_of_query<R>(
-        [&] { return this->scores(block, i, this->m, this->how.factor(this->width, this->q.shape(1), 1)); });
-  }
-};
+inline formula::program shaw::scores(const recipe& how, const formula::program_sizes& call) {
+  using formula::traced;
+  recorded_call in(call);
+  const traced table = in["table"];
+  return in.finish(in_stage<traced>(score_stage::scores, [&] {
+    return how.of(how.factor(in.size("d"), in.size("h"), 1), terms(in, rows_of_pairs(in, how), table));
+  }));
+}
 
-template <class R>
-struct shaw::attention_rows : pairs<R> {
-  const field<R>&v, &table_v;
-  std::string scale;
-  bool with_values, causal;
-
-  attention_rows(const arguments<R>& call, const recipe<R>& steps)
-      : pairs<R>(call, steps, "table_k"),
-        v(call["v"]),
-        table_v(call["table_v"]),
-        scale(call.template setting<std::string>("scale")),
-        with_values(core::chosen<bool>(call.settings, "where", {{"keys_values", true}, {"keys", false}})),
-        causal(call.template setting<bool>("causal")) {}
-  std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
-    const std::size_t keys = this->m, e = v.shape(3), seen = causal ? keys_seen(i, this->n, keys, true) : keys;
-    const std::vector<R> logits = in_stage<R>(
-        attention_stage::scores, [&] { return this->scores(block, i, seen, logit_scale<R>(scale, this->width)); });
-    // Two products of matrices, as programs have them.
-    const R* values = v.data() + block * keys * e;
-    std::vector<std::vector<R>> read{{values, values + seen * e}};
-    if (with_values) read.emplace_back();
-    for (std::size_t j = 0; with_values && j < seen; ++j) {
-      const R* row = table_v.data() + this->row(i, j) * e;
-      read.back().insert(read.back().end(), row, row + e);
-    }
-    return {attended(logits, read, e, this->how)};
-  }
-};
+inline formula::program shaw::attention(const recipe& how, const formula::program_sizes& call) {
+  using formula::traced;
+  recorded_call in(call);
+  const traced v = in["v"], keys = in["table_k"], values = in["table_v"];
+  const rows_of_pairs rows(in, how);
+  const bool with_values = in.setting<std::string>("where") == "keys_values";
+  const std::vector<bool> sees = seen_by_last_queries(rows.n, rows.m, in.setting<bool>("causal"));
+  const auto seen = seen_of(in, sees);
+  const traced logits = in_stage<traced>(attention_stage::scores, [&] {
+    return how.of(factor_of_logits(in.setting<std::string>("scale"), in.size("d")), terms(in, rows, keys));
+  });
+  // The rows of values that a query reads at all.
+  std::vector<bool> reads(rows.n * rows.count, false);
+  for (std::size_t i = 0; i < rows.n; ++i)
+    for (std::size_t j = 0; j < rows.m; ++j)
+      if (sees[i * rows.m + j]) reads[i * rows.count + static_cast<std::size_t>(rows.of(i, j))] = true;
+  const core::shape of_rows{in.size("B"), in.size("h"), rows.n, rows.count};
+  const auto is_read = broadcast(formula::known_truths({rows.n, rows.count}, reads), of_rows);
+  const auto of_queries = of_each_pair(rows.n, rows.m, [&](std::size_t i, std::size_t j) { return rows.of(i, j); });
+  return in.finish(attended(how, in, logits, seen, [&](const traced& weights) {
+    const traced of_values = contracted_where(seen, weights, v, "bhij,bhjc->bhic");
+    if (!with_values) return of_values;
+    const traced by_row = summed_by_place(weights, broadcast(of_queries, shape_of(weights)), rows.count, 3);
+    return of_values + contracted_where(is_read, by_row, values, "bhir,rc->bhic");
+  }));
+}
 
 }  // namespace assay::reference::encodings

@@ -172,6 +172,9 @@ R function_of(const node& n, const R& x, const R& y) {
     case op::right_as_well:
       return to_double(x) == to_double(y) ? covering(x, [&] { return y; }) : right_as_well(x, y);
     case op::another_way:
+      // Where the other way has no number, it is wrong, and adds nothing.
+      if constexpr (std::is_same_v<R, tracked>)
+        if (!std::isfinite(y.error)) return x;
       return covering(x, [&] { return y; });
     default:
       ASSAY_EXPECTS(n.what == op::log_add_exp);

@@ -162,6 +162,13 @@ class interpreter {
       return in_stage(
           n, [&](const numbers& x, const numbers& y) { return contracted<R>(x, y, places); }, in<R>(n, 0), in<R>(n, 1));
     }
+    if (n.what == op::contract_where) {
+      const contracted_places places(*contraction_of(n.text), shape_of(k), shape_of(n.in[0]), shape_of(n.in[1]));
+      const truths& mask = in<boost::tribool>(n, 2);
+      return in_stage(
+          n, [&](const numbers& x, const numbers& y) { return contracted_where<R>(x, y, mask, places); }, in<R>(n, 0),
+          in<R>(n, 1));
+    }
     if (n.what == op::geometric_frequencies)
       return in_stage(
           n,

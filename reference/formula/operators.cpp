@@ -91,6 +91,7 @@ constexpr operator_row rows[]{
     {op::softmax, "softmax", family::along_axis, 1, of_axis},
     {op::cumulative_sum, "cumulative_sum", family::along_axis, 1, of_axis},
     {op::contract, "contract", family::along_axis, 2, of_contraction},
+    {op::contract_where, "contract_where", family::along_axis, 3, of_contraction},
     {op::geometric_frequencies, "geometric_frequencies", family::along_axis, 1, of_frequencies},
     {op::scan, "scan", family::loop, any_number, of_scan}};
 

@@ -89,6 +89,7 @@ enum class op : std::uint8_t {
   softmax,
   cumulative_sum,
   contract,
+  contract_where,  ///< of terms that a mask of the shape of the first operand lets in: the others do not exist
   geometric_frequencies,  ///< base^(-t / steps) for t = first, first + 1, ...
   // Loops.
   scan  ///< a body so many times, each with what the one before has left (scan.hpp)

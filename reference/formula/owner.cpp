@@ -187,8 +187,8 @@ std::shared_ptr<const program> program_owner::program_of(const core::request& ca
     if (it != known_->all.end()) return it->made;
   }
   const recorded_operation& r = recorded_of(call);
-  auto made =
-      std::make_shared<const program>(made_for(r, call, {r.declaration, settings, sizes, for_what, algorithm, form}));
+  auto made = std::make_shared<const program>(
+      made_for(r, call, {r.declaration, settings, sizes, for_what, algorithm, form, !call.operation->is_forward()}));
   const std::lock_guard lock(known_->mutex);
   known_->all.push_front({call.operation->name, for_what, algorithm, form, settings, sizes, made});
   if (known_->all.size() > known_programs::most) known_->all.pop_back();
@@ -288,7 +288,12 @@ law_outputs program_owner::law(const core::request& call, accuracy_class c, cons
 core::tensors evaluate_recorded(const recorded_operation& r, const core::request& call,
                                 const core::precisions& formats) {
   const core::attributes settings = core::completed(*call.operation, call.attributes);
-  const program made = made_for(r, call, {r.declaration, settings, core::sizes_of(call), purpose::arithmetic});
+  const program made = made_for(r, call,
+                                {.function = r.declaration,
+                                 .settings = settings,
+                                 .axes = core::sizes_of(call),
+                                 .for_what = purpose::arithmetic,
+                                 .is_of_gradient = !call.operation->is_forward()});
   return as_declared(plain_arithmetic(made, call.inputs, storage_in(call), formats, stage_names(*call.operation)),
                      call);
 }

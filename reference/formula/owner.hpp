@@ -43,6 +43,8 @@ struct program_sizes {
   std::size_t form =
       0;  ///< of a law and of any way: 0 is that of the formula, k that of the k-th other way (recorded_operation)
 
+  bool is_of_gradient = false;  ///< differentiate() has it
+
   [[nodiscard]] std::size_t of(const std::string& axis) const { return axes.at(axis); }
 };
 

@@ -84,6 +84,17 @@ cotangents back_through_contraction(const pullback& b) {
           contracted(b.g, b.in(0), letters.result + "," + letters.x + "->" + letters.y)};
 }
 
+cotangents back_through_masked_contraction(const pullback& b) {
+  const contraction letters = *contraction_of(b.n.text);
+  const node_id all = b.to.append(
+      {.what = op::contract, .in = {b.g, b.in(1)}, .text = letters.result + "," + letters.y + "->" + letters.x});
+  return {b.to.where(b.in(2), all, b.to.number(0.0)),
+          b.to.append({.what = op::contract_where,
+                       .in = {b.in(0), b.g, b.in(2)},
+                       .text = letters.x + "," + letters.result + "->" + letters.y}),
+          std::nullopt};
+}
+
 // -t / steps base^(-t / steps) / base
 node_id of_frequencies(const pullback& b) {
   program_writer& to = b.to;
@@ -101,6 +112,8 @@ cotangents of_sums(const pullback& b) {
   switch (b.n.what) {
     case op::contract:
       return back_through_contraction(b);
+    case op::contract_where:
+      return back_through_masked_contraction(b);
     case op::softmax:
       return {of_softmax(b)};
     case op::geometric_frequencies:

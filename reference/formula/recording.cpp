@@ -138,11 +138,23 @@ traced_integer counted(std::size_t size) {
   n.integers[0] = {static_cast<std::int64_t>(size)};
   return {add(std::move(n))};
 }
-traced_integer known_integers(const core::shape& s, const std::vector<std::int64_t>& values) {
+namespace {
+
+template <class T>
+node_id known(number_kind kind, const core::shape& s, const std::vector<T>& values) {
   node n{.what = op::data, .values = {values.begin(), values.end()}};
-  n.integers[0] = {static_cast<std::int64_t>(number_kind::integer)};
+  n.integers[0] = {static_cast<std::int64_t>(kind)};
   n.integers[1] = as_integers(s);
-  return {add(std::move(n))};
+  return add(std::move(n));
+}
+
+}  // namespace
+
+traced_integer known_integers(const core::shape& s, const std::vector<std::int64_t>& values) {
+  return {known(number_kind::integer, s, values)};
+}
+traced_truth known_truths(const core::shape& s, const std::vector<bool>& values) {
+  return {known(number_kind::boolean, s, values)};
 }
 traced_integer magnitude_of(const traced_integer& x) { return integer(op::magnitude, {x.of}); }
 traced to_real(const traced_integer& x) { return traced::at(add({.what = op::to_real, .in = {x.of}})); }
@@ -178,18 +190,41 @@ traced contracted(const traced& x, const traced& y, const std::string& letters) 
   return traced::at(add({.what = op::contract, .in = {x.of(), y.of()}, .text = letters}));
 }
 
+traced contracted_where(const traced_truth& mask, const traced& x, const traced& y, const std::string& letters) {
+  return traced::at(add({.what = op::contract_where, .in = {x.of(), y.of(), mask.of}, .text = letters}));
+}
+traced_truth any_along(const traced_truth& x, std::int64_t axis) {
+  node n{.what = op::any, .in = {x.of}};
+  n.integers[0] = {axis};
+  return {add(std::move(n))};
+}
+traced_truth broadcast(const traced_truth& x, const core::shape& s) { return {broadcast_node(x.of, s)}; }
+traced_truth reshaped(const traced_truth& x, const core::shape& s) { return {reshaped_node(x.of, s)}; }
+core::shape shape_of(const traced_truth& x) { return recording::current().shape_of(x.of); }
+
 traced transposed(const traced& x, std::vector<std::int64_t> axes) {
   node n{.what = op::transpose, .in = {x.of()}};
   n.integers[0] = std::move(axes);
   return traced::at(add(std::move(n)));
 }
-traced between(const traced& x, std::size_t axis, std::size_t first, std::size_t last) {
-  const core::shape& s = recording::current().shape_of(x.of());
+namespace {
+
+node_id slice_of(node_id x, std::size_t axis, std::size_t first, std::size_t last) {
+  const core::shape& s = recording::current().shape_of(x);
   program_writer::list start(s.size(), 0), stop(s.begin(), s.end());
   start[axis] = static_cast<std::int64_t>(first);
   stop[axis] = static_cast<std::int64_t>(last);
-  return traced::at(recording::current().write(
-      [&](program_writer& to) { return to.slice(x.of(), start, stop, program_writer::list(start.size(), 1)); }));
+  return recording::current().write(
+      [&](program_writer& to) { return to.slice(x, start, stop, program_writer::list(start.size(), 1)); });
+}
+
+}  // namespace
+
+traced between(const traced& x, std::size_t axis, std::size_t first, std::size_t last) {
+  return traced::at(slice_of(x.of(), axis, first, last));
+}
+traced_integer between(const traced_integer& x, std::size_t axis, std::size_t first, std::size_t last) {
+  return {slice_of(x.of, axis, first, last)};
 }
 traced joined(const std::vector<traced>& parts, std::size_t axis) {
   node n{.what = op::concatenate};
@@ -215,6 +250,12 @@ traced_integer gathered(const traced_integer& x, const traced_integer& places, s
 }
 traced taken_along(const traced& x, const traced_integer& places, std::size_t axis) {
   return traced::at(along_axis(op::take_along, {x.of(), places.of}, axis));
+}
+traced summed_by_place(const traced& x, const traced_integer& places, std::size_t count, std::size_t axis) {
+  core::shape shape = shape_of(x);
+  shape[axis] = count;
+  const traced none = broadcast(traced(0.0), shape);
+  return traced::at(along_axis(op::scatter_add_along, {none.of(), places.of, x.of()}, axis));
 }
 traced_integer cumulative_sum(const traced_integer& x, std::size_t axis) {
   return {along_axis(op::cumulative_sum, {x.of}, axis)};

@@ -170,6 +170,7 @@ traced_integer cumulative_sum(const traced_integer& x, std::size_t axis);
 traced_integer counted(std::size_t size);
 /// What is known while it is recorded, in row-major order.
 traced_integer known_integers(const core::shape& s, const std::vector<std::int64_t>& values);
+traced_truth known_truths(const core::shape& s, const std::vector<bool>& values);
 /// f(x) of integers from `low` to `high`: programs know it by the places where it changes. Precondition: on either side
 /// of 0 it never falls, or never rises.
 traced_integer stepwise(const traced_integer& x, std::int64_t low, std::int64_t high,
@@ -187,17 +188,27 @@ traced_integer broadcast(const traced_integer& x, const core::shape& s);
 traced transposed(const traced& x, std::vector<std::int64_t> axes);
 /// Elements `first` to `last` - 1 along an axis.
 traced between(const traced& x, std::size_t axis, std::size_t first, std::size_t last);
+traced_integer between(const traced_integer& x, std::size_t axis, std::size_t first, std::size_t last);
 traced joined(const std::vector<traced>& parts, std::size_t axis);
 /// The elements at these places of an axis, which stand where the axis was: gather, as numpy.take has it.
 traced gathered(const traced& x, const traced_integer& places, std::size_t axis);
 traced_integer gathered(const traced_integer& x, const traced_integer& places, std::size_t axis);
 /// The same row by row: beside the axis, places have the shape of x (numpy.take_along_axis).
 traced taken_along(const traced& x, const traced_integer& places, std::size_t axis);
+/// The sums of the elements that have each of `count` places of the axis, whose size that becomes.
+traced summed_by_place(const traced& x, const traced_integer& places, std::size_t count, std::size_t axis);
 traced largest_along(const traced& x, std::int64_t axis);
 traced summed(const traced& x, std::vector<std::int64_t> axes);
 traced softmax_along(const traced& x, std::int64_t axis);
 /// "nd,md->nm"
 traced contracted(const traced& x, const traced& y, const std::string& letters);
+/// Of the elements of x where the mask, of its shape, is true: what stands elsewhere reaches nothing.
+traced contracted_where(const traced_truth& mask, const traced& x, const traced& y, const std::string& letters);
+/// Whether one is true along an axis, which vanishes.
+traced_truth any_along(const traced_truth& x, std::int64_t axis);
+traced_truth broadcast(const traced_truth& x, const core::shape& s);
+traced_truth reshaped(const traced_truth& x, const core::shape& s);
+core::shape shape_of(const traced_truth& x);
 
 }  // namespace assay::reference::formula
 

@@ -171,6 +171,9 @@ expression shown_operator(const node& n, const std::vector<expression>& in) {
               binding::choice};
     case op::contract:
       return shown_contraction(*contraction_of(n.text), in[0], in[1]);
+    case op::contract_where:
+      return {shown_contraction(*contraction_of(n.text), in[0], in[1]).text + " where " + in[2].above(binding::choice),
+              binding::choice};
     case op::maximum:
       return shown_call("max", in);
     case op::minimum:

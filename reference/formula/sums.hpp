@@ -126,4 +126,34 @@ reals<R> contracted(const reals<R>& x, const reals<R>& y, const contracted_place
   return made;
 }
 
+/// The same of the terms that a mask lets in, of the places in x. What it keeps out is no zero: not even infinity times
+/// it is anything.
+template <class R>
+reals<R> contracted_where(const reals<R>& x, const reals<R>& y, const truths& mask, const contracted_places& places) {
+  if constexpr (std::is_same_v<R, double_ball>) {
+    reals<R> masked = x;
+    bool is_known = true;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      is_known = is_known && !boost::indeterminate(mask[k]);
+      if (bool(!mask[k])) masked[k] = R(0.0);
+    }
+    if (is_known)
+      if (auto made = contracted_by_bounds(masked, y, places)) return std::move(*made);
+  }
+  reals<R> made;
+  made.reserve(places.first.size());
+  for (const auto& [left, right] : places.first) {
+    accumulator<R> sum;
+    for (const auto& [a, b] : places.within) {
+      const boost::tribool is_in = mask[left + a];
+      if (boost::indeterminate(is_in))
+        sum.add(either(is_in, x[left + a] * y[right + b], R(0.0)));
+      else if (bool(is_in) && !adds_nothing(x[left + a], y[right + b]))
+        sum.add_product(x[left + a], y[right + b]);
+    }
+    made.push_back(total_of_products(sum, places.additions));
+  }
+  return made;
+}
+
 }  // namespace assay::reference::formula

@@ -103,7 +103,9 @@ result<array_type> reduced(const node& n, const array_type& x) {
 }
 
 result<array_type> contracted(const node& n, const types& in) {
-  if (const auto ok = require_kinds(in, {number_kind::real}); !ok) return tl::make_unexpected(ok.error());
+  if (const auto ok = require_kinds({in[0], in[1]}, {number_kind::real}); !ok) return tl::make_unexpected(ok.error());
+  if (n.what == op::contract_where && *in[2] != array_type{number_kind::boolean, in[0]->shape})
+    return failure("its mask is no array of booleans of the shape of its first input");
   const auto letters = contraction_of(n.text);
   if (!letters) return tl::make_unexpected(letters.error());
   std::array<std::size_t, 128> sizes{};
@@ -139,7 +141,7 @@ result<array_type> frequencies(const node& n, const array_type& base) {
 }
 
 result<array_type> along(const node& n, const types& in) {
-  if (n.what == op::contract) return contracted(n, in);
+  if (n.what == op::contract || n.what == op::contract_where) return contracted(n, in);
   if (n.what == op::geometric_frequencies) return frequencies(n, *in[0]);
   if (n.what == op::largest_share) {
     const auto one = reduced(n, *in[0]);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "reference/algorithms/attention_stage.hpp"
 #include "reference/core/operation.hpp"
 #include "reference/kinds/declarations.hpp"
 

@@ -32,6 +32,8 @@ class recorded_call {
   [[nodiscard]] formula::traced number(const char* name) const { return formula::setting(setting<double>(name)); }
   /// Whether it is recorded for proofs.
   [[nodiscard]] bool is_truth() const { return call_.for_what == formula::purpose::truth; }
+  /// Whether it is recorded for its gradient.
+  [[nodiscard]] bool is_of_gradient() const { return call_.is_of_gradient; }
   /// Whose output this is, which is repeated where it has fewer axes.
   formula::program finish(const formula::traced& output);
   formula::program finish(const formula::traced_integer& output);

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 
 #include "reference/core/counter_random.hpp"
+#include "reference/formula/differentiate.hpp"
 #include "reference/formula/interpreter.hpp"
 #include "reference/formula/text.hpp"
 #include "reference/oracle.hpp"
@@ -203,4 +205,32 @@ TEST_CASE("formula/recording/an_operand_that_is_rounded_once_more", "[unit]") {
   const auto& y = std::get<reals<tracked>>(made.at("y"));
   CHECK((y[0].number == 3.0 && y[0].error == 3.0));
   CHECK((y[1].number == -0.1 && y[1].error == 0.1));
+}
+
+// What a mask keeps out reaches nothing, NaN and infinity included, in the gradient either.
+TEST_CASE("formula/recording/a_masked_contraction", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
+  const program p = [] {
+    recording of;
+    of.output("o", contracted_where(known_truths({2, 3}, {true, false, true, true, true, false}), of.input("p", {2, 3}),
+                                    of.input("v", {3, 1}), "ij,jc->ic"));
+    return of.finish();
+  }();
+  const auto gradient = differentiate(p, std::vector<std::string>{"p", "v"});
+  REQUIRE(gradient);
+  const auto numbers = [](std::vector<double> x) { return reals<rounded>(x.begin(), x.end()); };
+  interpreter<rounded>::arrays in{{"p", numbers({2, nan, 3, 5, 7, infinite})}, {"v", numbers({1, nan, 10})}};
+  const auto is = [](const array<rounded>& made, const std::vector<double>& wanted) {
+    const auto& x = std::get<reals<rounded>>(made);
+    REQUIRE(x.size() == wanted.size());
+    for (std::size_t k = 0; k < x.size(); ++k)
+      CHECK((x[k].number == wanted[k] || (std::isnan(x[k].number) && std::isnan(wanted[k]))));
+  };
+  is(interpreter<rounded>(p, in).run().at("o"), {32, nan});
+  in.emplace("grad_o", numbers({1, 100}));
+  const auto made = interpreter<rounded>(*gradient, in).run();
+  is(made.at("grad_p"), {1, 0, 10, 100, nan, 0});
+  is(made.at("grad_v"), {502, 700, 3});
 }

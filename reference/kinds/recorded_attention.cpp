@@ -1,0 +1,95 @@
+#include "reference/kinds/recorded_attention.hpp"
+
+#include <limits>
+
+namespace assay::reference {
+namespace {
+
+using formula::traced;
+using formula::traced_integer;
+using formula::traced_truth;
+
+using stage = attention_stage;
+
+/// Rows as columns beside x.
+core::shape beside(core::shape s) {
+  s.back() = 1;
+  return s;
+}
+
+struct seen_rows {
+  std::int64_t axis;
+  core::shape one;  ///< of a row
+  traced_truth has_key;
+
+  explicit seen_rows(const traced_truth& seen)
+      : axis(static_cast<std::int64_t>(shape_of(seen).size()) - 1),
+        one(beside(shape_of(seen))),
+        has_key(reshaped(any_along(seen, axis), one)) {}
+  /// -inf where nothing is seen, but 0 in rows that see nothing.
+  [[nodiscard]] traced logits(const traced& of, const traced_truth& seen) const {
+    const traced hidden(-std::numeric_limits<double>::infinity());
+    return either(has_key, either(seen, of, hidden), traced(0.0));
+  }
+};
+
+/// Whether it is the only key of its row.
+traced_truth is_alone(const traced_truth& seen, const seen_rows& rows) {
+  const std::size_t keys = shape_of(seen).back(), axis = static_cast<std::size_t>(rows.axis);
+  const traced_integer one = traced_integer::constant(1), none = traced_integer::constant(0);
+  const traced_integer counted = cumulative_sum(either(seen, one, none), axis);
+  return seen && equal(between(counted, axis, keys - 1, keys), one);
+}
+
+}  // namespace
+
+traced softmax_of_seen(const traced& logits, const traced_truth& seen) {
+  const seen_rows rows(seen);
+  return either(seen, softmax_along(rows.logits(logits, seen), rows.axis), traced(0.0));
+}
+
+traced attended(const attention_recipe& how, const recorded_call& in, const traced& logits, const traced_truth& seen,
+                const reading_of_weights& read) {
+  const auto into_output = [&](const traced& x) { return taken_from(static_cast<std::size_t>(stage::softmax), x); };
+  const auto by_weights = [&] {
+    const traced weights = in_stage<traced>(stage::softmax, [&] {
+      const traced all = how.weights(logits, seen);
+      return in.is_truth() ? either(is_alone(seen, seen_rows(seen)), traced(1.0), all) : all;
+    });
+    return in_stage<traced>(stage::output, [&] { return read(into_output(weights)); });
+  };
+  const auto by_quotient = [&] {
+    const seen_rows rows(seen);
+    const traced below = in_stage<traced>(stage::softmax, [&] {
+      const traced all = rows.logits(logits, seen);
+      return either(seen, exp(all - reshaped(detach(largest_along(all, rows.axis)), rows.one)), traced(0.0));
+    });
+    const traced sum = in_stage<traced>(stage::softmax, [&] {
+      return either(rows.has_key, reshaped(summed(below, {rows.axis}), rows.one), traced(1.0));
+    });
+    return in_stage<traced>(stage::output, [&] { return read(into_output(below)) / sum; });
+  };
+  if (shape_of(seen).back() == 0) return in_stage<traced>(stage::output, [&] { return read(logits); });
+  if (how.mean_from_output) return by_quotient();
+  return in.is_of_gradient() ? covering(by_weights(), by_quotient) : by_weights();
+}
+
+traced factor_of_logits(const std::string& setting, std::size_t width) {
+  const long halves = core::chosen<long>(setting, {{"one", 0}, {"inverse_sqrt", -1}, {"sqrt", 1}});
+  return width == 0 || halves == 0 ? traced(1.0) : power(traced(static_cast<double>(width)), ratio(halves, 2));
+}
+
+std::vector<bool> seen_by_last_queries(std::size_t n, std::size_t m, bool causal) {
+  std::vector<bool> all;
+  all.reserve(n * m);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < m; ++j) all.push_back(!causal || j + n <= i + m);
+  return all;
+}
+
+traced_truth seen_of(const recorded_call& in, const std::vector<bool>& of_pairs) {
+  const std::size_t n = in.size("n"), m = in.size("m");
+  return broadcast(formula::known_truths({n, m}, of_pairs), {in.size("B"), in.size("h"), n, m});
+}
+
+}  // namespace assay::reference
