@@ -80,6 +80,14 @@ integers cumulative_sums(integers x, const rows_along& rows);
 
 /// How many terms are added up at a place at most, one after the other: axis by axis, as sums are.
 double additions_of_scattering(const node& n, const core::shape& indices);
+/// Of so many terms. Programs scatter them one after the other: where the sum outgrows them so far that a short format
+/// stops adding, axis by axis is no bound.
+template <class R>
+double additions_at_a_place(double axis_by_axis, std::size_t terms) {
+  if constexpr (computes_in_formats<R>)
+    if (static_cast<double>(terms) * arithmetic_of_sums().u > 0.125) return static_cast<double>(terms);
+  return axis_by_axis;
+}
 /// x with the sums of what is added at each place, in any order. Nothing is rounded where a zero is added to.
 template <class R>
 std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& added, const std::vector<place>& places,
@@ -102,7 +110,7 @@ std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& add
     };
     add(x[i]);
     for (const std::size_t k : reaching[i]) add(added[k]);
-    made.push_back(is_nothing ? x[i] : total_of_terms(sum, additions));
+    made.push_back(is_nothing ? x[i] : total_of_terms(sum, additions_at_a_place<R>(additions, reaching[i].size())));
   }
   return made;
 }

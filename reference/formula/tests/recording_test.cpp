@@ -189,6 +189,10 @@ TEST_CASE("formula/recording/what_a_scatter_charges", "[unit]") {
   CHECK(errors({4}, {0, 1, 1, 1}, {3, 5, 1, 0}) == std::vector<double>{0, 6});
   CHECK(errors({4}, {1, 1, 1, 1}, {1, 1, 1, 1}) == std::vector<double>{0, 12});
   CHECK(errors({2, 3}, {1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}) == std::vector<double>{0, 4 * 6});
+  // A sum in bf16 stops growing at 256 times its terms.
+  const computing_in short_format(assay::core::dtype::bf16);
+  CHECK(errors({16, 16}, std::vector<std::int64_t>(256, 1), std::vector<double>(256, 1.0)) ==
+        std::vector<double>{0, 255 * 256});
 }
 
 // x, and an allowance that has a rounding more; its derivative is 1.
