@@ -88,6 +88,12 @@ double additions_at_a_place(double axis_by_axis, std::size_t terms) {
     if (static_cast<double>(terms) * arithmetic_of_sums().u > 0.125) return static_cast<double>(terms);
   return axis_by_axis;
 }
+/// Whether what is added up is rounded to a shorter format before.
+template <class R>
+bool sums_are_shorter() {
+  if constexpr (std::is_same_v<R, tracked>) return arithmetic_of_sums().u > tracked::u();
+  return false;
+}
 /// x with the sums of what is added at each place, in any order. Nothing is rounded where a zero is added to.
 template <class R>
 std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& added, const std::vector<place>& places,
@@ -97,7 +103,7 @@ std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& add
   std::vector<R> made;
   made.reserve(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (adds_nothing(x[i]) && reaching[i].size() == 1) {
+    if (adds_nothing(x[i]) && reaching[i].size() == 1 && !sums_are_shorter<R>()) {
       made.push_back(added[reaching[i].front()]);
       continue;
     }
@@ -110,7 +116,10 @@ std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& add
     };
     add(x[i]);
     for (const std::size_t k : reaching[i]) add(added[k]);
-    made.push_back(is_nothing ? x[i] : total_of_terms(sum, additions_at_a_place<R>(additions, reaching[i].size())));
+    const double most = additions_at_a_place<R>(additions, reaching[i].size());
+    made.push_back(is_nothing              ? x[i]
+                   : sums_are_shorter<R>() ? total_of_products(sum, most)
+                                           : total_of_terms(sum, most));
   }
   return made;
 }
