@@ -17,16 +17,4 @@ R sigmoid_of_autograd(const R& a) {
   }
 }
 
-/// The allowance reading takes what either derivative may be off by, y (1 - y) and y sigmoid(-a).
-template <class R>
-R sigmoid_by_either_slope(const R& a) {
-  if constexpr (carries_derivatives<R>) {
-    using N = typename R::underlying;
-    const N y = sigmoid(a.number);
-    return R::made(y, R::by(a, [&] { return covering(y * sigmoid(-a.number), [&] { return y * (N(1.0) - y); }); }));
-  } else {
-    return sigmoid(a);
-  }
-}
-
 }  // namespace assay::reference

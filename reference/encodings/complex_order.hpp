@@ -100,7 +100,7 @@ struct complex_order {
     recipe_step<R, R(double)> position = from_integer<R>;
     recipe_step<R, R(waveform function, const R& turned, const R& phase)> wave = wave_of<R>;
     recipe_step<R, R(bool bilinear, const complex_row<R>& q, const complex_row<R>& k)> product = product_of_rows<R>;
-    recipe_step<R, R(std::size_t width, std::size_t heads, std::size_t terms)> factor = score_steps<R>{}.factor;
+    recipe_step<R, R(std::size_t width, std::size_t heads, std::size_t terms)> factor = factor_of_scores<R>;
   };
 
   template <class R>

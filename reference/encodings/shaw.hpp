@@ -56,13 +56,12 @@ struct shaw {
 
   /// The rows of a table for n queries and m keys.
   struct rows_of_pairs {
-    const recipe& how;
-    std::size_t n, m, count;
-    std::int64_t left, right;
-    bool is_negative;
+    std::size_t n, m, count;  ///< of so many rows
+    std::vector<std::int64_t> all{};
 
-    rows_of_pairs(const recorded_call& in, const recipe& steps);
-    [[nodiscard]] std::int64_t of(std::size_t i, std::size_t j) const;
+    rows_of_pairs(const recorded_call& in, const recipe& how);
+    [[nodiscard]] std::int64_t of(std::size_t i, std::size_t j) const { return all[i * m + j]; }
+    [[nodiscard]] formula::traced_integer of_queries() const { return formula::known_integers({n, m}, all); }
   };
   /// The terms of scores.
   static std::vector<score_term> terms(const recorded_call& in, const rows_of_pairs& rows, const formula::traced& keys);
@@ -98,27 +97,24 @@ inline core::operation shaw::attention_declaration() {
   return attention;
 }
 
-inline shaw::rows_of_pairs::rows_of_pairs(const recorded_call& in, const recipe& steps)
-    : how(steps),
-      n(in.size("n")),
-      m(in.size("m")),
-      count(in.size("b")),
-      left(static_cast<std::int64_t>(count) - 1),
-      right(in.setting<std::int64_t>("right")),
-      is_negative(in.setting<std::string>("sign") == "query_minus_key") {
-  if (right < 0) right = left / 2;
-  left -= right;
-}
-inline std::int64_t shaw::rows_of_pairs::of(std::size_t i, std::size_t j) const {
-  const auto rho = static_cast<std::int64_t>(j + n) - static_cast<std::int64_t>(i + m);
-  return how.index(is_negative ? -rho : rho, left, right);
+inline shaw::rows_of_pairs::rows_of_pairs(const recorded_call& in, const recipe& how)
+    : n(in.size("n")), m(in.size("m")), count(in.size("b")) {
+  const bool is_negative = in.setting<std::string>("sign") == "query_minus_key";
+  const std::int64_t others = static_cast<std::int64_t>(count) - 1, asked = in.setting<std::int64_t>("right"),
+                     right = asked < 0 ? others / 2 : asked;
+  all.reserve(n * m);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < m; ++j) {
+      const auto rho = static_cast<std::int64_t>(j + n) - static_cast<std::int64_t>(i + m);
+      all.push_back(how.index(is_negative ? -rho : rho, others - right, right));
+    }
 }
 
 inline std::vector<score_term> shaw::terms(const recorded_call& in, const rows_of_pairs& rows,
                                            const formula::traced& table) {
   using formula::traced;
   const traced q = in["q"], k = in["k"];
-  const auto of_queries = of_each_pair(rows.n, rows.m, [&](std::size_t i, std::size_t j) { return rows.of(i, j); });
+  const auto of_queries = rows.of_queries();
   const auto of_keys = of_each_pair(rows.m, rows.n, [&](std::size_t j, std::size_t i) { return rows.of(i, j); });
   std::vector<score_term> all{{q, k, "bhid,bhjd->bhij"}, {q, table, "bhid,rd->bhir", [=](const traced& s) {
                                                             return of_query_and_row(s, of_queries);
@@ -155,11 +151,10 @@ inline formula::program shaw::attention(const recipe& how, const formula::progra
       if (sees[i * rows.m + j]) reads[i * rows.count + static_cast<std::size_t>(rows.of(i, j))] = true;
   const core::shape of_rows{in.size("B"), in.size("h"), rows.n, rows.count};
   const auto is_read = broadcast(formula::known_truths({rows.n, rows.count}, reads), of_rows);
-  const auto of_queries = of_each_pair(rows.n, rows.m, [&](std::size_t i, std::size_t j) { return rows.of(i, j); });
   return in.finish(attended(how, in, logits, seen, [&](const traced& weights) {
     const traced of_values = contracted_where(seen, weights, v, "bhij,bhjc->bhic");
     if (!with_values) return of_values;
-    const traced by_row = summed_by_place(weights, broadcast(of_queries, shape_of(weights)), rows.count, 3);
+    const traced by_row = summed_by_place(weights, broadcast(rows.of_queries(), shape_of(weights)), rows.count, 3);
     return of_values + contracted_where(is_read, by_row, values, "bhir,rc->bhic");
   }));
 }

@@ -91,7 +91,7 @@ double additions_at_a_place(double axis_by_axis, std::size_t terms) {
 /// Whether what is added up is rounded to a shorter format before.
 template <class R>
 bool sums_are_shorter() {
-  if constexpr (std::is_same_v<R, tracked>) return arithmetic_of_sums().u > tracked::u();
+  if constexpr (computes_in_formats<R>) return arithmetic_of_sums().u > arithmetic().u;
   return false;
 }
 /// x with the sums of what is added at each place, in any order. Nothing is rounded where a zero is added to.
@@ -116,10 +116,7 @@ std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& add
     };
     add(x[i]);
     for (const std::size_t k : reaching[i]) add(added[k]);
-    const double most = additions_at_a_place<R>(additions, reaching[i].size());
-    made.push_back(is_nothing              ? x[i]
-                   : sums_are_shorter<R>() ? total_of_products(sum, most)
-                                           : total_of_terms(sum, most));
+    made.push_back(is_nothing ? x[i] : total_of_terms(sum, additions_at_a_place<R>(additions, reaching[i].size())));
   }
   return made;
 }

@@ -32,11 +32,6 @@
 
 namespace assay::reference {
 
-/// The power of the width that a factor is by its setting; without features every factor is 1.
-inline rational factor_exponent(const std::string& setting, std::size_t width) {
-  const long halves = core::chosen<long>(setting, {{"one", 0}, {"inverse_sqrt", -1}, {"sqrt", 1}});
-  return width == 0 ? ratio(0, 1) : ratio(halves, 2);
-}
 template <class R, class Stage>
 R factor_in(Stage stage, const std::string& setting, std::size_t width) {
   const rational exponent = factor_exponent(setting, width);

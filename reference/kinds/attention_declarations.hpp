@@ -8,6 +8,7 @@
 #include "reference/algorithms/attention_stage.hpp"
 #include "reference/core/operation.hpp"
 #include "reference/kinds/declarations.hpp"
+#include "reference/primitives/power.hpp"
 
 namespace assay::reference {
 
@@ -41,6 +42,12 @@ inline core::operation attention_operation(const char* called, const char* keys,
                           .standard = string("inverse_sqrt"),
                           .values = {string("inverse_sqrt"), string("one")}}},
           .stages = attention_stages()};
+}
+
+/// The power of the width that a factor is by its setting; without features every factor is 1.
+inline rational factor_exponent(const std::string& setting, std::size_t width) {
+  const long halves = core::chosen<long>(setting, {{"one", 0}, {"inverse_sqrt", -1}, {"sqrt", 1}});
+  return width == 0 ? ratio(0, 1) : ratio(halves, 2);
 }
 
 }  // namespace assay::reference

@@ -1,6 +1,6 @@
 // The kind of encodings that add a bias to the logit of query i and key j: B_hij = f_h(i, j; parameters).
 //
-// Shapes: query_position [n] and key_position [m], i64, exact, without gradient, where the formula asks for them;
+// Shapes: query_position [n] and key_position [m], i64, exact, without gradient;
 // parameters as declared; bias [h, n, m], or [B, h, n, m] where it depends on the scores. A pair that is hidden has the
 // bias -inf, a constant: its cotangent belongs to nothing. NaN reaches the elements that it enters.
 //
@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,30 +35,14 @@ struct key_of_query {
   double distance;  ///< exact, as the operation counts it
 };
 
-/// Where queries and keys stand. Where nothing says so, there are as many as the first input has: all stand at 0 where
-/// it is [..., n, m]; where no input has an axis of keys, each token is both, and they stand as they lie.
+/// Where queries and keys stand.
 struct places_of_tokens {
   std::vector<double> queries, keys;
 
   template <class R>
   explicit places_of_tokens(const arguments<R>& call) {
-    if (call.integers.contains("query_position")) {
-      for (auto [places, name] : {std::pair(&queries, "query_position"), std::pair(&keys, "key_position")})
-        places->assign(call.integers.at(name).values.begin(), call.integers.at(name).values.end());
-      return;
-    }
-    const core::operation& op = *find_operation(core::operation_name(call.operation).forward);
-    const core::tensor_declaration& first = op.inputs.front();
-    const auto& shape = call[first.name.c_str()].shape();
-    if (core::axis_with(op, core::axis_role::key).empty()) {
-      const std::string tokens = core::axis_with(op, core::axis_role::token);
-      queries.resize(shape[static_cast<std::size_t>(std::ranges::find(first.axes, tokens) - first.axes.begin())]);
-      std::iota(queries.begin(), queries.end(), 0.0);
-      keys = queries;
-      return;
-    }
-    queries.assign(shape[shape.size() - 2], 0.0);
-    keys.assign(shape[shape.size() - 1], 0.0);
+    for (auto [places, name] : {std::pair(&queries, "query_position"), std::pair(&keys, "key_position")})
+      places->assign(call.integers.at(name).values.begin(), call.integers.at(name).values.end());
   }
   [[nodiscard]] std::size_t pairs() const { return queries.size() * keys.size(); }
 };

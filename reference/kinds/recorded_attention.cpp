@@ -74,11 +74,6 @@ traced attended(const attention_recipe& how, const recorded_call& in, const trac
   return in.is_of_gradient() ? covering(by_weights(), by_quotient) : by_weights();
 }
 
-traced factor_of_logits(const std::string& setting, std::size_t width) {
-  const long halves = core::chosen<long>(setting, {{"one", 0}, {"inverse_sqrt", -1}, {"sqrt", 1}});
-  return width == 0 || halves == 0 ? traced(1.0) : power(traced(static_cast<double>(width)), ratio(halves, 2));
-}
-
 std::vector<bool> seen_by_last_queries(std::size_t n, std::size_t m, bool causal) {
   std::vector<bool> all;
   all.reserve(n * m);

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <functional>
-#include <string>
+#include <vector>
 
 #include "reference/kinds/attention_declarations.hpp"
 #include "reference/kinds/recorded_call.hpp"
@@ -32,9 +32,6 @@ using reading_of_weights = std::function<formula::traced(const formula::traced& 
 /// Proofs know that the weight of one key alone is 1 whatever its logit is.
 formula::traced attended(const attention_recipe& how, const recorded_call& in, const formula::traced& logits,
                          const formula::traced_truth& seen, const reading_of_weights& read);
-
-/// 1, or a power of the width by a setting `scale`, in the stage of the scope.
-formula::traced factor_of_logits(const std::string& setting, std::size_t width);
 
 /// Which keys of m the queries see that are the last n of them, [n, m], row by row.
 std::vector<bool> seen_by_last_queries(std::size_t n, std::size_t m, bool causal);

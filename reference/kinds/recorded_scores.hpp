@@ -30,8 +30,9 @@ struct score_term {
 formula::traced product_of(const score_term& term);
 /// factor times the sum of products, each of which is rounded.
 formula::traced scaled_sum(const formula::traced& factor, const std::vector<formula::traced>& products);
-/// 1 / sqrt(width), in the stage of the scope.
-formula::traced inverse_root(std::size_t width);
+/// 1, or a power of the width by a setting `scale`, in the stage of the scope.
+formula::traced factor_of_logits(const std::string& setting, std::size_t width);
+inline formula::traced inverse_root(std::size_t width) { return factor_of_logits("inverse_sqrt", width); }
 
 /// The steps of such scores that variants replace.
 struct score_recipe {

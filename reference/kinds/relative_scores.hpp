@@ -48,23 +48,11 @@ R product_of(const R* x, const R* y, std::size_t width) {
       return product;
   }
 }
-/// factor times the sum of products, each of which is rounded.
+/// 1 / sqrt(width), whatever the heads are; of so many terms. Variants replace it.
 template <class R>
-R scaled_sum(const R& factor, const std::vector<R>& products) {
-  R sum = products.front();
-  for (std::size_t k = 1; k < products.size(); ++k) sum = sum + products[k];
-  return factor * sum;
+R factor_of_scores(std::size_t width, std::size_t, std::size_t terms) {
+  return logit_scale<R>("inverse_sqrt", width * terms);
 }
-
-/// The steps of such scores that variants replace.
-template <class R>
-struct score_steps {
-  recipe_step<R, R(const R* x, const R* y, std::size_t width)> product = product_of<R>;
-  recipe_step<R, R(const R& factor, const std::vector<R>& products)> score = scaled_sum<R>;
-  /// Of heads so wide, and of so many terms.
-  recipe_step<R, R(std::size_t width, std::size_t heads, std::size_t terms)> factor =
-      [](std::size_t width, std::size_t, std::size_t terms) { return logit_scale<R>("inverse_sqrt", width * terms); };
-};
 
 /// All of a query is made in the format of scores: make() gives them, key by key.
 template <class R, class Make>
