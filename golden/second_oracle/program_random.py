@@ -56,6 +56,9 @@ class Drawing:
     def contracted(self):
         if self.draws.random() < 0.5:
             return self.spread(self.text("contract", self.one(REALS), self.one(REALS), of="nd,nd->d"))
+        if self.draws.random() < 0.3:
+            return self.spread(self.text("contract_where", self.one(REALS), self.one(REALS), self.one(BOOLEANS),
+                                         of="nd,nd->d"))
         pairs = self.text("contract", self.one(REALS), self.one(REALS), of="nd,md->nm")
         return self.text("contract", pairs, self.one(REALS), of="nm,md->nd")
 

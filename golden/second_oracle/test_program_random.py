@@ -14,7 +14,7 @@ from program_text import Text
 
 UNARY = ["negative", "magnitude", "exp", "log", "log1p", "sin", "cos", "sine_of_angle",
          "cosine_of_angle", "tanh", "erf", "sigmoid", "softplus", "log_sigmoid",
-         "floor"]
+         "floor", "rounded_once"]
 BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "pow", "log_add_exp",
           "right_as_well", "another_way"]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e-300, -1e300]
