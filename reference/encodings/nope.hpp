@@ -17,19 +17,12 @@
 // (huggingface/transformers, modeling_ministral3.py, get_llama_4_attn_scale).
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <limits>
-#include <string>
+#include <functional>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "reference/algorithms/settings.hpp"
-#include "reference/kinds/attended_rows.hpp"
-#include "reference/kinds/relative_scores.hpp"
-#include "reference/kinds/table.hpp"
+#include "reference/kinds/recorded_attention.hpp"
+#include "reference/kinds/recorded_scores.hpp"
 
 namespace assay::reference::encodings {
 
@@ -43,41 +36,30 @@ struct nope {
   }
   static constexpr double furthest = 0x1p31;
 
+  using traced = formula::traced;
+  using index = formula::traced_integer;
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : attention_steps<R>, differentiable_recipe<recipe, R> {
+  struct recipe : attention_recipe, recorded_recipe<recipe> {
     /// How often a position, of which the first is 0, has passed the end of a floor; of -1 never.
-    recipe_step<R, std::int64_t(std::int64_t position, std::int64_t floor_scale)> step_of =
-        [](std::int64_t position, std::int64_t floor_scale) { return (position + 1) / floor_scale; };
-    recipe_step<R, R(std::int64_t step, const R& attn_scale)> temperature = [](std::int64_t step, const R& attn_scale) {
-      if (step == 0) return R(1.0);
-      return R(1.0) + attn_scale * log(index_number<R>(static_cast<double>(1 + step)));
+    std::function<index(const index& position, const index& floor_scale)> step_of =
+        [](const index& position, const index& floor_scale) {
+          return floor_divide(position + index::constant(1), floor_scale);
+        };
+    std::function<traced(const index& step, const traced& attn_scale)> temperature = [](const index& step,
+                                                                                        const traced& attn_scale) {
+      const index one = index::constant(1);
+      return either(less(step, one), traced(1.0), traced(1.0) + attn_scale * log(to_real(one + step)));
     };
   };
-
-  template <class R>
-  static std::vector<operation_record<R, recipe<R>>> records() {
-    return {query_rows_record<attention_rows, R>(attention_declaration()),
-            table_record<nope, R, temperatures<R>>(temperature_declaration())};
+  static std::vector<recorded_formula<recipe>> formulas() {
+    return {{attention_declaration(), attention}, {temperature_declaration(), temperature}};
   }
 
  private:
   static core::operation attention_declaration();
   static core::operation temperature_declaration();
-  template <class R>
-  static rows<R> temperatures(const arguments<R>& call, const recipe<R>& how) {
-    return {1, [&how, &position = call.integers.at("position").values.storage(),
-                first = call.template setting<bool>("from_one") ? 1 : 0,
-                attn_scale = call.template setting<double>("attn_scale"),
-                floor_scale = call.template setting<std::int64_t>("floor_scale")](std::size_t i, R* row) {
-              const auto at = static_cast<std::int64_t>(std::clamp(position[i], 0.0, furthest));
-              *row = in_stage<R>(std::size_t{0}, [&] {
-                return how.temperature(how.step_of(at + first - 1, floor_scale), from_setting<R>(attn_scale));
-              });
-            }};
-  }
-  template <class R>
-  struct attention_rows;
+  static formula::program attention(const recipe& how, const formula::program_sizes& call);
+  static formula::program temperature(const recipe& how, const formula::program_sizes& call);
 };
 
 inline core::operation nope::attention_declaration() {
@@ -103,39 +85,31 @@ inline core::operation nope::temperature_declaration() {
                          real("attn_scale", {0.1, 1.0}, {.low = 0.0, .high = 16.0}, "factor of the logarithm"),
                          since({0, 2}, flag("from_one", true, "the first position counts as 1; else as 0"))},
           .stages = {{.name = "temperature", .meaning = "the logarithm, its factor, and the sum"}},
+          .independent = {"n"},
           .named_only = true};
 }
 
-template <class R>
-struct nope::attention_rows {
-  using recipe = nope::recipe<R>;
-  const field<R>&q, &k, &v, &head_scale;
-  const recipe& how;
-  std::string scale;
-  bool causal;
+inline formula::program nope::attention(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced q = in["q"], k = in["k"], v = in["v"], lambda = reshaped(in["head_scale"], {in.size("h"), 1, 1});
+  const auto seen = seen_of(in, seen_by_last_queries(in.size("n"), in.size("m"), in.setting<bool>("causal")));
+  const traced logits = in_stage<traced>(attention_stage::scores, [&] {
+    return factor_of_logits(in.setting<std::string>("scale"), in.size("d")) *
+           contracted(lambda * q, k, "bhid,bhjd->bhij");
+  });
+  return in.finish(attended(how, in, logits, seen, [&](const traced& weights) {
+    return contracted_where(seen, weights, v, "bhij,bhjc->bhic");
+  }));
+}
 
-  attention_rows(const arguments<R>& call, const recipe& steps)
-      : q(call["q"]),
-        k(call["k"]),
-        v(call["v"]),
-        head_scale(call["head_scale"]),
-        how(steps),
-        scale(call.template setting<std::string>("scale")),
-        causal(call.template setting<bool>("causal")) {}
-  std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
-    const std::size_t n = q.shape(2), m = k.shape(2), width = q.shape(3), e = v.shape(3);
-    const std::size_t seen = causal ? keys_seen(i, n, m, true) : m;
-    const R *query = q.data() + (block * n + i) * width, *values = v.data() + block * m * e;
-    const std::vector<R> logits = in_stage<R>(attention_stage::scores, [&] {
-      const R factor = logit_scale<R>(scale, width), &lambda = head_scale.data()[block % q.shape(1)];
-      std::vector<R> scaled, s;
-      for (std::size_t c = 0; c < width; ++c) scaled.push_back(lambda * query[c]);
-      for (std::size_t j = 0; j < seen; ++j)
-        s.push_back(factor * product_of(scaled.data(), k.data() + (block * m + j) * width, width));
-      return s;
-    });
-    return {attended(logits, std::vector<std::vector<R>>{{values, values + seen * e}}, e, how)};
-  }
-};
+inline formula::program nope::temperature(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const index position = clamp(in.integers("position"), 0, static_cast<std::int64_t>(furthest)),
+              first = index::constant(in.setting<bool>("from_one") ? 0 : -1),
+              floor_scale = index::constant(in.setting<std::int64_t>("floor_scale"));
+  const traced attn_scale = in.number("attn_scale");
+  return in.finish(in_stage<traced>(
+      std::size_t{0}, [&] { return how.temperature(how.step_of(position + first, floor_scale), attn_scale); }));
+}
 
 }  // namespace assay::reference::encodings

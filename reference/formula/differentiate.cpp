@@ -77,8 +77,12 @@ class sums_of_boxes {
 
 class reverse_sweep {
  public:
-  reverse_sweep(const program& p, program& made)
-      : p_(p), to_(made), leads_(that_lead_to_inputs(p)), reached_(p.nodes().size()) {}
+  reverse_sweep(const program& p, program& made, bool is_for_proofs)
+      : p_(p),
+        to_(made),
+        leads_(that_lead_to_inputs(p)),
+        reached_(p.nodes().size()),
+        is_for_proofs_(is_for_proofs) {}
 
   void run() {
     for (const program::output& o : p_.outputs())
@@ -87,7 +91,7 @@ class reverse_sweep {
       const node& n = p_.nodes()[k];
       if (!leads_[k] || !reached_[k] || n.what == op::input) continue;
       to_.set_stage(n.stage);
-      const cotangents all = handed_back({to_, n, k, *reached_[k], leads_});
+      const cotangents all = handed_back({to_, n, k, *reached_[k], leads_, is_for_proofs_});
       for (std::size_t a = 0; a < all.size(); ++a)
         if (all[a]) reach(n.in[a], *all[a]);
     }
@@ -109,13 +113,15 @@ class reverse_sweep {
   program_writer to_;
   std::vector<bool> leads_;
   std::vector<std::optional<node_id>> reached_;
+  const bool is_for_proofs_;
 };
 
-core::result<program> with_all_nodes(const program& p, const std::optional<std::vector<std::string>>& of) {
+core::result<program> with_all_nodes(const program& p, const std::optional<std::vector<std::string>>& of,
+                                      bool is_for_proofs) {
   program made;
   for (const node& n : p.nodes())
     if (const auto id = made.append(n); !id) return tl::make_unexpected(id.error());
-  reverse_sweep sweep(p, made);
+  reverse_sweep sweep(p, made, is_for_proofs);
   sweep.run();
   const auto is_wanted = [&](node_id k) {
     return p.type_of(k).kind == number_kind::real && (!of || std::ranges::find(*of, p.nodes()[k].text) != of->end());
@@ -130,9 +136,10 @@ core::result<program> with_all_nodes(const program& p, const std::optional<std::
 
 }  // namespace
 
-core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& of) {
+core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& of,
+                                    bool is_for_proofs) {
   try {
-    const auto made = with_all_nodes(p, of);
+    const auto made = with_all_nodes(p, of, is_for_proofs);
     return made ? without_dead_nodes(*made) : made;
   } catch (const unwritable& error) {
     return core::failure(std::string("its gradient: ") + error.what());

@@ -35,8 +35,10 @@ namespace assay::reference::formula {
 
 /// Inputs: those of p, and behind them grad_NAME for every real output, of its shape. Outputs: grad_NAME for every real
 /// input, or for those that `of` names. An error: p has no such input, an input grad_NAME of its own, or a gradient
-/// that exceeds the limits of programs.
-core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& of = {});
+/// that exceeds the limits of programs. `is_for_proofs`: in a form whose enclosures lose fewer digits, which is no
+/// program that anyone computes.
+core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& of = {},
+                                    bool is_for_proofs = false);
 
 /// The same of magnitudes: the sum of what is added up to a gradient of `forward`, each term without its sign. Nothing
 /// cancels in it.

@@ -186,6 +186,7 @@ class interpreter {
           n, [&](numbers x) { return with_shares_of_largest<R>(std::move(x), rows); }, in<R>(n, 0));
     }
     const rows_along rows(shape_of(k), static_cast<std::size_t>(n.integer(0)));
+    if (n.what == op::less_heaviest) return formula::less_heaviest(in<R>(n, 0), in<R>(n, 1), rows);
     if (program_.type_of(k).kind == number_kind::integer) return cumulative_sums(in<std::int64_t>(n, 0), rows);
     return in_stage(
         n, [&](numbers x) { return along_rows<R>(n.what, std::move(x), rows); }, in<R>(n, 0));

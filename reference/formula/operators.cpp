@@ -89,6 +89,7 @@ constexpr operator_row rows[]{
     {op::all, "all", family::reduction, 1, of_axes},
     {op::largest_share, "largest_share", family::along_axis, 1, of_axes},
     {op::softmax, "softmax", family::along_axis, 1, of_axis},
+    {op::less_heaviest, "less_heaviest", family::along_axis, 2, of_axis},
     {op::cumulative_sum, "cumulative_sum", family::along_axis, 1, of_axis},
     {op::contract, "contract", family::along_axis, 2, of_contraction},
     {op::contract_where, "contract_where", family::along_axis, 3, of_contraction},
@@ -115,7 +116,7 @@ std::optional<number_kind> kind_named(std::string_view name) {
 const operator_row& row_of(op what) { return rows[static_cast<std::size_t>(what)]; }
 const operator_row* find_operator(std::string_view name) {
   const auto* const it = std::find_if(std::begin(rows), std::end(rows), [&](const auto& r) { return r.name == name; });
-  return it == std::end(rows) ? nullptr : it;
+  return it == std::end(rows) || it->what == op::less_heaviest ? nullptr : it;
 }
 
 }  // namespace assay::reference::formula

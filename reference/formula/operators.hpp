@@ -87,6 +87,7 @@ enum class op : std::uint8_t {
   all,
   largest_share,
   softmax,
+  less_heaviest,  ///< for proofs alone, and in no text: x less its element of the largest weight
   cumulative_sum,
   contract,
   contract_where,  ///< of terms that a mask of the shape of the first operand lets in: the others do not exist

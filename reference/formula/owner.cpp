@@ -94,8 +94,8 @@ program checked(const recorded_operation& r, const program_sizes& sizes) {
   }
   return forward;
 }
-program gradient_of(const recorded_operation& r, const program& forward) {
-  return or_violation(differentiate(forward, differentiable_inputs(r.declaration)));
+program gradient_of(const recorded_operation& r, const program& forward, purpose for_what) {
+  return or_violation(differentiate(forward, differentiable_inputs(r.declaration), for_what == purpose::truth));
 }
 
 program made_for(const recorded_operation& r, const core::request& call, const program_sizes& sizes) {
@@ -108,7 +108,7 @@ program made_for(const recorded_operation& r, const core::request& call, const p
     if (auto shorter = with_softmax(forward)) forward = std::move(*shorter);
   }
   const bool is_forward = call.operation->is_forward(), is_law = sizes.for_what >= purpose::law;
-  program made = is_forward ? forward : gradient_of(r, forward);
+  program made = is_forward ? forward : gradient_of(r, forward, sizes.for_what);
   if (sizes.for_what == purpose::any_way || sizes.for_what == purpose::any_way_of_blocks) return made;
   if (!is_law) return or_violation(without_alternatives(made));
   return is_forward ? made : or_violation(magnitudes_of_terms(made, forward));

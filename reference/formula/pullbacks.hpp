@@ -13,6 +13,7 @@ struct pullback {
   const node& n;
   node_id y, g;
   const std::vector<bool>& leads;  ///< whether a cotangent goes on from a node of the formula to an input
+  bool is_for_proofs = false;
 
   [[nodiscard]] node_id in(std::size_t k) const { return n.in[k]; }
   [[nodiscard]] core::shape shape_of(node_id k) const { return to.shape_of(k); }

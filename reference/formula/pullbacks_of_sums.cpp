@@ -70,8 +70,9 @@ node_id of_reduction(const pullback& b) {
 node_id of_softmax(const pullback& b) {
   program_writer& to = b.to;
   const program_writer::list& axis = b.n.integers[0];
-  const node_id mean = to.sum(to.product(b.g, b.y), axis);
-  return to.product(b.y, to.of(op::subtract, {b.g, to.beside(mean, axis, b.shape_of(b.y))}));
+  const node_id g = b.is_for_proofs ? to.of(op::less_heaviest, {b.g, b.y}, axis) : b.g;
+  const node_id mean = to.sum(to.product(g, b.y), axis);
+  return to.product(b.y, to.of(op::subtract, {g, to.beside(mean, axis, b.shape_of(b.y))}));
 }
 
 // A letter of the result is in an operand, so that g and the other operand have all that one of them needs.

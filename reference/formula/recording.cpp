@@ -129,6 +129,9 @@ traced_integer operator-(const traced_integer& x, const traced_integer& y) {
 traced_integer operator*(const traced_integer& x, const traced_integer& y) {
   return integer(op::multiply, {x.of, y.of});
 }
+traced_integer floor_divide(const traced_integer& x, const traced_integer& y) {
+  return integer(op::floor_divide, {x.of, y.of});
+}
 traced_integer clamp(const traced_integer& x, std::int64_t low, std::int64_t high) {
   const traced_integer above = integer(op::maximum, {x.of, traced_integer::constant(low).of});
   return integer(op::minimum, {above.of, traced_integer::constant(high).of});

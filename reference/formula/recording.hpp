@@ -163,6 +163,8 @@ traced covering(const traced& x, Other other) {
 traced_integer operator+(const traced_integer& x, const traced_integer& y);
 traced_integer operator-(const traced_integer& x, const traced_integer& y);
 traced_integer operator*(const traced_integer& x, const traced_integer& y);
+/// The largest integer that is no more than the quotient. Precondition: y is not 0.
+traced_integer floor_divide(const traced_integer& x, const traced_integer& y);
 traced_integer magnitude_of(const traced_integer& x);
 traced_integer clamp(const traced_integer& x, std::int64_t low, std::int64_t high);
 traced_integer cumulative_sum(const traced_integer& x, std::size_t axis);

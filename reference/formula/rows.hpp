@@ -122,4 +122,23 @@ std::vector<R> softmax_of(const std::vector<R>& row) {
   return weights;
 }
 
+/// Row by row, x less its element of the largest weight, which is 0 then: how far it lies from its weighted mean stays
+/// as it is. Where one key has nearly all the weight, that one and the mean agree in all digits but the last, which
+/// proofs want to keep. Readings that round have x.
+template <class R>
+std::vector<R> less_heaviest(std::vector<R> x, const std::vector<R>& weights, const rows_along& rows) {
+  if constexpr (computes_in_formats<R>) return x;
+  for (std::size_t r = 0; r < rows.count; ++r) {
+    const auto at = [&](std::size_t i) { return rows.first(r) + i * rows.step; };
+    std::size_t heaviest = 0;
+    for (std::size_t i = 1; i < rows.size; ++i)
+      if (to_double(weights[at(i)]) > to_double(weights[at(heaviest)])) heaviest = i;
+    if (rows.size == 0 || !std::isfinite(to_double(x[at(heaviest)]))) continue;
+    const R subtracted = x[at(heaviest)];
+    for (std::size_t i = 0; i < rows.size; ++i)
+      x[at(i)] = i == heaviest ? R(0.0) : x[at(i)] - subtracted;
+  }
+  return x;
+}
+
 }  // namespace assay::reference::formula

@@ -148,6 +148,7 @@ result<array_type> along(const node& n, const types& in) {
     return one ? *in[0] : one;
   }
   const bool adds = n.what == op::cumulative_sum;
+  if (n.what == op::less_heaviest && *in[0] != *in[1]) return failure("its weights are not of its shape");
   if (in[0]->kind == number_kind::boolean || (in[0]->kind == number_kind::integer && !adds))
     return failure(fmt::format("takes no {}", name_of(in[0]->kind)));
   if (const auto axis = axis_within(n.integer(0), in[0]->shape); !axis) return tl::make_unexpected(axis.error());

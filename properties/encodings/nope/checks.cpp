@@ -44,7 +44,9 @@ void with_nan(drawn_inputs& in, const core::operation& op, core::dtype type, cor
   nan_in({"q", "v", "head_scale"})(in, op, type, random);
 }
 
-auto with_steps(std::int64_t (*steps)(std::int64_t position, std::int64_t floor_scale)) {
+using reference::formula::traced;
+using index = reference::formula::traced_integer;
+auto with_steps(index (*steps)(const index& position, const index& floor_scale)) {
   return [steps](auto& how) { how.step_of = steps; };
 }
 std::vector<variant> mutants() {
@@ -58,17 +60,15 @@ std::vector<variant> mutants() {
        {
            changed("mutant/nope_position_from_0", "a port of Llama 4: i for i + 1",
                    "each step begins one position late",
-                   {.formula = with_steps([](std::int64_t i, std::int64_t s) { return i / s; })}),
+                   {.formula = with_steps([](const index& i, const index& s) { return floor_divide(i, s); })}),
            changed("mutant/nope_ceiling", "a port with ceil", "the first step begins at position 0",
-                   {.formula = with_steps([](std::int64_t i, std::int64_t s) { return (i + s) / s; })}),
+                   {.formula = with_steps([](const index& i, const index& s) { return floor_divide(i + s, s); })}),
            changed("mutant/nope_base_2", "log2 for log", "the logarithm has base 2",
                    {.formula =
                         [](auto& how) {
-                          how.temperature = [](std::int64_t steps, const auto& attn_scale) {
-                            using R = std::decay_t<decltype(attn_scale)>;
-                            return R(1.0) +
-                                   attn_scale * (log(reference::index_number<R>(1.0 + static_cast<double>(steps))) /
-                                                 log(R(2.0)));
+                          how.temperature = [](const index& steps, const traced& attn_scale) {
+                            const traced one(1.0), two(2.0);
+                            return one + attn_scale * (log(to_real(steps + index::constant(1))) / log(two));
                           };
                         }}),
            changed("mutant/nope_scales_in_bf16", "AntNLP/nope_head_scale, llama_nope.py: a parameter of bf16",
@@ -81,7 +81,7 @@ std::vector<variant> mutants() {
                    "head_scale has no gradient",
                    {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_head_scale"); }}),
            changed("mutant/nope_no_shift", "FW14 pytorch/pytorch#1835: overflow", "exp without a shift",
-                   {.formula = weights::steps(weights::without_shift)}),
+                   {.formula = weights::steps(weights::without_shift, weights::without_shift)}),
        }});
 }
 
@@ -89,9 +89,8 @@ std::vector<variant> controls() {
   std::vector<variant> all = controls_of_attention<encoding>("nope");
   all.push_back(
       changed("control/nope_log1p", "log1p of the floor", "log(1 + x) as one function", {.formula = [](auto& how) {
-                how.temperature = [](std::int64_t steps, const auto& attn_scale) {
-                  using R = std::decay_t<decltype(attn_scale)>;
-                  return R(1.0) + attn_scale * log1p(reference::index_number<R>(static_cast<double>(steps)));
+                how.temperature = [](const index& steps, const traced& attn_scale) {
+                  return traced(1.0) + attn_scale * log1p(to_real(steps));
                 };
               }}));
   return all;
