@@ -126,7 +126,18 @@ row guarded_softmax(const row& logits);
 using reference::formula::traced, reference::formula::traced_truth;
 using rows_of_program = traced (*)(const traced& logits, const traced_truth& seen);
 traced without_shift(const traced& logits, const traced_truth& seen);
+traced with_padded_keys(const traced& logits, const traced_truth& seen);
+traced masked_after_softmax(const traced& logits, const traced_truth& seen);
+traced never_rescaled(const traced& logits, const traced_truth& seen);
+traced cut_at_zero(const traced& logits, const traced_truth& seen);
+traced online_softmax(const traced& logits, const traced_truth& seen);
+traced by_log_sum_exp(const traced& logits, const traced_truth& seen);
+traced masked_before_sum(const traced& logits, const traced_truth& seen);
 traced guarded_softmax(const traced& logits, const traced_truth& seen);
+/// f(S) over the sum of f(S) over the keys that are seen.
+traced over_sum(const traced& all, const traced_truth& seen);
+/// S less a number for each row that has no derivative.
+traced less_largest(const traced& logits, const traced_truth& seen);
 
 /// As a step of the formula and of its gradient.
 inline auto steps(row (*of)(const row& logits)) {
@@ -143,16 +154,14 @@ inline auto steps(row (*of)(const row& logits), rows_of_program of_program) {
 }  // namespace weights
 
 /// scale q . k + bias by another step, in the gradient too.
-using logit_step = reference::rounded (*)(const reference::rounded& product, const reference::rounded& bias,
-                                          const reference::rounded& scale);
-inline auto with_logit(logit_step logit) {
+template <class Logit>
+auto with_logit(Logit logit) {
   return [logit](auto& how) { how.logit = logit; };
 }
 
 /// Faults of every encoding of this kind: mutant/NAME_no_shift and _bias_scaled, `bias` being what it adds.
 template <class Encoding>
 std::vector<variant> faults_of_attention(const std::string& name, const std::string& bias) {
-  using R = reference::rounded;
   return {
       make_variant<Encoding>("mutant/" + name + "_no_shift", "FW14 pytorch/pytorch#1835: overflow",
                              "exp without a shift",
@@ -160,7 +169,7 @@ std::vector<variant> faults_of_attention(const std::string& name, const std::str
       make_variant<Encoding>(
           "mutant/" + name + "_bias_scaled", "NVIDIA/TensorRT-Model-Connect#32: a bias scaled with the logits",
           bias + " is scaled with q . k",
-          {.formula = with_logit([](const R& product, const R& b, const R& scale) { return scale * (product + b); }),
+          {.formula = with_logit([](const auto& product, const auto& b, const auto& scale) { return scale * (product + b); }),
            .telling = true})};
 }
 
@@ -171,16 +180,16 @@ std::vector<variant> faults_of_weights(const std::string& name) {
       make_variant<Encoding>("mutant/" + name + "_padded_keys_count",
                              "SC13 pytorch/pytorch#139641: padding enters with 0 instead of -inf",
                              "blocks of four keys are filled up with keys of logit 0",
-                             {.formula = weights::steps(weights::with_padded_keys), .telling = true}),
+                             {.formula = weights::steps(weights::with_padded_keys, weights::with_padded_keys), .telling = true}),
       make_variant<Encoding>(
           "mutant/" + name + "_mask_after_softmax", "GR04 jax-ml/jax#23842: masked after the exponential",
-          "masked keys take their share of the weight", {.formula = weights::steps(weights::masked_after_softmax)}),
+          "masked keys take their share of the weight", {.formula = weights::steps(weights::masked_after_softmax, weights::masked_after_softmax)}),
       make_variant<Encoding>("mutant/" + name + "_no_rescaling", "FW10 a running maximum without rescaling",
                              "an online softmax keeps its sum when the maximum grows",
-                             {.formula = weights::steps(weights::never_rescaled)}),
+                             {.formula = weights::steps(weights::never_rescaled, weights::never_rescaled)}),
       make_variant<Encoding>("mutant/" + name + "_guard_cuts_zero", "FW24 fla-org/flash-linear-attention#461",
                              "a guard against positive exponents also cuts 0: the largest logit",
-                             {.formula = weights::steps(weights::cut_at_zero)}),
+                             {.formula = weights::steps(weights::cut_at_zero, weights::cut_at_zero)}),
   };
 }
 
@@ -205,19 +214,18 @@ std::vector<variant> controls_of_attention(const std::string& name) {
 /// Right: other ways from logits to weights: the archetype has them.
 template <class Encoding>
 std::vector<variant> controls_of_weights(const std::string& name) {
-  using R = reference::rounded;
   return {
       make_variant<Encoding>("control/" + name + "_online_softmax", "a running maximum with rescaling",
                              "the sum is rescaled whenever the maximum grows",
-                             {.formula = weights::steps(weights::online_softmax)}),
+                             {.formula = weights::steps(weights::online_softmax, weights::online_softmax)}),
       make_variant<Encoding>("control/" + name + "_log_sum_exp", "weights as exp(S - LSE)",
                              "the sum is divided by in the exponent",
-                             {.formula = weights::steps(weights::by_log_sum_exp)}),
+                             {.formula = weights::steps(weights::by_log_sum_exp, weights::by_log_sum_exp)}),
       make_variant<Encoding>("control/" + name + "_masked_before_sum", "CT04 state-spaces/mamba#520: masked later",
                              "exponentials of masked keys are formed, and then set to 0",
-                             {.formula = weights::steps(weights::masked_before_sum)}),
+                             {.formula = weights::steps(weights::masked_before_sum, weights::masked_before_sum)}),
       make_variant<Encoding>("control/" + name + "_bias_first", "the sum in the other order", "bias + scale q . k",
-                             {.formula = with_logit([](const R& product, const R& bias, const R& scale) {
+                             {.formula = with_logit([](const auto& product, const auto& bias, const auto& scale) {
                                 return bias + product * scale;
                               })}),
   };

@@ -114,25 +114,97 @@ row guarded_softmax(const row& logits) {
 
 namespace {
 
-// f(S) of what is seen, over its sum.
-traced over_sum(const traced& all, const traced_truth& seen) {
-  core::shape one = shape_of(all);
-  const auto axis = static_cast<std::int64_t>(one.size()) - 1;
-  one.back() = 1;
-  const traced seen_ones = either(seen, all, traced(0.0));
-  return either(seen, seen_ones / reshaped(summed(seen_ones, {axis}), one), traced(0.0));
+// The last axis, and rows as columns beside it.
+struct row_axis {
+  std::int64_t axis;
+  core::shape one;
+  explicit row_axis(const core::shape& s) : axis(static_cast<std::int64_t>(s.size()) - 1), one(s) { one.back() = 1; }
+};
+traced sum_of_rows(const traced& x) {
+  const row_axis rows(shape_of(x));
+  return reshaped(summed(x, {rows.axis}), rows.one);
+}
+traced largest_of_rows(const traced& x) {
+  const row_axis rows(shape_of(x));
+  return reshaped(detach(largest_along(x, rows.axis)), rows.one);
+}
+traced hidden_as(double x, const traced& logits, const traced_truth& seen) { return either(seen, logits, traced(x)); }
+traced seen_alone(const traced& all, const traced_truth& seen) { return hidden_as(0.0, all, seen); }
+
+// f(j, S_j, whether it is seen) of every key in turn.
+template <class F>
+void key_by_key(const traced& logits, const traced_truth& seen, F f) {
+  const auto axis = static_cast<std::size_t>(row_axis(shape_of(logits)).axis);
+  for (std::size_t j = 0; j < shape_of(logits).back(); ++j)
+    f(between(logits, axis, j, j + 1), between(seen, axis, j, j + 1));
 }
 
 }  // namespace
 
+traced over_sum(const traced& all, const traced_truth& seen) {
+  const traced of_seen = seen_alone(all, seen);
+  return seen_alone(of_seen / sum_of_rows(of_seen), seen);
+}
+traced less_largest(const traced& logits, const traced_truth& seen) {
+  const traced masked = hidden_as(-core::infinity, logits, seen);
+  return masked - largest_of_rows(masked);
+}
+
 traced without_shift(const traced& logits, const traced_truth& seen) { return over_sum(exp(logits), seen); }
 
+traced with_padded_keys(const traced& logits, const traced_truth& seen) {
+  const std::size_t padding = (4 - shape_of(logits).back() % 4) % 4;
+  if (padding == 0) return over_sum(exp(less_largest(logits, seen)), seen);
+  const traced masked = hidden_as(-core::infinity, logits, seen), shift = larger(largest_of_rows(masked), traced(0.0));
+  const traced all = seen_alone(exp(masked - shift), seen);
+  traced sum = sum_of_rows(all);
+  for (std::size_t k = 0; k < padding; ++k) sum = sum + exp(-shift);
+  return seen_alone(all / sum, seen);
+}
+
+traced masked_after_softmax(const traced& logits, const traced_truth& seen) {
+  const traced masked = hidden_as(0.0, logits, seen), all = exp(masked - largest_of_rows(masked));
+  return seen_alone(all / sum_of_rows(all), seen);
+}
+
+traced never_rescaled(const traced& logits, const traced_truth& seen) {
+  traced shift(-core::infinity);
+  std::vector<traced> all;
+  key_by_key(hidden_as(-core::infinity, logits, seen), seen, [&](const traced& s, const traced_truth&) {
+    shift = larger(shift, detach(s));
+    all.push_back(exp(s - shift));
+  });
+  return over_sum(joined(all, shape_of(logits).size() - 1), seen);
+}
+
+traced cut_at_zero(const traced& logits, const traced_truth& seen) {
+  const traced x = less_largest(logits, seen);
+  return over_sum(either(less(x, traced(0.0)), exp(x), traced(0.0)), seen);
+}
+
+traced online_softmax(const traced& logits, const traced_truth& seen) {
+  const traced nothing(-core::infinity), zero(0.0);
+  traced shift = nothing, sum = zero;
+  key_by_key(hidden_as(-core::infinity, logits, seen), seen, [&](const traced& s, const traced_truth& is_seen) {
+    const traced before = shift;
+    shift = larger(shift, detach(s));
+    sum = either(equal(before, nothing), zero, sum * exp(before - shift)) + either(is_seen, exp(s - shift), zero);
+  });
+  return seen_alone(exp(logits - shift) / sum, seen);
+}
+
+traced by_log_sum_exp(const traced& logits, const traced_truth& seen) {
+  const traced x = less_largest(logits, seen), sum = sum_of_rows(seen_alone(exp(x), seen));
+  return seen_alone(exp(x - log(sum)), seen);
+}
+
+traced masked_before_sum(const traced& logits, const traced_truth& seen) {
+  const traced shift = largest_of_rows(hidden_as(-core::infinity, logits, seen));
+  return over_sum(exp(hidden_as(0.0, logits, seen) - shift), seen);
+}
+
 traced guarded_softmax(const traced& logits, const traced_truth& seen) {
-  const traced masked = either(seen, logits, traced(-core::infinity));
-  core::shape one = shape_of(logits);
-  const auto axis = static_cast<std::int64_t>(one.size()) - 1;
-  one.back() = 1;
-  const traced x = masked - reshaped(detach(largest_along(masked, axis)), one);
+  const traced x = less_largest(logits, seen);
   return over_sum(either(less(traced(0.0), x), traced(1.0), exp(x)), seen);
 }
 

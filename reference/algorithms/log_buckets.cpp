@@ -11,6 +11,15 @@ namespace {
 
 using boost::multiprecision::cpp_int;
 
+double log_of_ratio(std::int64_t x, std::int64_t y) {
+  return std::log(static_cast<double>(x) / static_cast<double>(y));
+}
+// Of a quotient of those, times an integer: its error is below 2^-40 (1 + quotient). Integers alone decide where it is
+// nearly one.
+bool is_decided(double quotient) {
+  return std::fabs(quotient - std::round(quotient)) > 0x1p-36 * (1.0 + quotient);
+}
+
 cpp_int power(std::int64_t base, std::int64_t exponent) {
   return boost::multiprecision::pow(cpp_int(base), static_cast<unsigned>(exponent));
 }
@@ -28,6 +37,9 @@ std::int64_t log_bucket_offset(const bucket_map& map, std::int64_t n) {
   const std::int64_t exact = map.exact(), logarithmic = map.of_direction() - exact;
   ASSAY_EXPECTS(map.conflict().empty() && n >= exact);
   if (n >= map.max_distance) return logarithmic;
+  const double quotient =
+      static_cast<double>(logarithmic) * log_of_ratio(n, exact) / log_of_ratio(map.max_distance, exact);
+  if (is_decided(quotient)) return static_cast<std::int64_t>(quotient);
   const cpp_int wanted = power(n, logarithmic);
   std::int64_t reached = 0, beyond = logarithmic;  // n < D: t = N - E is too much
   while (beyond - reached > 1) {
@@ -58,17 +70,14 @@ std::int64_t bucket_of(const bucket_map& map, double distance) {
 
 std::int64_t log_bucket_ceiling(std::int64_t middle, std::int64_t last, std::int64_t n) {
   ASSAY_EXPECTS(middle >= 1 && n >= middle && last >= 2 * middle);
+  if (n == last) return middle - 1;
   const auto reaches = [=](std::int64_t t) {
     // Both sides times middle^(middle - 1) and middle^t.
     return power(last, t) * power(middle, middle - 1) >= power(n, middle - 1) * power(middle, t);
   };
-  const auto log_of = [middle](std::int64_t x) {
-    return std::log(static_cast<double>(x) / static_cast<double>(middle));
-  };
-  const double quotient = static_cast<double>(middle - 1) * log_of(n) / log_of(last);
+  const double quotient = static_cast<double>(middle - 1) * log_of_ratio(n, middle) / log_of_ratio(last, middle);
   auto t = static_cast<std::int64_t>(quotient);
-  // Its error is below 2^-40 (1 + quotient): integers alone decide where it is nearly one.
-  if (std::fabs(quotient - std::round(quotient)) > 0x1p-36 * (1.0 + quotient)) return t + 1;
+  if (is_decided(quotient)) return t + 1;
   while (t > 0 && reaches(t - 1)) --t;
   while (!reaches(t)) ++t;
   return t;

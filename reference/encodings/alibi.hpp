@@ -37,12 +37,14 @@
 
 #include <cmath>
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "reference/kinds/attention_of_places.hpp"
-#include "reference/kinds/pair_bias.hpp"
+#include "reference/kinds/recorded_attention.hpp"
+#include "reference/kinds/recorded_pairs.hpp"
 
 namespace assay::reference::encodings {
 
@@ -82,27 +84,42 @@ inline alibi_term alibi_term_of(const alibi_rule& rule, std::size_t k) {
 /// The exponent e of its slope 2^e.
 inline rational alibi_exponent(const alibi_rule& rule, std::size_t k) { return alibi_term_of(rule, k).exponent(); }
 
+inline formula::traced alibi_slope(const alibi_rule& rule, std::size_t k) {
+  return formula::power(formula::traced(2.0), alibi_exponent(rule, k));
+}
+/// Slopes by products of the first one of their sequence, as the published program has them: whose rounding they raise
+/// to its power.
+class alibi_products {
+ public:
+  formula::traced of(const alibi_term& term) {
+    std::vector<formula::traced>& all = by_first_[{term.first.p, term.first.q}];
+    if (all.empty()) all.push_back(formula::power(formula::traced(2.0), term.first));
+    while (all.size() < static_cast<std::size_t>(term.count)) all.push_back(all.back() * all.front());
+    return all[static_cast<std::size_t>(term.count) - 1];
+  }
+
+ private:
+  std::map<std::pair<long, long>, std::vector<formula::traced>> by_first_{};
+};
+
 /// Where a query, its key and the last of the keys stand in attention.
 struct alibi_pair {
-  double query, key, last;
+  formula::traced_integer query, key, last;
 };
 /// The bias of a pair: m (j - i), or -m |i - j| in both directions.
-template <class R>
-R alibi_bias(const R& slope, bool both, const alibi_pair& at) {
-  return slope * from_integer<R>(both ? -std::fabs(at.query - at.key) : at.key - at.query);
+inline formula::traced alibi_bias(const formula::traced& slope, bool both, const alibi_pair& at) {
+  const formula::traced_integer apart = at.key - at.query, none = formula::traced_integer::constant(0);
+  return slope * to_real(both ? none - magnitude_of(apart) : apart);
 }
 /// m j in place of m (j - i): rows differ by a constant.
-template <class R>
-R alibi_bias_of_key(const R& slope, bool both, const alibi_pair& at) {
-  return both ? alibi_bias(slope, both, at) : slope * from_integer<R>(at.key);
+inline formula::traced alibi_bias_of_key(const formula::traced& slope, bool both, const alibi_pair& at) {
+  return both ? alibi_bias(slope, both, at) : slope * to_real(at.key);
 }
 /// m (j - i) by way of m last. An index of a key is at most `last`, from either end: this errs by more than m j and
 /// m (j - last), and than a logit that is rounded with one of these. Where the logit itself has a less precise format,
 /// that is charged by m (j - i), as of a kernel that adds in f32.
-template <class R>
-R alibi_law_of_key(const R& slope, bool both, const alibi_pair& at) {
-  if (both) return alibi_bias(slope, both, at);
-  const auto product = [&](double c) { return slope * from_integer<R>(c); };
+inline formula::traced alibi_law_of_key(const formula::traced& slope, const alibi_pair& at) {
+  const auto product = [&](const formula::traced_integer& c) { return slope * to_real(c); };
   return (product(at.key) + product(at.last)) - (product(at.query) + product(at.last));
 }
 
@@ -115,35 +132,18 @@ struct alibi {
   }
   static constexpr const char* source = "Press, Smith and Lewis 2022, arXiv 2108.12409, section 3";
 
-  /// What algorithms and mutants replace.
-  template <class R>
-  struct recipe : attention_steps<R>, differentiable_recipe<recipe, R> {
-    recipe_step<R, R(const alibi_rule& rule, std::size_t head)> slope = [](const alibi_rule& rule, std::size_t head) {
-      return power(R(2.0), alibi_exponent(rule, head));
+  using traced = formula::traced;
+  /// The steps that variants replace.
+  struct recipe : attention_recipe, recorded_recipe<recipe> {
+    std::function<traced(const alibi_rule& rule, std::size_t head)> slope = alibi_slope;
+    std::function<traced(const traced& m, const traced& c)> product = [](const traced& m, const traced& c) {
+      return m * c;
     };
-    recipe_step<R, R(const R& m, const R& c)> product = [](const R& m, const R& c) { return m * c; };
-    recipe_step<R, R(const R& slope, bool both, const alibi_pair& at)> attended = alibi_bias<R>;
+    std::function<traced(const traced& slope, bool both, const alibi_pair& at)> attended = alibi_bias;
   };
-
-  template <class R>
-  static recipe<R> algorithm(accuracy_class c) {
-    recipe<R> how;
-    if (c == accuracy_class::linear) how.attended = alibi_bias_of_key<R>;
-    return how;
-  }
-  /// Slopes by products of the first one, as the published program has them: whose rounding they raise to its power. It
-  /// allows for one power a head as well.
-  template <class R>
-  static recipe<R> law(accuracy_class c) {
-    recipe<R> how;
-    how.slope = [](const alibi_rule& rule, std::size_t head) {
-      const alibi_term term = alibi_term_of(rule, head);
-      const R first = power(R(2.0), term.first);
-      R slope = first;
-      for (long i = 1; i < term.count; ++i) slope = slope * first;
-      return slope;
-    };
-    if (c == accuracy_class::linear) how.attended = alibi_law_of_key<R>;
+  static recipe algorithm(accuracy_class c) {
+    recipe how;
+    if (c == accuracy_class::linear) how.attended = alibi_bias_of_key;
     return how;
   }
 
@@ -198,16 +198,10 @@ struct alibi {
                                    "what the slope multiplies: j - i, or -|i - j|, which differs behind the query"));
     return op;
   }
-  template <class R>
-  static std::vector<operation_record<R, recipe<R>>> records() {
-    return {{.declaration = slopes_declaration(),
-             .algorithms = one_algorithm,
-             .forward = slopes<R>,
-             .vjp = not_differentiable,
-             .jvp = not_offered},
-            pair_bias_record<bias_pairs, R>(bias_declaration()),
-            attention_record<fused_heads, R>(attention_declaration(),
-                                             {accuracy_class::sequential, accuracy_class::linear})};
+  static std::vector<recorded_formula<recipe>> formulas() {
+    return {{slopes_declaration(), slopes},
+            {bias_declaration(), bias},
+            {attention_declaration(), attention, {accuracy_class::sequential, accuracy_class::linear}}};
   }
 
  private:
@@ -222,62 +216,50 @@ struct alibi {
       if (all == 0) all = first + heads;
     }
   };
-  /// What a slope is multiplied by, c(i, j): exact for positions below 2^52.
-  struct coefficients {
-    bool causal;
-    std::string form;
-    double last;
-
-    explicit coefficients(const core::attributes& settings)
-        : causal(core::setting<bool>(settings, "causal")),
-          form(core::setting<std::string>(settings, "form")),
-          last(static_cast<double>(core::setting<std::int64_t>(settings, "last_position"))) {}
-    [[nodiscard]] std::optional<double> distance(double query, double key) const {
-      if (causal && key > query) return std::nullopt;
-      return core::chosen<double>(form, {{"distance", key - query},
-                                         {"absolute", -std::fabs(query - key)},
-                                         {"key", key},
-                                         {"key_from_last", key - last}});
-    }
-  };
-  struct bias {
-    template <class R>
-    static R of(const head_of_pair<R>& p, const recipe<R>& how) {
-      return how.product(p["slopes"], from_integer<R>(p.at.distance));
-    }
-  };
-  template <class R>
-  using bias_pairs = pairs_by_head<alibi, bias, R, coefficients>;
-  template <class R>
-  struct places {
-    using recipe = alibi::recipe<R>;
-    const field<R>& slopes;
-    const recipe& how;
-    bool both;  ///< keys behind the query count, by their distance
-    double last;
-
-    places(const arguments<R>& call, const recipe& steps)
-        : slopes(call["slopes"]),
-          how(steps),
-          both(!call.template setting<bool>("causal") &&
-               core::chosen<bool>(call.settings, "form", {{"absolute", true}, {"distance", false}})),
-          last(static_cast<double>(call["k"].shape(2)) - 1.0) {}
-    R operator()(std::size_t head, double query, double key) const {
-      return how.attended(slopes(head), both, {query, key, last});
-    }
-  };
-  template <class R>
-  using fused_heads = heads_of_places<places, R>;
-  template <class R>
-  static fields<R> slopes(const arguments<R>& call, const recipe<R>& how) {
-    const slice_of_heads slice(call.settings);
-    const alibi_rule rule{call.template setting<std::string>("rule"), call.template setting<double>("alpha_max"),
-                          static_cast<std::size_t>(slice.all), call.template setting<bool>("alpha_of_official")};
-    field<R> slopes = make_field<R>({static_cast<std::size_t>(slice.heads)});
-    for (std::size_t k = 0; k < slopes.size(); ++k)
-      slopes.storage()[k] = how.slope(rule, static_cast<std::size_t>(slice.first) + k);
-    return {{"slopes", std::move(slopes)}};
-  }
+  static formula::program slopes(const recipe& how, const formula::program_sizes& call);
+  static formula::program bias(const recipe& how, const formula::program_sizes& call);
+  static formula::program attention(const recipe& how, const formula::program_sizes& call);
 };
+
+inline formula::program alibi::slopes(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const slice_of_heads slice(in.settings());
+  const alibi_rule rule{in.setting<std::string>("rule"), in.setting<double>("alpha_max"),
+                        static_cast<std::size_t>(slice.all), in.setting<bool>("alpha_of_official")};
+  std::vector<traced> all;
+  alibi_products products;
+  for (std::int64_t k = 0; k < slice.heads; ++k) {
+    const auto head = static_cast<std::size_t>(slice.first + k);
+    const traced slope = covering(how.slope(rule, head), [&] { return products.of(alibi_term_of(rule, head)); });
+    all.push_back(reshaped(slope, {1}));
+  }
+  return in.finish(joined(all, 0));
+}
+
+inline formula::program alibi::bias(const recipe& how, const formula::program_sizes& call) {
+  using index = formula::traced_integer;
+  recorded_pairs pairs(call);
+  const index query = pairs.query(), key = pairs.key(), none = index::constant(0);
+  const auto last = [&] { return index::constant(pairs.setting<std::int64_t>("last_position")); };
+  const auto form = pairs.setting<std::string>("form");
+  const index c = form == "distance"   ? key - query
+                  : form == "absolute" ? none - magnitude_of(query - key)
+                  : form == "key"      ? key
+                                       : key - last();
+  const traced b = how.product(pairs["slopes"], to_real(c)), hidden(-std::numeric_limits<double>::infinity());
+  return pairs.finish(pairs.setting<bool>("causal") ? either(less(query, key), hidden, b) : b);
+}
+
+inline formula::program alibi::attention(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced slopes = reshaped(in["slopes"], {in.size("h"), 1, 1});
+  const bool both = !in.setting<bool>("causal") && in.setting<std::string>("form") == "absolute",
+             is_law_of_key =
+                 call.for_what == formula::purpose::law && call.algorithm == accuracy_class::linear && !both;
+  return in.finish(attended_by_places(how, in, [&](const recorded_places& places) {
+    const alibi_pair at{places.of_queries(), places.of_keys(), places.last_key()};
+    return is_law_of_key ? alibi_law_of_key(slopes, at) : how.attended(slopes, both, at);
+  }));
+}
 
 }  // namespace assay::reference::encodings

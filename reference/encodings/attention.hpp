@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "reference/kinds/attention.hpp"
 #include "reference/kinds/attention_of_places.hpp"
 #include "reference/kinds/merged_attention.hpp"
 

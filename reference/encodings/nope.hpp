@@ -22,7 +22,6 @@
 #include <string_view>
 
 #include "reference/kinds/recorded_attention.hpp"
-#include "reference/kinds/recorded_scores.hpp"
 
 namespace assay::reference::encodings {
 
@@ -91,15 +90,13 @@ inline core::operation nope::temperature_declaration() {
 
 inline formula::program nope::attention(const recipe& how, const formula::program_sizes& call) {
   recorded_call in(call);
-  const traced q = in["q"], k = in["k"], v = in["v"], lambda = reshaped(in["head_scale"], {in.size("h"), 1, 1});
+  const traced q = in["q"], k = in["k"], lambda = reshaped(in["head_scale"], {in.size("h"), 1, 1});
   const auto seen = seen_of(in, seen_by_last_queries(in.size("n"), in.size("m"), in.setting<bool>("causal")));
   const traced logits = in_stage<traced>(attention_stage::scores, [&] {
     return factor_of_logits(in.setting<std::string>("scale"), in.size("d")) *
            contracted(lambda * q, k, "bhid,bhjd->bhij");
   });
-  return in.finish(attended(how, in, logits, seen, [&](const traced& weights) {
-    return contracted_where(seen, weights, v, "bhij,bhjc->bhic");
-  }));
+  return in.finish(attended(how, in, logits, seen));
 }
 
 inline formula::program nope::temperature(const recipe& how, const formula::program_sizes& call) {

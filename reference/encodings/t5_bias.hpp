@@ -28,9 +28,8 @@
 #include <vector>
 
 #include "reference/algorithms/log_buckets.hpp"
-#include "reference/kinds/attention_of_places.hpp"
-#include "reference/kinds/pair_bias.hpp"
-#include "reference/kinds/table.hpp"
+#include "reference/kinds/recorded_attention.hpp"
+#include "reference/kinds/recorded_pairs.hpp"
 
 namespace assay::reference::encodings {
 
@@ -45,10 +44,11 @@ struct t5_bias {
   }
   static constexpr double furthest = 0x1p31;
 
-  /// What algorithms and mutants replace.
-  template <class R>
-  struct recipe : attention_steps<R>, differentiable_recipe<recipe, R> {
-    recipe_step<R, std::int64_t(const bucket_map& map, double distance)> bucket = bucket_of;
+  using traced = formula::traced;
+  using index = formula::traced_integer;
+  /// The steps that variants replace.
+  struct recipe : attention_recipe, recorded_recipe<recipe> {
+    std::function<std::int64_t(const bucket_map& map, double distance)> bucket = bucket_of;
   };
 
   static bucket_map map_of(const core::attributes& settings) {
@@ -86,6 +86,7 @@ struct t5_bias {
                  {integers("distance", "position of the key less that of the query", core::input_role::distance)},
                  integers("bucket", "number of the bucket, from 0", core::input_role::value), "");
     of_distance.grows_with = core::with_distance;
+    of_distance.independent = {"n"};
     return of_distance;
   }
   static core::operation bias_declaration() {
@@ -118,62 +119,59 @@ struct t5_bias {
     return op;
   }
 
-  template <class R>
-  static std::vector<operation_record<R, recipe<R>>> records() {
-    return {table_record<t5_bias, R, bucket<R>>(bucket_declaration()), pair_bias_record<pairs, R>(bias_declaration()),
-            pair_bias_record<contextual_pairs, R>(contextual_declaration()),
-            attention_record<fused_heads, R>(attention_declaration())};
+  static std::vector<recorded_formula<recipe>> formulas() {
+    return {{bucket_declaration(), bucket},
+            {bias_declaration(), bias},
+            {contextual_declaration(), contextual},
+            {attention_declaration(), attention}};
   }
 
  private:
-  template <class R>
-  static rows<R> bucket(const arguments<R>& call, const recipe<R>& how) {
-    return {1, [&how, &distance = call.integers.at("distance").values.storage(), map = map_of(call.settings)](
-                   std::size_t i, R* row) { *row = R(static_cast<double>(how.bucket(map, distance[i]))); }};
+  /// Buckets of distances that nobody knows yet.
+  static index buckets_of(const recipe& how, const recorded_call& in, const index& distance);
+  static index buckets_of_pairs(const recipe& how, const recorded_pairs& pairs) {
+    return buckets_of(how, pairs, pairs.key() - pairs.query());
   }
-  template <class R>
-  struct bucketed {
-    using recipe = t5_bias::recipe<R>;
-    const recipe& how;
-    bucket_map map;
-
-    bucketed(const arguments<R>& c, const recipe& steps) : how(steps), map(map_of(c.settings)) {}
-    [[nodiscard]] std::optional<double> distance(double query, double key) const { return key - query; }
-    [[nodiscard]] std::size_t bucket(double distance) const {
-      return static_cast<std::size_t>(how.bucket(map, distance));
-    }
-  };
-  template <class R>
-  struct pairs : bucketed<R> {
-    const field<R>& table;
-
-    pairs(const arguments<R>& c, const recipe<R>& steps) : bucketed<R>(c, steps), table(c["table"]) {}
-    [[nodiscard]] std::vector<std::size_t> lanes() const { return {table.shape(0)}; }
-    void operator()(const key_of_query& at, R* bias) const {
-      const std::size_t bucket = this->bucket(at.distance);
-      for (std::size_t k = 0; k < table.shape(0); ++k) bias[k] = table(k, bucket);
-    }
-    /// Of tokens that are counted as they lie.
-    R operator()(std::size_t head, double query, double key) const { return table(head, this->bucket(key - query)); }
-  };
-  template <class R>
-  using fused_heads = heads_of_places<pairs, R>;
-  template <class R>
-  struct contextual_pairs : bucketed<R> {
-    const field<R>&q, &w;
-
-    contextual_pairs(const arguments<R>& c, const recipe<R>& steps) : bucketed<R>(c, steps), q(c["q"]), w(c["w"]) {}
-    [[nodiscard]] std::vector<std::size_t> lanes() const { return {q.shape(0), q.shape(1)}; }
-    void operator()(const key_of_query& at, R* bias) const {
-      const std::size_t bucket = this->bucket(at.distance);
-      for (std::size_t b = 0; b < q.shape(0); ++b)
-        for (std::size_t h = 0; h < q.shape(1); ++h) {
-          accumulator<R> sum;
-          for (std::size_t c = 0; c < q.shape(3); ++c) sum.add_product(q(b, h, at.i, c), w(h, c, bucket));
-          *bias++ = sum.total();
-        }
-    }
-  };
+  static formula::program bucket(const recipe& how, const formula::program_sizes& call);
+  static formula::program bias(const recipe& how, const formula::program_sizes& call);
+  static formula::program contextual(const recipe& how, const formula::program_sizes& call);
+  static formula::program attention(const recipe& how, const formula::program_sizes& call);
 };
+
+inline t5_bias::index t5_bias::buckets_of(const recipe& how, const recorded_call& in, const index& distance) {
+  const bucket_map map = map_of(in.settings());
+  const auto most = static_cast<std::int64_t>(2 * furthest);
+  return stepwise(distance, -most, most,
+                  [&](std::int64_t apart) { return how.bucket(map, static_cast<double>(apart)); });
+}
+
+inline formula::program t5_bias::bucket(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  return in.finish(buckets_of(how, in, in.integers("distance")));
+}
+
+inline formula::program t5_bias::bias(const recipe& how, const formula::program_sizes& call) {
+  recorded_pairs pairs(call);
+  return pairs.finish(gathered(pairs["table"], buckets_of_pairs(how, pairs), 1));
+}
+
+/// Queries meet all buckets, and each pair reads its own.
+inline formula::program t5_bias::contextual(const recipe& how, const formula::program_sizes& call) {
+  recorded_pairs pairs(call);
+  const index buckets = buckets_of_pairs(how, pairs);
+  return pairs.finish(of_query_and_row(contracted(pairs["q"], pairs["w"], "bhid,hdr->bhir"), buckets));
+}
+
+inline formula::program t5_bias::attention(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const bucket_map map = map_of(in.settings());
+  const traced table = in["table"];
+  return in.finish(attended_by_places(how, in, [&](const recorded_places& places) {
+    const index buckets = of_each_pair(in.size("n"), in.size("m"), [&](std::size_t i, std::size_t j) {
+      return how.bucket(map, static_cast<double>(j) - places.of(i));
+    });
+    return gathered(table, buckets, 1);
+  }));
+}
 
 }  // namespace assay::reference::encodings

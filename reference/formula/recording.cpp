@@ -229,6 +229,9 @@ traced between(const traced& x, std::size_t axis, std::size_t first, std::size_t
 traced_integer between(const traced_integer& x, std::size_t axis, std::size_t first, std::size_t last) {
   return {slice_of(x.of, axis, first, last)};
 }
+traced_truth between(const traced_truth& x, std::size_t axis, std::size_t first, std::size_t last) {
+  return {slice_of(x.of, axis, first, last)};
+}
 traced joined(const std::vector<traced>& parts, std::size_t axis) {
   node n{.what = op::concatenate};
   n.integers[0] = {static_cast<std::int64_t>(axis)};
@@ -286,6 +289,8 @@ struct steps {
   }
 };
 
+constexpr std::int64_t most_known_steps = 4096;  // one by one
+
 }  // namespace
 
 traced_integer stepwise(const traced_integer& x, std::int64_t low, std::int64_t high,
@@ -293,6 +298,16 @@ traced_integer stepwise(const traced_integer& x, std::int64_t low, std::int64_t 
   steps all;
   all.add(low, std::min<std::int64_t>(high, -1), f);
   all.add(std::max<std::int64_t>(low, 0), high, f);
+  const std::int64_t last = all.first.back(), before = all.first.size() > 1 ? all.first[1] - 1 : last;
+  if (last - before < most_known_steps) {
+    std::vector<std::int64_t> values;
+    for (std::size_t k = 0; k < all.first.size(); ++k) {
+      const std::int64_t end = k + 1 < all.first.size() ? all.first[k + 1] : last + 1;
+      values.insert(values.end(), static_cast<std::size_t>(k == 0 ? 1 : end - all.first[k]), all.value[k]);
+    }
+    return gathered(known_integers({values.size()}, values),
+                    clamp(x, before, last) - traced_integer::constant(before), 0);
+  }
   // How many of the places, but for the first one, x has reached: by halves, from one power of two less one on.
   std::size_t half = 1;
   while (2 * half <= all.first.size()) half *= 2;

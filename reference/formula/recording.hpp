@@ -191,6 +191,7 @@ traced transposed(const traced& x, std::vector<std::int64_t> axes);
 /// Elements `first` to `last` - 1 along an axis.
 traced between(const traced& x, std::size_t axis, std::size_t first, std::size_t last);
 traced_integer between(const traced_integer& x, std::size_t axis, std::size_t first, std::size_t last);
+traced_truth between(const traced_truth& x, std::size_t axis, std::size_t first, std::size_t last);
 traced joined(const std::vector<traced>& parts, std::size_t axis);
 /// The elements at these places of an axis, which stand where the axis was: gather, as numpy.take has it.
 traced gathered(const traced& x, const traced_integer& places, std::size_t axis);

@@ -1,17 +1,15 @@
-// Operations in the kind attention that make the bias themselves, from the places of queries and keys and, where there
-// is one, a parameter:
-// tokens are counted as they lie, key j at j, and query i at i + m - n, as behind cached keys, or at i.
+// Where queries stand among the keys, and what operations declare that make the bias themselves, from those places and a
+// parameter: tokens are counted as they lie, key j at j, and query i at i + m - n, as behind cached keys, or at i.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "reference/kinds/attention.hpp"
+#include "reference/kinds/attention_declarations.hpp"
 
 namespace assay::reference {
 
@@ -71,39 +69,5 @@ inline core::operation attention_of_places(const char* called, core::tensor_decl
   op.independent = {"B", "h"};
   return op;
 }
-
-/// Its heads: Formula<R>(call, recipe)(head, place of the query, place of the key) is the bias of a pair.
-template <template <class> class Formula, class R>
-struct heads_of_places {
-  using recipe = typename Formula<R>::recipe;
-  static constexpr std::size_t stage = 4;  ///< the one after those of attention
-  Formula<R> formula;
-  std::size_t queries, keys;
-  query_places places;
-  std::optional<R> factor{};
-
-  heads_of_places(const arguments<R>& call, const recipe& how)
-      : formula(call, how),
-        queries(call["q"].shape(2)),
-        keys(call["k"].shape(2)),
-        places(call.settings, queries, keys) {
-    const auto setting = call.template setting<std::string>("bias_factor");
-    if (setting != "one") factor = factor_in<R>(stage, setting, call["q"].shape(3));
-  }
-  [[nodiscard]] std::vector<R> bias(std::size_t, std::size_t head) const {
-    // Of parameters, which are exact.
-    const auto of_pairs = [&](const R& times) {
-      std::vector<R> all(queries * keys, R(-std::numeric_limits<double>::infinity()));
-      for (std::size_t i = 0; i < queries; ++i)
-        for (std::size_t j = 0; j < keys; ++j)
-          if (places.sees(i, j)) {
-            const R b = formula(head, places.of(i), static_cast<double>(j));
-            all[i * keys + j] = factor ? b * times : b;
-          }
-      return all;
-    };
-    return in_stage<R>(stage, of_pairs, factor.value_or(R(1.0)));
-  }
-};
 
 }  // namespace assay::reference

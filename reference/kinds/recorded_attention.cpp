@@ -74,6 +74,50 @@ traced attended(const attention_recipe& how, const recorded_call& in, const trac
   return in.is_of_gradient() ? covering(by_weights(), by_quotient) : by_weights();
 }
 
+traced attended(const attention_recipe& how, const recorded_call& in, const traced& logits, const traced_truth& seen) {
+  const traced v = in["v"];
+  return attended(how, in, logits, seen,
+                  [&](const traced& weights) { return contracted_where(seen, weights, v, "bhij,bhjc->bhic"); });
+}
+
+traced logits_of(const attention_recipe& how, const recorded_call& in, const traced& bias) {
+  const traced q = in["q"], k = in["k"];
+  return in_stage<traced>(stage::scores, [&] {
+    return how.logit(contracted(q, k, "bhid,bhjd->bhij"), bias,
+                     factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
+  });
+}
+
+recorded_places::recorded_places(const recorded_call& in)
+    : query_places(in.settings(), in.size("n"), in.size("m")), queries_(in.size("n")), keys_(in.size("m")) {}
+traced_integer recorded_places::of_queries() const {
+  return reshaped(formula::counted(queries_) + traced_integer::constant(static_cast<std::int64_t>(first)),
+                  {queries_, 1});
+}
+traced_integer recorded_places::of_keys() const { return reshaped(formula::counted(keys_), {1, keys_}); }
+traced_integer recorded_places::last_key() const {
+  return traced_integer::constant(static_cast<std::int64_t>(keys_) - 1);
+}
+std::vector<bool> recorded_places::all_seen() const {
+  std::vector<bool> all;
+  all.reserve(queries_ * keys_);
+  for (std::size_t i = 0; i < queries_; ++i)
+    for (std::size_t j = 0; j < keys_; ++j) all.push_back(sees(i, j));
+  return all;
+}
+
+traced attended_by_places(const attention_recipe& how, const recorded_call& in,
+                          const std::function<traced(const recorded_places&)>& bias) {
+  const recorded_places places(in);
+  const std::size_t own = attention_stages().size();
+  const auto factor = in.setting<std::string>("bias_factor");
+  const traced of_pairs = in_stage<traced>(own, [&] {
+    const traced b = bias(places);
+    return factor == "one" ? b : b * factor_of_logits(factor, in.size("d"));
+  });
+  return attended(how, in, logits_of(how, in, of_pairs), seen_of(in, places.all_seen()));
+}
+
 std::vector<bool> seen_by_last_queries(std::size_t n, std::size_t m, bool causal) {
   std::vector<bool> all;
   all.reserve(n * m);

@@ -8,8 +8,8 @@
 #include <functional>
 #include <vector>
 
-#include "reference/kinds/attention_declarations.hpp"
-#include "reference/kinds/recorded_call.hpp"
+#include "reference/kinds/attention_of_places.hpp"
+#include "reference/kinds/recorded_scores.hpp"
 
 namespace assay::reference {
 
@@ -23,7 +23,15 @@ struct attention_recipe {
   /// o_i = sum_j E_ij v_j / sum_j E_ij, E = exp(S - max S), as fused kernels have it: in the gradient g . o stands for
   /// the mean of g . v (Dao et al. 2022, FlashAttention, arXiv 2205.14135, Algorithm 4).
   bool mean_from_output = false;
+  std::function<formula::traced(const formula::traced& product, const formula::traced& bias,
+                                const formula::traced& scale)>
+      logit = [](const formula::traced& product, const formula::traced& bias, const formula::traced& scale) {
+        return scale * product + bias;
+      };
 };
+
+/// scale q . k + bias, which broadcasts to [B, h, n, m].
+formula::traced logits_of(const attention_recipe& how, const recorded_call& in, const formula::traced& bias);
 
 /// What queries read by their weights: the weights are those of the stage softmax as the stage output takes them in.
 using reading_of_weights = std::function<formula::traced(const formula::traced& weights)>;
@@ -32,6 +40,27 @@ using reading_of_weights = std::function<formula::traced(const formula::traced& 
 /// Proofs know that the weight of one key alone is 1 whatever its logit is.
 formula::traced attended(const attention_recipe& how, const recorded_call& in, const formula::traced& logits,
                          const formula::traced_truth& seen, const reading_of_weights& read);
+
+/// The same of the values `v`.
+formula::traced attended(const attention_recipe& how, const recorded_call& in, const formula::traced& logits,
+                         const formula::traced_truth& seen);
+
+/// Where the queries of a call stand among its keys.
+class recorded_places : public query_places {
+ public:
+  explicit recorded_places(const recorded_call& in);
+  [[nodiscard]] formula::traced_integer of_queries() const;  ///< [n, 1]
+  [[nodiscard]] formula::traced_integer of_keys() const;     ///< [1, m]
+  [[nodiscard]] formula::traced_integer last_key() const;
+  [[nodiscard]] std::vector<bool> all_seen() const;  ///< [n, m]
+
+ private:
+  std::size_t queries_, keys_;
+};
+/// Attention with a bias [h, n, m] that is made of those places, in a stage of its own behind those of attention, and
+/// multiplied by the setting `bias_factor`.
+formula::traced attended_by_places(const attention_recipe& how, const recorded_call& in,
+                                   const std::function<formula::traced(const recorded_places&)>& bias);
 
 /// Which keys of m the queries see that are the last n of them, [n, m], row by row.
 std::vector<bool> seen_by_last_queries(std::size_t n, std::size_t m, bool causal);

@@ -24,6 +24,7 @@ class recorded_call {
     return recording_.integers(input, core::shape_of(*call_.function.input(input), call_.axes));
   }
   [[nodiscard]] std::size_t size(const char* axis) const { return call_.of(axis); }
+  [[nodiscard]] const core::attributes& settings() const { return call_.settings; }
   template <class T>
   [[nodiscard]] const T& setting(const char* name) const {
     return core::setting<T>(call_.settings, name);

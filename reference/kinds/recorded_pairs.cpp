@@ -7,7 +7,8 @@ namespace assay::reference {
 using formula::traced;
 using formula::traced_integer;
 
-recorded_pairs::recorded_pairs(const formula::program_sizes& call) : recorded_call(call), future_(call.settings) {
+recorded_pairs::recorded_pairs(const formula::program_sizes& call) : recorded_call(call) {
+  if (call.settings.contains("future")) future_ = future_keys(call.settings);
   const std::size_t n = size("n"), m = size("m");
   query_ = reshaped(recording_.integers("query_position", {n}), {n, 1});
   key_ = reshaped(recording_.integers("key_position", {m}), {1, m});
@@ -21,14 +22,12 @@ traced recorded_pairs::operator[](const char* input) const {
 
 traced_integer recorded_pairs::distance() const {
   const traced_integer apart = magnitude_of(query_ - key_);
-  const bool has_own = future_.of == future_keys::rule::symmetric;
-  return has_own ? apart : either(less(query_, key_), traced_integer::constant(0), apart);
+  return has_future(future_keys::rule::symmetric) ? apart : either(less(query_, key_), traced_integer::constant(0), apart);
 }
 
 formula::program recorded_pairs::finish(const traced& bias) {
-  const bool masks = future_.of == future_keys::rule::masked;
   const traced hidden(-std::numeric_limits<double>::infinity());
-  return recorded_call::finish(masks ? either(less(query_, key_), hidden, bias) : bias);
+  return recorded_call::finish(has_future(future_keys::rule::masked) ? either(less(query_, key_), hidden, bias) : bias);
 }
 
 logarithm_recipe algorithm_of_logarithm(accuracy_class c) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "reference/kinds/pair_declarations.hpp"
 #include "reference/kinds/recorded_call.hpp"
@@ -20,11 +21,12 @@ class recorded_pairs : public recorded_call {
   [[nodiscard]] formula::traced_integer key() const { return key_; }
   /// As the setting `future` says; 0 where it hides a key.
   [[nodiscard]] formula::traced_integer distance() const;
-  /// -inf where the setting `future` hides a key.
+  /// -inf where a setting `future` hides a key.
   formula::program finish(const formula::traced& bias);
 
  private:
-  future_keys future_;
+  [[nodiscard]] bool has_future(future_keys::rule rule) const { return future_ && future_->of == rule; }
+  std::optional<future_keys> future_{};
   formula::traced_integer query_, key_;
 };
 

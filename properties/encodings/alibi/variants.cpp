@@ -12,44 +12,40 @@ namespace {
 
 using core::dtype;
 using encoding = reference::encodings::alibi;
-using R = reference::rounded;
-using recipe = encoding::recipe<R>;
+using recipe = encoding::recipe;
 using reference::encodings::alibi_pair;
 using reference::encodings::alibi_rule;
+using reference::encodings::alibi_slope;
+using reference::formula::traced, reference::formula::traced_truth;
+using index = reference::formula::traced_integer;
 inline constexpr auto& changed = make_variant<encoding>;
 
-recipe_change<recipe> with_slope(R (*slope)(const alibi_rule& rule, std::size_t head)) {
+recipe_change<recipe> with_slope(traced (*slope)(const alibi_rule& rule, std::size_t head)) {
   return [slope](recipe& how) { how.slope = slope; };
 }
-// Biases of attention, of a number and of one on a tape.
-constexpr auto off_by_one = []<class N>(const N& slope, bool both, const alibi_pair& at) {
-  return reference::encodings::alibi_bias(slope, both, {at.query + 1, at.key, at.last});
-};
-constexpr auto by_key_in_both_directions = []<class N>(const N& slope, bool, const alibi_pair& at) {
+using attention_bias = traced (*)(const traced& slope, bool both, const alibi_pair& at);
+auto attended(attention_bias of) {
+  return [of](auto& how) { how.attended = of; };
+}
+traced off_by_one(const traced& slope, bool both, const alibi_pair& at) {
+  return reference::encodings::alibi_bias(slope, both, {at.query + index::constant(1), at.key, at.last});
+}
+traced by_key_in_both_directions(const traced& slope, bool, const alibi_pair& at) {
   return reference::encodings::alibi_bias_of_key(slope, false, at);
-};
-constexpr auto by_index_in_block = []<class N>(const N& slope, bool both, const alibi_pair& at) {
-  return reference::encodings::alibi_bias(slope, both, {at.query, std::fmod(at.key, 16), at.last});
-};
-constexpr auto from_last_key = []<class N>(const N& slope, bool both, const alibi_pair& at) {
+}
+traced by_index_in_block(const traced& slope, bool both, const alibi_pair& at) {
+  const index block = index::constant(16);
+  return reference::encodings::alibi_bias(slope, both,
+                                          {at.query, at.key - block * floor_divide(at.key, block), at.last});
+}
+traced from_last_key(const traced& slope, bool both, const alibi_pair& at) {
   return reference::encodings::alibi_bias(slope, both, {both ? at.query : at.last, at.key, at.last});
-};
-constexpr auto attended = [](auto of) { return [of](auto& how) { how.attended = of; }; };
-// The right rule for other heads, in another order or under another name.
-R right_slope(const alibi_rule& rule, std::size_t head) { return recipe{}.slope(rule, head); }
+}
 
 // Exponents in base two, with a constant folded into the factors of the logits.
-weights::row in_base_two(const weights::row& logits) {
-  const R unit = log(R(2.0)), folded = R(1.0) / unit;
-  weights::row scaled;
-  for (const R& s : logits) scaled.push_back(is_minus_infinity(s) ? s : s * folded);
-  weights::row all(scaled.size(), R(0.0));
-  const R shift = weights::largest_of(scaled);
-  R sum(0.0);
-  for (std::size_t j = 0; j < scaled.size(); ++j)
-    if (!is_minus_infinity(scaled[j])) sum = sum + (all[j] = exp((scaled[j] - shift) * unit));
-  for (R& weight : all) weight = weight / sum;
-  return all;
+traced in_base_two(const traced& logits, const traced_truth& seen) {
+  const traced unit = log(traced(2.0)), folded = traced(1.0) / unit;
+  return weights::over_sum(exp(weights::less_largest(logits * folded, seen) * unit), seen);
 }
 
 }  // namespace
@@ -114,15 +110,15 @@ std::vector<variant> mutants() {
                    "a bias beyond the largest number becomes that number",
                    {.formula =
                         [](recipe&how, dtype storage) {
-                          how.product = [least = -core::largest_finite(storage)](const R& slope, const R& c) {
-                            const R product = slope * c;
-                            return product.number < least ? R(least) : product;
+                          how.product = [storage](const traced& slope, const traced& c) {
+                            const traced product = slope * c, least(-core::largest_finite(storage));
+                            return either(less(product, least), least, product);
                           };
                         }}),
            changed("mutant/alibi_exponent_from_head_0", "AL02 paiml/aprender#2143",
                    "the first slope is 1, each other one that of the head before",
                    {.formula = with_slope([](const alibi_rule&rule, std::size_t head) {
-                      return head == 0 ? R(1.0) : right_slope(rule, head - 1);
+                      return head == 0 ? traced(1.0) : alibi_slope(rule, head - 1);
                     })}),
            changed("mutant/alibi_slopes_sorted", "ofirpress/attention_with_linear_biases#17",
                    "the slopes in descending order",
@@ -143,33 +139,34 @@ std::vector<variant> controls() {
        {
            changed("control/alibi_recursive_form", "the official program: powers by multiplication",
                    "the same slopes, one from the other",
-                   {.formula = [](recipe& how) { how = encoding::law<R>(reference::accuracy_class::sequential); }}),
+                   {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
+                      return reference::encodings::alibi_products().of(
+                          reference::encodings::alibi_term_of(rule, head));
+                    })}),
            changed("control/alibi_concatenated", "CT07 baichuan-inc/Baichuan2#225: every second slope, then the others",
                    "the same slopes in the same order",
                    {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
                       const bool official = rule.name == "official";
-                      return right_slope({official ? "mpt" : rule.name,
+                      return alibi_slope({official ? "mpt" : rule.name,
                                           official && !rule.alpha_of_official ? 8.0 : rule.alpha_max, rule.heads},
                                          head);
                     })}),
            changed("control/alibi_by_exponential", "slopes as exp(e log 2)", "the same slopes",
                    {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
                       const double exponent = reference::encodings::alibi_exponent(rule, head).to_double();
-                      return exp(R(exponent) * log(R(2.0)));
+                      return exp(traced(exponent) * log(traced(2.0)));
                     })}),
            changed("control/alibi_attention_by_key", "Dao-AILab/flash-attention, csrc/flash_attn/src/alibi.h",
                    "slope times index of the key: of class linear",
-                   {.formula = attended([]<class N>(const N& slope, bool both, const alibi_pair& at) {
-                      return reference::encodings::alibi_bias_of_key(slope, both, at);
-                    })}),
+                   {.formula = attended(reference::encodings::alibi_bias_of_key)}),
            changed("control/alibi_attention_from_last_key", "huggingface/transformers, modeling_mpt.py",
                    "slope times place before the last key: of class linear", {.formula = attended(from_last_key)}),
            changed("control/alibi_attention_in_base_two",
                    "exp2 of logits with a folded log2 e, as fused kernels have it", "exponents in base two",
-                   {.formula = weights::steps(in_base_two)}),
+                   {.formula = [](auto& how) { how.weights = in_base_two; }}),
            changed("control/alibi_attention_running_maximum", "Milakov and Gimelshein 2018, arXiv 1805.02867",
                    "the sum is rescaled whenever the maximum grows",
-                   {.formula = weights::steps(weights::online_softmax)}),
+                   {.formula = weights::steps(weights::online_softmax, weights::online_softmax)}),
        }});
 }
 
