@@ -1,8 +1,11 @@
 // An encoding computed in plain arithmetic by a recipe of one's own: what mutants and controls are.
 #pragma once
 
+#include <memory>
+
 #include "reference/core/operation.hpp"
 #include "reference/core/precisions.hpp"
+#include "reference/formula_owner.hpp"
 #include "reference/readings/rounded.hpp"
 
 namespace assay::reference {
@@ -13,7 +16,8 @@ struct plain_recipe_of {
   using type = typename Encoding::template recipe<rounded>;
 };
 template <class Encoding>
-requires requires(typename Encoding::recipe how) { how.of_gradient; }
+concept is_recorded = requires(typename Encoding::recipe how) { how.of_gradient; };
+template <is_recorded Encoding>
 struct plain_recipe_of<Encoding> {
   using type = typename Encoding::recipe;
 };
@@ -24,5 +28,9 @@ using plain_recipe = typename plain_recipe_of<Encoding>::type;
 /// instantiate/.
 template <class Encoding>
 core::tensors run_recipe(const core::request& call, const plain_recipe<Encoding>& how, const core::precisions& formats);
+
+/// The operations of an encoding whose formulas are programs: it computes them, and keeps those of late.
+template <is_recorded Encoding>
+std::unique_ptr<const formula_owner> owner_by_recipe(const typename Encoding::recipe& how);
 
 }  // namespace assay::reference

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -119,23 +120,39 @@ class recipe_variant final : public implementation {
   call_result evaluate(const request& call) override {
     request edited = call;
     if (how_.inputs) how_.inputs(edited);
-    using steps = reference::plain_recipe<Encoding>;
-    steps recipe;
-    if (how_.formula) how_.formula(recipe, call.type);
-    if constexpr (requires { recipe.of_gradient; }) {
-      const auto of_gradient = std::make_shared<typename gradient_steps<steps>::type>();
-      if (how_.formula.in_gradient) how_.formula.in_gradient(*of_gradient, call.type);
-      if (how_.gradient) how_.gradient(*of_gradient, call.type);
-      recipe.of_gradient = of_gradient;
-    }
-    core::tensors outputs = reference::run_recipe<Encoding>(edited, recipe, computed_.precisions_of(edited));
+    core::tensors outputs = computed(edited, call.type);
     if (how_.outputs) how_.outputs(outputs, call);
     return outputs;
   }
 
  private:
+  using steps = reference::plain_recipe<Encoding>;
+
+  steps recipe_of(core::dtype type) {
+    steps recipe;
+    if (how_.formula) how_.formula(recipe, type);
+    if constexpr (requires { recipe.of_gradient; }) {
+      const auto of_gradient = std::make_shared<typename gradient_steps<steps>::type>();
+      if (how_.formula.in_gradient) how_.formula.in_gradient(*of_gradient, type);
+      if (how_.gradient) how_.gradient(*of_gradient, type);
+      recipe.of_gradient = of_gradient;
+    }
+    return recipe;
+  }
+  core::tensors computed(const request& edited, core::dtype type) {
+    const core::precisions formats = computed_.precisions_of(edited);
+    if constexpr (reference::is_recorded<Encoding>) {
+      auto& owner = owners_[type];
+      if (!owner) owner = reference::owner_by_recipe<Encoding>(recipe_of(type));
+      return owner->evaluate_in(edited, formats, reference::accuracy_class::sequential);
+    } else {
+      return reference::run_recipe<Encoding>(edited, recipe_of(type), formats);
+    }
+  }
+
   description about_, computed_;  // what it says, and what is so
   variation<Encoding> how_;
+  std::map<core::dtype, std::unique_ptr<const reference::formula_owner>> owners_{};  // of programs, by storage
 };
 
 /// `id` is "mutant/NAME" or "control/NAME"; `models` the public report (owner/name#issue), or what a control does

@@ -118,9 +118,7 @@ class reverse_sweep {
 
 core::result<program> with_all_nodes(const program& p, const std::optional<std::vector<std::string>>& of,
                                       bool is_for_proofs) {
-  program made;
-  for (const node& n : p.nodes())
-    if (const auto id = made.append(n); !id) return tl::make_unexpected(id.error());
+  program made = p.without_outputs();
   reverse_sweep sweep(p, made, is_for_proofs);
   sweep.run();
   const auto is_wanted = [&](node_id k) {

@@ -21,7 +21,7 @@ core::result<program> needed_nodes(const program& p, const std::vector<node_id>&
       if (!body) return tl::make_unexpected(body.error());
       n.body = std::make_shared<const program>(std::move(*body));
     }
-    const auto id = made.append(std::move(n));
+    const auto id = made.append(std::move(n), p.type_of(k));
     if (!id) return tl::make_unexpected(id.error());
     now[k] = *id;
     return {};

@@ -11,10 +11,6 @@ core::result<node_id> program::append(node n) {
   const auto refuse = [&](const std::string& why) {
     return core::failure(fmt::format("node {} ({}): {}", nodes_.size(), row.name, why));
   };
-  const std::size_t in_body = n.body ? n.body->nodes_in_all() : 0;
-  if (nodes_in_all() + in_body >= most_nodes) return refuse(fmt::format("a program has at most {} nodes", most_nodes));
-  if (n.body && n.body->nested_loops_ == most_nested_loops)
-    return refuse(fmt::format("loops are nested at most {} deep", most_nested_loops));
   if (row.arity == any_number ? n.in.empty() : n.in.size() != row.arity)
     return refuse(fmt::format("takes {} inputs, and not {}", row.arity == any_number ? 1 : row.arity, n.in.size()));
   std::vector<const array_type*> in;
@@ -23,19 +19,35 @@ core::result<node_id> program::append(node n) {
     in.push_back(&types_[id]);
   }
   auto type = formula::type_of(n, in);
-  if (!type) return refuse(type.error().message);
+  return type ? append(std::move(n), std::move(*type)) : refuse(type.error().message);
+}
+
+core::result<node_id> program::append(node n, array_type type) {
+  const auto refuse = [&](const std::string& why) {
+    return core::failure(fmt::format("node {} ({}): {}", nodes_.size(), row_of(n.what).name, why));
+  };
+  const std::size_t in_body = n.body ? n.body->nodes_in_all() : 0;
+  if (nodes_in_all() + in_body >= most_nodes) return refuse(fmt::format("a program has at most {} nodes", most_nodes));
+  if (n.body && n.body->nested_loops_ == most_nested_loops)
+    return refuse(fmt::format("loops are nested at most {} deep", most_nested_loops));
   if (n.what == op::input)
     for (const node_id other : inputs_)
       if (nodes_[other].text == n.text) return refuse(fmt::format("there is an input '{}'", n.text));
-  elements_ += elements_of(type->shape) + (n.body ? n.body->elements_ : 0);
+  elements_ += elements_of(type.shape) + (n.body ? n.body->elements_ : 0);
   if (elements_ > most_elements_of_all) return refuse(fmt::format("more than {} elements", most_elements_of_all));
   const auto id = static_cast<node_id>(nodes_.size());
   if (n.what == op::input) inputs_.push_back(id);
   nodes_in_bodies_ += in_body;
   if (n.body) nested_loops_ = std::max(nested_loops_, n.body->nested_loops_ + 1);
   nodes_.push_back(std::move(n));
-  types_.push_back(std::move(*type));
+  types_.push_back(std::move(type));
   return id;
+}
+
+program program::without_outputs() const {
+  program same = *this;
+  same.outputs_.clear();
+  return same;
 }
 
 core::result<void> program::name_output(std::string name, node_id of) {

@@ -62,6 +62,8 @@ class program {
 
   /// The node behind the others, whose type it finds. An error says what is wrong, and of which node.
   core::result<node_id> append(node n);
+  /// The same of a type that is known, since it is a node of another program.
+  core::result<node_id> append(node n, array_type type);
   core::result<void> name_output(std::string name, node_id of);
 
   [[nodiscard]] const std::vector<node>& nodes() const { return nodes_; }
@@ -72,6 +74,7 @@ class program {
   /// The last node that takes each node, of those that an output needs; the number of nodes where it is an output, 0
   /// where no output needs it.
   [[nodiscard]] std::vector<node_id> last_uses() const;
+  [[nodiscard]] program without_outputs() const;
   /// With those of bodies.
   [[nodiscard]] std::size_t nodes_in_all() const { return nodes_.size() + nodes_in_bodies_; }
 

@@ -2,17 +2,33 @@
 
 #include <algorithm>
 #include <bit>
+#include <boost/container_hash/hash.hpp>
 #include <cmath>
 
 namespace assay::reference::formula {
 
-// By its bits: -0 is another number than 0.
-program_writer::key program_writer::key_of(const node& n) {
-  return {n.what, n.in, n.integers, n.text, std::bit_cast<std::uint64_t>(n.number), n.stage, n.body};
+namespace {
+
+// Numbers by their bits: -0 is another one than 0.
+std::uint64_t bits_of(double x) { return std::bit_cast<std::uint64_t>(x); }
+std::size_t hash_of(const node& n) {
+  std::size_t hash = static_cast<std::size_t>(n.what);
+  boost::hash_combine(hash, n.in);
+  for (const auto& list : n.integers) boost::hash_combine(hash, list);
+  boost::hash_combine(hash, n.text);
+  boost::hash_combine(hash, bits_of(n.number));
+  boost::hash_combine(hash, n.stage);
+  return hash;
+}
+bool are_same(const node& x, const node& y) {
+  return x.what == y.what && x.in == y.in && x.integers == y.integers && x.text == y.text &&
+         bits_of(x.number) == bits_of(y.number) && x.stage == y.stage && x.body == y.body;
 }
 
+}  // namespace
+
 program_writer::program_writer(program& p) : program_(p) {
-  for (node_id k = 0; k < p.nodes().size(); ++k) written_.emplace(key_of(p.nodes()[k]), k);
+  for (node_id k = 0; k < p.nodes().size(); ++k) written_.emplace(hash_of(p.nodes()[k]), k);
 }
 
 bool program_writer::is_zeros(node_id x) const {
@@ -25,10 +41,12 @@ bool program_writer::is_zeros(node_id x) const {
 node_id program_writer::append(node n) {
   n.stage = stage_;
   if (n.what == op::data) return added(std::move(n));
-  key what = key_of(n);
-  if (const auto known = written_.find(what); known != written_.end()) return known->second;
+  const std::size_t hash = hash_of(n);
+  const auto [first, last] = written_.equal_range(hash);
+  const auto known = std::find_if(first, last, [&](const auto& w) { return are_same(program_.nodes()[w.second], n); });
+  if (known != last) return known->second;
   const node_id id = added(std::move(n));
-  written_.emplace(std::move(what), id);
+  written_.emplace(hash, id);
   return id;
 }
 node_id program_writer::added(node n) {

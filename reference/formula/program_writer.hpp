@@ -1,9 +1,8 @@
 // Writes nodes behind those of a program, in one stage at a time. What is there already is not written again.
 #pragma once
 
-#include <map>
 #include <stdexcept>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "reference/formula/program.hpp"
@@ -63,14 +62,11 @@ class program_writer {
   node_id beside(node_id x, const list& axes, core::shape shape);
 
  private:
-  using key = std::tuple<op, std::vector<node_id>, std::array<list, 3>, std::string, std::uint64_t, std::string,
-                         std::shared_ptr<const program>>;
-  static key key_of(const node& n);
   node_id added(node n);
   [[nodiscard]] bool steps_back(node_id& x, list& start, list& stop) const;
 
   program& program_;
-  std::map<key, node_id> written_;
+  std::unordered_multimap<std::size_t, node_id> written_;  // by hash
   std::string stage_;
 };
 

@@ -30,13 +30,6 @@ struct recorded_formula {
   std::function<formula::program(const Recipe& how, const formula::program_sizes& sizes)> record;
   std::vector<accuracy_class> algorithms{accuracy_class::sequential};
 
-  [[nodiscard]] formula::recorded_operation by(std::function<Recipe(accuracy_class)> recipe_of) const {
-    return {declaration,
-            [record = record, recipe_of = std::move(recipe_of)](const formula::program_sizes& sizes) {
-              return record(recipe_of(sizes.algorithm), sizes);
-            },
-            algorithms};
-  }
 };
 
 template <class Encoding>
@@ -50,22 +43,27 @@ typename Encoding::recipe recorded_algorithm(accuracy_class c) {
 template <class Encoding>
 std::vector<formula::recorded_operation> recorded_operations() {
   std::vector<formula::recorded_operation> all;
-  for (const auto& f : Encoding::formulas()) all.push_back(f.by(recorded_algorithm<Encoding>));
+  for (const auto& f : Encoding::formulas()) {
+    const auto record = [record = f.record](const formula::program_sizes& sizes) {
+      return record(recorded_algorithm<Encoding>(sizes.algorithm), sizes);
+    };
+    all.push_back({f.declaration, record, f.algorithms});
+  }
   return all;
 }
 
-/// Of the recipe of a variant. A contract violation where the encoding has no such operation.
+/// The same by the recipe of a variant.
 template <class Encoding>
-core::tensors run_recorded(const core::request& call, const typename Encoding::recipe& how,
-                           const core::precisions& formats) {
-  const core::operation_name name(call.operation->name);
+std::vector<formula::recorded_operation> operations_by_recipe(const typename Encoding::recipe& how) {
+  using recipe = typename Encoding::recipe;
+  const recipe of_gradient = how.of_gradient ? *how.of_gradient : recipe{};
+  std::vector<formula::recorded_operation> all;
   for (const auto& f : Encoding::formulas()) {
-    if (f.declaration.name != name.forward) continue;
-    const bool is_forward = call.operation->is_forward();
-    const auto steps = is_forward ? how : how.of_gradient ? *how.of_gradient : typename Encoding::recipe{};
-    return formula::evaluate_recorded(f.by([&](accuracy_class) { return steps; }), call, formats);
+    all.push_back({f.declaration, [record = f.record, how, of_gradient](const formula::program_sizes& sizes) {
+                     return record(sizes.is_of_gradient ? of_gradient : how, sizes);
+                   }});
   }
-  throw core::contract_violation("no formula for the operation '" + call.operation->name + "'");
+  return all;
 }
 
 }  // namespace assay::reference
