@@ -103,6 +103,7 @@ DERIVATIVES = {
     "log_add_exp": (lambda x, y, out: weights([x, y])[0], lambda x, y, out: weights([x, y])[1]),
     "right_as_well": (lambda x, y, out: ONE, lambda x, y, out: None),
     "another_way": (lambda x, y, out: ONE, lambda x, y, out: None),
+    "off_by": (lambda x, y, out: ONE, lambda x, y, out: None),
 }
 
 
@@ -275,7 +276,7 @@ def reached(nodes, wanted=None):
     """Whether a derivative may come from a node to an input; to one that is wanted, of the body of a loop."""
     out = []
     for index, node in enumerate(nodes):
-        passes = node.kind == REAL and node.op not in ("detach", "to_real", "largest_share")
+        passes = node.kind == REAL and node.op not in ("detach", "to_real", "index_number", "largest_share")
         is_end = node.op == "input" and (wanted is None or wanted[index])
         out.append(passes and (is_end or any(out[i] for i in node.inputs)))
     return out

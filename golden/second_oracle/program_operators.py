@@ -72,7 +72,7 @@ REAL_FUNCTIONS = {
     "softplus": lambda x: functions.log_sum_exp([x, numbers.PLUS_ZERO]),
     "log_sigmoid": lambda x: numbers.negative(functions.log_sum_exp([numbers.negative(x), numbers.PLUS_ZERO])),
     "log_add_exp": lambda x, y: functions.log_sum_exp([x, y]), "right_as_well": lambda x, y: x,
-    "another_way": lambda x, y: x, "taken_by": lambda x: x, "rounded_once": lambda x: x,
+    "another_way": lambda x, y: x, "off_by": lambda x, y: x, "taken_by": lambda x: x, "rounded_once": lambda x: x,
     "sum_of_products": lambda *all: numbers.total(map(numbers.multiply, all[::2], all[1::2])),
     "less": less, "less_equal": less_equal, "equal": equal, "is_nan": lambda x: x.is_nan,
 }
@@ -82,6 +82,7 @@ INTEGER_FUNCTIONS = {
     "magnitude": lambda x: in_64_bits(abs(x)), "maximum": max, "minimum": min, "floor_divide": floor_divide,
     "remainder": remainder, "less": lambda x, y: x < y, "less_equal": lambda x, y: x <= y, "equal": lambda x, y: x == y,
     "to_real": lambda x: Interval.of(x) if x else numbers.PLUS_ZERO,
+    "index_number": lambda x: Interval.of(x) if x else numbers.PLUS_ZERO,
 }
 BOOLEAN_FUNCTIONS = {
     "and": lambda x, y: x and y, "or": lambda x, y: x or y, "not": lambda x: not x, "to_integer": int,

@@ -105,7 +105,8 @@ class Drawing:
         return self.text("where", self.one(BOOLEANS), self.one(kind), self.one(kind))
 
     def cast(self):
-        return self.text("to_real", self.one(self.draws.choice([INTEGERS, BOOLEANS])))
+        op, kinds = self.draws.choice([("to_real", INTEGERS), ("to_real", BOOLEANS), ("index_number", INTEGERS)])
+        return self.text(op, self.one(kinds))
 
     def real(self):
         return self.draws.choice([self.function] * 6 + [

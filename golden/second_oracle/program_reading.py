@@ -206,6 +206,7 @@ def rules():
         "not": ((boolean,), {}, elementwise),
         "where": ((boolean, any_kind, any_kind), {}, elementwise),
         "to_real": (((INTEGER, BOOLEAN),), {}, lambda node, inputs: (REAL, inputs[0].shape)),
+        "index_number": ((integer,), {}, lambda node, inputs: (REAL, inputs[0].shape)),
         "to_integer": ((boolean,), {}, lambda node, inputs: (INTEGER, inputs[0].shape)),
         "reshape": ((any_kind,), shape, reshape),
         "transpose": ((any_kind,), axes, transpose),
@@ -232,7 +233,7 @@ def rules():
     }
     for kinds, result, names in (
             ((number, number), elementwise, "add subtract multiply maximum minimum"),
-            ((real, real), elementwise, "divide pow log_add_exp right_as_well another_way"),
+            ((real, real), elementwise, "divide pow log_add_exp right_as_well another_way off_by"),
             ((integer, integer), elementwise, "floor_divide remainder"),
             ((number,), elementwise, "negative magnitude"),
             ((real,), elementwise, "exp log log1p sin cos sine_of_angle cosine_of_angle tanh erf sigmoid softplus"),

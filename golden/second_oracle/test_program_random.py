@@ -16,7 +16,7 @@ UNARY = ["negative", "magnitude", "exp", "log", "log1p", "sin", "cos", "sine_of_
          "cosine_of_angle", "tanh", "erf", "sigmoid", "softplus", "log_sigmoid",
          "floor", "rounded_once"]
 BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "pow", "log_add_exp",
-          "right_as_well", "another_way"]
+          "right_as_well", "another_way", "off_by"]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e-300, -1e300]
 
 

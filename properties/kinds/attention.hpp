@@ -138,6 +138,16 @@ traced guarded_softmax(const traced& logits, const traced_truth& seen);
 traced over_sum(const traced& all, const traced_truth& seen);
 /// S less a number for each row that has no derivative.
 traced less_largest(const traced& logits, const traced_truth& seen);
+/// Of rows, the last axis, as columns; the largest one has no derivative.
+traced sum_of_rows(const traced& x);
+traced largest_of_rows(const traced& x);
+/// The logits, x where they are hidden; and the weights, 0 there.
+traced hidden_as(double x, const traced& logits, const traced_truth& seen);
+traced masked(const traced& logits, const traced_truth& seen);  ///< as -inf
+traced seen_alone(const traced& all, const traced_truth& seen);
+/// f(S_j, whether it is seen) of blocks of so many keys in turn, the last of which may have fewer.
+void block_by_block(const traced& logits, const traced_truth& seen, std::size_t block,
+                    const std::function<void(const traced& s, const traced_truth& is_seen)>& f);
 
 /// As a step of the formula and of its gradient.
 inline auto steps(row (*of)(const row& logits)) {

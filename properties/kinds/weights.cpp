@@ -120,6 +120,8 @@ struct row_axis {
   core::shape one;
   explicit row_axis(const core::shape& s) : axis(static_cast<std::int64_t>(s.size()) - 1), one(s) { one.back() = 1; }
 };
+}  // namespace
+
 traced sum_of_rows(const traced& x) {
   const row_axis rows(shape_of(x));
   return reshaped(summed(x, {rows.axis}), rows.one);
@@ -129,25 +131,25 @@ traced largest_of_rows(const traced& x) {
   return reshaped(detach(largest_along(x, rows.axis)), rows.one);
 }
 traced hidden_as(double x, const traced& logits, const traced_truth& seen) { return either(seen, logits, traced(x)); }
+traced masked(const traced& logits, const traced_truth& seen) { return hidden_as(-core::infinity, logits, seen); }
 traced seen_alone(const traced& all, const traced_truth& seen) { return hidden_as(0.0, all, seen); }
 
-// f(j, S_j, whether it is seen) of every key in turn.
-template <class F>
-void key_by_key(const traced& logits, const traced_truth& seen, F f) {
+void block_by_block(const traced& logits, const traced_truth& seen, std::size_t block,
+                    const std::function<void(const traced& s, const traced_truth& is_seen)>& f) {
   const auto axis = static_cast<std::size_t>(row_axis(shape_of(logits)).axis);
-  for (std::size_t j = 0; j < shape_of(logits).back(); ++j)
-    f(between(logits, axis, j, j + 1), between(seen, axis, j, j + 1));
+  for (std::size_t first = 0, keys = shape_of(logits).back(); first < keys; first += block) {
+    const std::size_t last = std::min(first + block, keys);
+    f(between(logits, axis, first, last), between(seen, axis, first, last));
+  }
 }
-
-}  // namespace
 
 traced over_sum(const traced& all, const traced_truth& seen) {
   const traced of_seen = seen_alone(all, seen);
   return seen_alone(of_seen / sum_of_rows(of_seen), seen);
 }
 traced less_largest(const traced& logits, const traced_truth& seen) {
-  const traced masked = hidden_as(-core::infinity, logits, seen);
-  return masked - largest_of_rows(masked);
+  const traced all = masked(logits, seen);
+  return all - largest_of_rows(all);
 }
 
 traced without_shift(const traced& logits, const traced_truth& seen) { return over_sum(exp(logits), seen); }
@@ -155,22 +157,22 @@ traced without_shift(const traced& logits, const traced_truth& seen) { return ov
 traced with_padded_keys(const traced& logits, const traced_truth& seen) {
   const std::size_t padding = (4 - shape_of(logits).back() % 4) % 4;
   if (padding == 0) return over_sum(exp(less_largest(logits, seen)), seen);
-  const traced masked = hidden_as(-core::infinity, logits, seen), shift = larger(largest_of_rows(masked), traced(0.0));
-  const traced all = seen_alone(exp(masked - shift), seen);
+  const traced shift = larger(largest_of_rows(masked(logits, seen)), traced(0.0));
+  const traced all = seen_alone(exp(logits - shift), seen);
   traced sum = sum_of_rows(all);
   for (std::size_t k = 0; k < padding; ++k) sum = sum + exp(-shift);
   return seen_alone(all / sum, seen);
 }
 
 traced masked_after_softmax(const traced& logits, const traced_truth& seen) {
-  const traced masked = hidden_as(0.0, logits, seen), all = exp(masked - largest_of_rows(masked));
+  const traced zeros = hidden_as(0.0, logits, seen), all = exp(zeros - largest_of_rows(zeros));
   return seen_alone(all / sum_of_rows(all), seen);
 }
 
 traced never_rescaled(const traced& logits, const traced_truth& seen) {
   traced shift(-core::infinity);
   std::vector<traced> all;
-  key_by_key(hidden_as(-core::infinity, logits, seen), seen, [&](const traced& s, const traced_truth&) {
+  block_by_block(masked(logits, seen), seen, 1, [&](const traced& s, const traced_truth&) {
     shift = larger(shift, detach(s));
     all.push_back(exp(s - shift));
   });
@@ -185,7 +187,7 @@ traced cut_at_zero(const traced& logits, const traced_truth& seen) {
 traced online_softmax(const traced& logits, const traced_truth& seen) {
   const traced nothing(-core::infinity), zero(0.0);
   traced shift = nothing, sum = zero;
-  key_by_key(hidden_as(-core::infinity, logits, seen), seen, [&](const traced& s, const traced_truth& is_seen) {
+  block_by_block(masked(logits, seen), seen, 1, [&](const traced& s, const traced_truth& is_seen) {
     const traced before = shift;
     shift = larger(shift, detach(s));
     sum = either(equal(before, nothing), zero, sum * exp(before - shift)) + either(is_seen, exp(s - shift), zero);
@@ -199,7 +201,7 @@ traced by_log_sum_exp(const traced& logits, const traced_truth& seen) {
 }
 
 traced masked_before_sum(const traced& logits, const traced_truth& seen) {
-  const traced shift = largest_of_rows(hidden_as(-core::infinity, logits, seen));
+  const traced shift = largest_of_rows(masked(logits, seen));
   return over_sum(exp(hidden_as(0.0, logits, seen) - shift), seen);
 }
 

@@ -47,7 +47,7 @@ struct nope {
     std::function<traced(const index& step, const traced& attn_scale)> temperature = [](const index& step,
                                                                                         const traced& attn_scale) {
       const index one = index::constant(1);
-      return either(less(step, one), traced(1.0), traced(1.0) + attn_scale * log(to_real(one + step)));
+      return either(less(step, one), traced(1.0), traced(1.0) + attn_scale * log(index_number(one + step)));
     };
   };
   static std::vector<recorded_formula<recipe>> formulas() {

@@ -15,7 +15,7 @@ std::vector<bool> that_lead_to_inputs(const program& p) {
   for (node_id k = 0; k < p.nodes().size(); ++k) {
     const node& n = p.nodes()[k];
     const bool cuts = p.type_of(k).kind != number_kind::real || n.what == op::detach || n.what == op::floor ||
-                      n.what == op::to_real || n.what == op::largest_share;
+                      n.what == op::to_real || n.what == op::index_number || n.what == op::largest_share;
     const bool leads = std::any_of(n.in.begin(), n.in.end(), [&](node_id taken) { return all[taken]; });
     all.push_back(!cuts && (n.what == op::input || leads));
   }
@@ -91,7 +91,7 @@ class reverse_sweep {
       const node& n = p_.nodes()[k];
       if (!leads_[k] || !reached_[k] || n.what == op::input) continue;
       to_.set_stage(n.stage);
-      const cotangents all = handed_back({to_, n, k, *reached_[k], leads_, is_for_proofs_});
+      const cotangents all = handed_back({to_, n, k, *reached_[k], leads_, reached_, is_for_proofs_});
       for (std::size_t a = 0; a < all.size(); ++a)
         if (all[a]) reach(n.in[a], *all[a]);
     }

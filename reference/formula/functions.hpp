@@ -115,6 +115,13 @@ R function_of(const node& n, const R& x) {
       return floor(x);
     case op::power:
       return beyond_domain(n.integer(1) > 1 && may_reach(x, 0.0), power(x, {n.integer(0), n.integer(1)}));
+    case op::held_in:
+      if constexpr (std::is_same_v<R, rounded>)
+        return rounded(core::round_to(static_cast<core::dtype>(n.integer(0)), x.number));
+      return x;
+    case op::without_error:
+      if constexpr (std::is_same_v<R, tracked>) return {x.number, 0.0};
+      return x;
     case op::rounded_once:
       if constexpr (computes_in_formats<R>) return x.rounded_once();
       return x;
@@ -176,6 +183,9 @@ R function_of(const node& n, const R& x, const R& y) {
       if constexpr (std::is_same_v<R, tracked>)
         if (!std::isfinite(y.error)) return x;
       return covering(x, [&] { return y; });
+    case op::off_by:
+      if constexpr (std::is_same_v<R, tracked>) return {x.number, x.error + std::fabs(y.number)};
+      return x;
     default:
       ASSAY_EXPECTS(n.what == op::log_add_exp);
       return log_sum_exp(x, y);

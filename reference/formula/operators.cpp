@@ -57,6 +57,7 @@ constexpr operator_row rows[]{
     {op::log_add_exp, "log_add_exp", family::real_function, 2},
     {op::right_as_well, "right_as_well", family::real_function, 2},
     {op::another_way, "another_way", family::real_function, 2},
+    {op::off_by, "off_by", family::real_function, 2},
     {op::less, "less", family::comparison, 2},
     {op::less_equal, "less_equal", family::comparison, 2},
     {op::equal, "equal", family::comparison, 2},
@@ -66,10 +67,13 @@ constexpr operator_row rows[]{
     {op::negation, "not", family::logic, 1},
     {op::where, "where", family::cast_or_choice, 3},
     {op::to_real, "to_real", family::cast_or_choice, 1},
+    {op::index_number, "index_number", family::cast_or_choice, 1},
     {op::to_integer, "to_integer", family::cast_or_choice, 1},
     {op::detach, "detach", family::real_function, 1},
     {op::taken_by, "taken_by", family::real_function, 1, of_taken},
     {op::rounded_once, "rounded_once", family::real_function, 1},
+    {op::held_in, "held_in", family::real_function, 1},
+    {op::without_error, "without_error", family::real_function, 1},
     {op::sum_of_products, "sum_of_products", family::real_function, any_number},
     {op::reshape, "reshape", family::movement, 1, of_reshape},
     {op::transpose, "transpose", family::movement, 1, of_axes},
@@ -116,7 +120,8 @@ std::optional<number_kind> kind_named(std::string_view name) {
 const operator_row& row_of(op what) { return rows[static_cast<std::size_t>(what)]; }
 const operator_row* find_operator(std::string_view name) {
   const auto* const it = std::find_if(std::begin(rows), std::end(rows), [&](const auto& r) { return r.name == name; });
-  return it == std::end(rows) || it->what == op::less_heaviest ? nullptr : it;
+  constexpr std::array in_no_text{op::less_heaviest, op::held_in, op::without_error};
+  return it == std::end(rows) || std::ranges::find(in_no_text, it->what) != in_no_text.end() ? nullptr : it;
 }
 
 }  // namespace assay::reference::formula

@@ -53,6 +53,7 @@ enum class op : std::uint8_t {
   log_add_exp,
   right_as_well,  ///< x, and for allowances alone: y is right as well
   another_way,    ///< x, and for allowances alone: y is another way to compute it
+  off_by,         ///< x, and for allowances alone: off by |y| u more
   less,
   less_equal,
   equal,
@@ -62,10 +63,13 @@ enum class op : std::uint8_t {
   negation,
   where,
   to_real,
+  index_number,  ///< to_real of an integer that code keeps as one: no format rounds it
   to_integer,
   detach,
   taken_by,         ///< x of a stage as the products of another one take it in (readings/stages.hpp)
   rounded_once,     ///< x, and for allowances alone: right as well where it is rounded before it is used
+  held_in,          ///< for faults alone, and in no text: x as a tensor of another dtype keeps it
+  without_error,    ///< for allowances alone, and in no text: whatever x is off by, nothing else is
   sum_of_products,  ///< x y + z w + ..., in any order
   // What moves elements.
   reshape,

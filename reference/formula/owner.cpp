@@ -214,7 +214,7 @@ std::vector<law_outputs> program_owner::laws(const core::request& call, const st
     const auto is_right_as_well = [&](purpose for_what, std::size_t form) {
       for (const auto& [name, other] : law(call, c, compute, for_what, form)) widen(laws.back().at(name).k, other.k);
     };
-    for (std::size_t form = 0; form <= r.other_ways; ++form) {
+    for (std::size_t form = 0; form <= r.other_ways_of(call); ++form) {
       if (form > 0) is_right_as_well(purpose::law, form);
       if (r.is_of_any_steps) is_right_as_well(purpose::law_of_blocks, form);
     }
@@ -239,7 +239,7 @@ void program_owner::narrow(law_outputs& law, const core::request& call, accuracy
   const auto sketches = [&](std::size_t experiments) {
     std::map<std::string, xt::xarray<double>> widest;
     for (const purpose ways : {purpose::any_way, purpose::any_way_of_blocks})
-      for (std::size_t form = 0; form <= recorded_of(call).other_ways; ++form) {
+      for (std::size_t form = 0; form <= recorded_of(call).other_ways_of(call); ++form) {
         const auto made = program_of(call, ways, c, form);
         if (made->outputs().empty()) continue;  // without blocks
         auto found = sketch_of(*made, call.inputs, compute, stage_names(*call.operation), experiments);
@@ -302,7 +302,7 @@ core::tensors program_owner::evaluate_in(const core::request& call, const core::
                                          accuracy_class c) const {
   // Runs with roundings at random take the ways that are right in turn.
   const auto seed = formats.seed();
-  const std::size_t form = seed ? *seed % (recorded_of(call).other_ways + 1) : 0;
+  const std::size_t form = seed ? *seed % (recorded_of(call).other_ways_of(call) + 1) : 0;
   const auto made = program_of(call, seed ? purpose::any_way : purpose::arithmetic, c, form);
   return as_declared(plain_arithmetic(*made, call.inputs, storage_in(call), formats, stage_names(*call.operation)),
                      call);

@@ -58,6 +58,11 @@ struct recorded_operation {
   std::vector<accuracy_class> algorithms{accuracy_class::sequential};  ///< see declared_operation
   bool is_of_any_steps = false;  ///< somebody else's formula: right code may have blocks in place of its steps
   std::size_t other_ways = 0;    ///< of the same function: what their steps round is right as well; `record` has them
+  std::size_t other_gradients = 0;  ///< such ways besides, which differ in what their gradients round alone
+
+  [[nodiscard]] std::size_t other_ways_of(const core::request& call) const {
+    return other_ways + (call.operation->is_forward() ? 0 : other_gradients);
+  }
 };
 
 /// A call of a recorded operation or of its gradient in plain arithmetic: what a variant of it computes.

@@ -13,6 +13,7 @@ struct pullback {
   const node& n;
   node_id y, g;
   const std::vector<bool>& leads;  ///< whether a cotangent goes on from a node of the formula to an input
+  const std::vector<std::optional<node_id>>& reached;  ///< by cotangents, the nodes of the formula so far
   bool is_for_proofs = false;
 
   [[nodiscard]] node_id in(std::size_t k) const { return n.in[k]; }

@@ -90,6 +90,8 @@ std::optional<node_id> of_one(const pullback& b) {
       return with_factor(b, function(b, op::sigmoid, to.negative(x)));
     case op::taken_by:
     case op::rounded_once:
+    case op::held_in:
+    case op::without_error:
       return b.g;
     case op::power:
       return b.n.integer(0) == 0 ? std::nullopt : std::optional(back_through_power(b, x));
@@ -161,6 +163,7 @@ cotangents of_two(const pullback& b) {
     case op::right_as_well:
       return {to.of(op::right_as_well, {b.g, to.number(0.0)}), to.of(op::right_as_well, {to.number(0.0), b.g})};
     case op::another_way:
+    case op::off_by:
       return {b.g, std::nullopt};
     default:
       ASSAY_EXPECTS(b.n.what == op::maximum || b.n.what == op::minimum);

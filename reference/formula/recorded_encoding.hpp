@@ -29,7 +29,14 @@ struct recorded_formula {
   core::operation declaration;
   std::function<formula::program(const Recipe& how, const formula::program_sizes& sizes)> record;
   std::vector<accuracy_class> algorithms{accuracy_class::sequential};
+  std::size_t other_gradients = 0;  ///< see recorded_operation
 
+  [[nodiscard]] formula::recorded_operation by(std::function<formula::program(const formula::program_sizes&)> f) const {
+    return {.declaration = declaration,
+            .record = std::move(f),
+            .algorithms = algorithms,
+            .other_gradients = other_gradients};
+  }
 };
 
 template <class Encoding>
@@ -44,10 +51,9 @@ template <class Encoding>
 std::vector<formula::recorded_operation> recorded_operations() {
   std::vector<formula::recorded_operation> all;
   for (const auto& f : Encoding::formulas()) {
-    const auto record = [record = f.record](const formula::program_sizes& sizes) {
+    all.push_back(f.by([record = f.record](const formula::program_sizes& sizes) {
       return record(recorded_algorithm<Encoding>(sizes.algorithm), sizes);
-    };
-    all.push_back({f.declaration, record, f.algorithms});
+    }));
   }
   return all;
 }
@@ -59,9 +65,9 @@ std::vector<formula::recorded_operation> operations_by_recipe(const typename Enc
   const recipe of_gradient = how.of_gradient ? *how.of_gradient : recipe{};
   std::vector<formula::recorded_operation> all;
   for (const auto& f : Encoding::formulas()) {
-    all.push_back({f.declaration, [record = f.record, how, of_gradient](const formula::program_sizes& sizes) {
-                     return record(sizes.is_of_gradient ? of_gradient : how, sizes);
-                   }});
+    all.push_back(f.by([record = f.record, how, of_gradient](const formula::program_sizes& sizes) {
+      return record(sizes.is_of_gradient ? of_gradient : how, sizes);
+    }));
   }
   return all;
 }

@@ -160,6 +160,12 @@ traced_truth known_truths(const core::shape& s, const std::vector<bool>& values)
   return {known(number_kind::boolean, s, values)};
 }
 traced_integer magnitude_of(const traced_integer& x) { return integer(op::magnitude, {x.of}); }
+traced held_in(core::dtype held, const traced& x) {
+  node n{.what = op::held_in, .in = {x.of()}};
+  n.integers[0] = {static_cast<std::int64_t>(held)};
+  return traced::at(add(std::move(n)));
+}
+traced index_number(const traced_integer& x) { return traced::at(add({.what = op::index_number, .in = {x.of}})); }
 traced to_real(const traced_integer& x) { return traced::at(add({.what = op::to_real, .in = {x.of}})); }
 
 namespace {
@@ -232,12 +238,6 @@ traced_integer between(const traced_integer& x, std::size_t axis, std::size_t fi
 traced_truth between(const traced_truth& x, std::size_t axis, std::size_t first, std::size_t last) {
   return {slice_of(x.of, axis, first, last)};
 }
-traced joined(const std::vector<traced>& parts, std::size_t axis) {
-  node n{.what = op::concatenate};
-  n.integers[0] = {static_cast<std::int64_t>(axis)};
-  for (const traced& x : parts) n.in.push_back(x.of());
-  return traced::at(add(std::move(n)));
-}
 namespace {
 
 node_id along_axis(op what, std::vector<node_id> in, std::size_t axis) {
@@ -248,6 +248,16 @@ node_id along_axis(op what, std::vector<node_id> in, std::size_t axis) {
 
 }  // namespace
 
+traced joined(const std::vector<traced>& parts, std::size_t axis) {
+  std::vector<node_id> in;
+  for (const traced& x : parts) in.push_back(x.of());
+  return traced::at(along_axis(op::concatenate, std::move(in), axis));
+}
+traced_truth joined(const std::vector<traced_truth>& parts, std::size_t axis) {
+  std::vector<node_id> in;
+  for (const traced_truth& x : parts) in.push_back(x.of);
+  return {along_axis(op::concatenate, std::move(in), axis)};
+}
 traced gathered(const traced& x, const traced_integer& places, std::size_t axis) {
   return traced::at(along_axis(op::gather, {x.of(), places.of}, axis));
 }
@@ -322,9 +332,11 @@ traced_integer stepwise(const traced_integer& x, std::int64_t low, std::int64_t 
   return gathered(known_integers({all.value.size()}, all.value), reached, 0);
 }
 traced largest_along(const traced& x, std::int64_t axis) {
-  node n{.what = op::largest, .in = {x.of()}};
-  n.integers[0] = {axis};
-  return traced::at(add(std::move(n)));
+  return traced::at(along_axis(op::largest, {x.of()}, static_cast<std::size_t>(axis)));
+}
+traced smallest_along(const traced& x, std::int64_t axis) { return -largest_along(-x, axis); }
+traced log_sum_exp_along(const traced& x, std::int64_t axis) {
+  return traced::at(along_axis(op::log_sum_exp, {x.of()}, static_cast<std::size_t>(axis)));
 }
 
 }  // namespace assay::reference::formula

@@ -138,6 +138,10 @@ traced setting(double x);
 traced geometric_frequencies(const traced& base, std::size_t first, std::size_t count, std::size_t steps);
 /// For allowances alone: x may be rounded before it is used.
 inline traced rounded_once(const traced& x) { return recorded(op::rounded_once, x); }
+/// For allowances alone: whatever x is off by, what is made of it is not, since that cancels.
+inline traced without_error(const traced& x) { return recorded(op::without_error, x); }
+/// For faults alone: x as a tensor of this dtype keeps it.
+traced held_in(core::dtype held, const traced& x);
 /// x of one stage as the products of the stage of the scope take it in (readings/stages.hpp).
 traced taken_from(std::size_t stage, const traced& x);
 traced clamp(const traced& x, double low, double high);
@@ -154,6 +158,8 @@ traced either(const traced_truth& condition, const traced& x, const traced& y);
 traced_integer either(const traced_truth& condition, const traced_integer& x, const traced_integer& y);
 /// x, of which y is right as well: for allowances alone.
 inline traced right_as_well(const traced& x, const traced& y) { return recorded(op::right_as_well, x, y); }
+/// x, off by |y| u more in the stage of the scope: for allowances alone.
+inline traced off_by(const traced& x, const traced& y) { return recorded(op::off_by, x, y); }
 /// x, which other() computes in another way: for allowances alone.
 template <class Other>
 traced covering(const traced& x, Other other) {
@@ -179,6 +185,8 @@ traced_integer stepwise(const traced_integer& x, std::int64_t low, std::int64_t 
                         const std::function<std::int64_t(std::int64_t)>& f);
 /// As a short format takes it in: rounded where it cannot hold it.
 traced to_real(const traced_integer& x);
+/// The same of an index, which code keeps as an integer: no format rounds it.
+traced index_number(const traced_integer& x);
 
 // What no formula for one element can say.
 traced reshaped(const traced& x, const core::shape& s);
@@ -193,6 +201,7 @@ traced between(const traced& x, std::size_t axis, std::size_t first, std::size_t
 traced_integer between(const traced_integer& x, std::size_t axis, std::size_t first, std::size_t last);
 traced_truth between(const traced_truth& x, std::size_t axis, std::size_t first, std::size_t last);
 traced joined(const std::vector<traced>& parts, std::size_t axis);
+traced_truth joined(const std::vector<traced_truth>& parts, std::size_t axis);
 /// The elements at these places of an axis, which stand where the axis was: gather, as numpy.take has it.
 traced gathered(const traced& x, const traced_integer& places, std::size_t axis);
 traced_integer gathered(const traced_integer& x, const traced_integer& places, std::size_t axis);
@@ -201,6 +210,8 @@ traced taken_along(const traced& x, const traced_integer& places, std::size_t ax
 /// The sums of the elements that have each of `count` places of the axis, whose size that becomes.
 traced summed_by_place(const traced& x, const traced_integer& places, std::size_t count, std::size_t axis);
 traced largest_along(const traced& x, std::int64_t axis);
+traced smallest_along(const traced& x, std::int64_t axis);
+traced log_sum_exp_along(const traced& x, std::int64_t axis);
 traced summed(const traced& x, std::vector<std::int64_t> axes);
 traced softmax_along(const traced& x, std::int64_t axis);
 /// "nd,md->nm"

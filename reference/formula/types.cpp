@@ -79,6 +79,7 @@ result<array_type> cast_or_choice(const node& n, const types& in) {
   }
   if (n.what == op::is_nan) return elementwise(in, {number_kind::real}, number_kind::boolean);
   if (n.what == op::to_integer) return elementwise(in, {number_kind::boolean}, number_kind::integer);
+  if (n.what == op::index_number) return elementwise(in, {number_kind::integer}, number_kind::real);
   return elementwise(in, {number_kind::integer, number_kind::boolean}, number_kind::real);
 }
 

@@ -48,6 +48,12 @@ traced softmax_of_seen(const traced& logits, const traced_truth& seen) {
   return either(seen, softmax_along(rows.logits(logits, seen), rows.axis), traced(0.0));
 }
 
+traced log_sum_exp_of_seen(const traced& logits, const traced_truth& seen) {
+  const seen_rows rows(seen);
+  const traced hidden(-std::numeric_limits<double>::infinity());
+  return reshaped(log_sum_exp_along(either(seen, logits, hidden), rows.axis), rows.one);
+}
+
 traced attended(const attention_recipe& how, const recorded_call& in, const traced& logits, const traced_truth& seen,
                 const reading_of_weights& read) {
   const auto into_output = [&](const traced& x) { return taken_from(static_cast<std::size_t>(stage::softmax), x); };
@@ -70,8 +76,7 @@ traced attended(const attention_recipe& how, const recorded_call& in, const trac
     return in_stage<traced>(stage::output, [&] { return read(into_output(below)) / sum; });
   };
   if (shape_of(seen).back() == 0) return in_stage<traced>(stage::output, [&] { return read(logits); });
-  if (how.mean_from_output) return by_quotient();
-  return in.is_of_gradient() ? covering(by_weights(), by_quotient) : by_weights();
+  return how.mean_from_output ? by_quotient() : by_weights();
 }
 
 traced attended(const attention_recipe& how, const recorded_call& in, const traced& logits, const traced_truth& seen) {

@@ -16,6 +16,9 @@ namespace assay::reference {
 /// The weights of a row, 0 where no key is seen.
 formula::traced softmax_of_seen(const formula::traced& logits, const formula::traced_truth& seen);
 
+/// log sum exp of what a row sees, as a column beside the keys; -inf of nothing.
+formula::traced log_sum_exp_of_seen(const formula::traced& logits, const formula::traced_truth& seen);
+
 /// What of attention variants replace.
 struct attention_recipe {
   std::function<formula::traced(const formula::traced& logits, const formula::traced_truth& seen)> weights =

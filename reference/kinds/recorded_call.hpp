@@ -35,6 +35,8 @@ class recorded_call {
   [[nodiscard]] bool is_truth() const { return call_.for_what == formula::purpose::truth; }
   /// Whether it is recorded for its gradient.
   [[nodiscard]] bool is_of_gradient() const { return call_.is_of_gradient; }
+  /// Whether it is for another way to that (recorded_formula::other_gradients).
+  [[nodiscard]] bool is_other_gradient() const { return is_of_gradient() && call_.form > 0; }
   /// Whose output this is, which is repeated where it has fewer axes.
   formula::program finish(const formula::traced& output);
   formula::program finish(const formula::traced_integer& output);

@@ -68,7 +68,7 @@ std::vector<variant> mutants() {
                         [](auto& how) {
                           how.temperature = [](const index& steps, const traced& attn_scale) {
                             const traced one(1.0), two(2.0);
-                            return one + attn_scale * (log(to_real(steps + index::constant(1))) / log(two));
+                            return one + attn_scale * (log(index_number(steps + index::constant(1))) / log(two));
                           };
                         }}),
            changed("mutant/nope_scales_in_bf16", "AntNLP/nope_head_scale, llama_nope.py: a parameter of bf16",
@@ -90,7 +90,7 @@ std::vector<variant> controls() {
   all.push_back(
       changed("control/nope_log1p", "log1p of the floor", "log(1 + x) as one function", {.formula = [](auto& how) {
                 how.temperature = [](const index& steps, const traced& attn_scale) {
-                  return traced(1.0) + attn_scale * log1p(to_real(steps));
+                  return traced(1.0) + attn_scale * log1p(index_number(steps));
                 };
               }}));
   return all;

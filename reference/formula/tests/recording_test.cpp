@@ -211,6 +211,22 @@ TEST_CASE("formula/recording/an_operand_that_is_rounded_once_more", "[unit]") {
   CHECK((y[1].number == -0.1 && y[1].error == 0.1));
 }
 
+TEST_CASE("formula/recording/a_number_that_is_off_by_more", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  const computing_in format(assay::core::dtype::f32);
+  recording of;
+  const traced x = of.input("x", {2});
+  of.output("y", off_by(x, traced(-3.0) * x));
+  const program p = of.finish();
+  interpreter<tracked>::arrays in;
+  in.emplace("x", reals<tracked>{tracked(3.0), tracked(-0.5)});
+  const auto made = interpreter<tracked>(p, in).run();
+  const auto& y = std::get<reals<tracked>>(made.at("y"));
+  CHECK((y[0].number == 3.0 && y[0].error == 9.0));
+  CHECK((y[1].number == -0.5 && y[1].error == 1.5));
+}
+
 // What a mask keeps out reaches nothing, NaN and infinity included, in the gradient either.
 TEST_CASE("formula/recording/a_masked_contraction", "[unit]") {
   using namespace assay::reference;
