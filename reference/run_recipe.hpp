@@ -16,7 +16,9 @@ struct plain_recipe_of {
   using type = typename Encoding::template recipe<rounded>;
 };
 template <class Encoding>
-concept is_recorded = requires(typename Encoding::recipe how) { how.of_gradient; };
+concept is_recorded = requires(typename Encoding::recipe how) {
+  how.of_gradient;
+};
 template <is_recorded Encoding>
 struct plain_recipe_of<Encoding> {
   using type = typename Encoding::recipe;

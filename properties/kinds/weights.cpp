@@ -25,12 +25,6 @@ row over(row all, const R& sum) {
   return all;
 }
 
-row masked_as_zero(row logits) {
-  for (R& s : logits)
-    if (is_minus_infinity(s)) s = R(0.0);
-  return logits;
-}
-
 }  // namespace
 
 R largest_of(const row& logits) {
@@ -50,63 +44,6 @@ row by_shift(const row& logits, const R& shift, R (*exponential)(const R&)) {
 }
 
 row without_shift(const row& logits) { return by_shift(logits, R(0.0)); }
-
-row with_padded_keys(const row& logits) {
-  row padded = logits;
-  while (padded.size() % 4 != 0) padded.push_back(R(0.0));
-  padded = by_shift(padded, largest_of(padded));
-  padded.resize(logits.size());
-  return padded;
-}
-
-row masked_after_softmax(const row& logits) {
-  const row seen = masked_as_zero(logits), all = by_shift(seen, largest_of(seen));
-  return of_seen(logits, [&](std::size_t j) { return all[j]; });
-}
-
-row never_rescaled(const row& logits) {
-  R shift(-core::infinity), sum(0.0);
-  const row all = of_seen(logits, [&](std::size_t j) {
-    shift = larger(shift, logits[j]);
-    const R weight = exp(logits[j] - shift);
-    sum = sum + weight;
-    return weight;
-  });
-  return over(all, sum);
-}
-
-row cut_at_zero(const row& logits) {
-  return by_shift(logits, largest_of(logits), [](const R& x) { return x.number >= 0.0 ? R(0.0) : exp(x); });
-}
-
-row online_softmax(const row& logits) {
-  R shift(-core::infinity), sum(0.0);
-  for (const R& s : logits) {
-    if (is_minus_infinity(s)) continue;
-    const R before = shift;
-    shift = larger(shift, s);
-    sum = (is_minus_infinity(before) ? R(0.0) : sum * exp(before - shift)) + exp(s - shift);
-  }
-  return of_seen(logits, [&](std::size_t j) { return exp(logits[j] - shift) / sum; });
-}
-
-row by_log_sum_exp(const row& logits) {
-  const R shift = largest_of(logits);
-  R sum(0.0);
-  for (const R& s : logits)
-    if (!is_minus_infinity(s)) sum = sum + exp(s - shift);
-  return of_seen(logits, [&](std::size_t j) { return exp((logits[j] - shift) - log(sum)); });
-}
-
-row masked_before_sum(const row& logits) {
-  const R shift = largest_of(logits);
-  row all = masked_as_zero(logits);
-  for (R& s : all) s = exp(s - shift);
-  all = of_seen(logits, [&](std::size_t j) { return all[j]; });
-  R sum(0.0);
-  for (const R& w : all) sum = sum + w;
-  return over(all, sum);
-}
 
 row guarded_softmax(const row& logits) {
   return by_shift(logits, largest_of(logits), [](const R& x) { return x.number > 0.0 ? R(1.0) : exp(x); });

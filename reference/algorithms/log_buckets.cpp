@@ -16,9 +16,7 @@ double log_of_ratio(std::int64_t x, std::int64_t y) {
 }
 // Of a quotient of those, times an integer: its error is below 2^-40 (1 + quotient). Integers alone decide where it is
 // nearly one.
-bool is_decided(double quotient) {
-  return std::fabs(quotient - std::round(quotient)) > 0x1p-36 * (1.0 + quotient);
-}
+bool is_decided(double quotient) { return std::fabs(quotient - std::round(quotient)) > 0x1p-36 * (1.0 + quotient); }
 
 cpp_int power(std::int64_t base, std::int64_t exponent) {
   return boost::multiprecision::pow(cpp_int(base), static_cast<unsigned>(exponent));

@@ -96,7 +96,9 @@ struct attention {
   static formula::program lse(const recipe& how, const formula::program_sizes& call);
   static formula::program merge(const recipe& how, const formula::program_sizes& call);
 
-  static bool adds_by_heads(const recipe& how, const recorded_call& in) { return how.by_heads || in.is_other_gradient(); }
+  static bool adds_by_heads(const recipe& how, const recorded_call& in) {
+    return how.by_heads || in.is_other_gradient();
+  }
   /// Logits [B, h u, n, m], and which keys are seen.
   struct logits_in_sight {
     traced logits;
@@ -104,8 +106,8 @@ struct attention {
     logits_in_sight(const recipe& how, const recorded_call& in);
   };
   /// "id,jd->ij" of each head of queries, x, and its head of keys, y; of those terms of x that a mask lets in.
-  static traced of_groups(const traced& x, const traced& y, const std::string& letters,
-                          bool by_heads, const traced_truth* mask = nullptr);
+  static traced of_groups(const traced& x, const traced& y, const std::string& letters, bool by_heads,
+                          const traced_truth* mask = nullptr);
   static reading_of_weights values(const recipe& how, const recorded_call& in, const traced_truth& seen);
   static traced beside_sink(const recipe& how, const recorded_call& in, const logits_in_sight& of, const traced& sink);
 };
@@ -235,8 +237,8 @@ inline formula::program attention::sinks(const recipe& how, const formula::progr
     return how.through_maximum || in.is_other_gradient() ? less_maximum : covering(all, [&] { return less_maximum; });
   });
   const reading_of_weights read = values(how, in, of.seen);
-  return in.finish(attended(how, in, logits, seen,
-                            [&](const traced& weights) { return read(between(weights, 3, 0, keys)); }));
+  return in.finish(
+      attended(how, in, logits, seen, [&](const traced& weights) { return read(between(weights, 3, 0, keys)); }));
 }
 
 inline attention::traced attention::beside_sink(const recipe& how, const recorded_call& in, const logits_in_sight& of,
@@ -245,11 +247,11 @@ inline attention::traced attention::beside_sink(const recipe& how, const recorde
   const traced o = attended(how, in, of.logits, of.seen, values(how, in, of.seen));
   const traced share = in_stage<traced>(stage::softmax, [&] {
     const traced lse = how.log_sum_exp(of.logits, of.seen), nothing(-std::numeric_limits<double>::infinity());
-    return either(equal(lse, nothing), traced(0.0), sigmoid(lse - sink));
+    const traced beside = either(equal(sink, nothing), traced(1.0), sigmoid(lse - sink));
+    return either(equal(lse, nothing), traced(0.0), beside);
   });
-  return in_stage<traced>(stage::output, [&] {
-    return o * taken_from(static_cast<std::size_t>(stage::softmax), share);
-  });
+  return in_stage<traced>(stage::output,
+                          [&] { return o * taken_from(static_cast<std::size_t>(stage::softmax), share); });
 }
 
 inline formula::program attention::lse(const recipe& how, const formula::program_sizes& call) {

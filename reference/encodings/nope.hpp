@@ -40,10 +40,10 @@ struct nope {
   /// The steps that variants replace.
   struct recipe : attention_recipe, recorded_recipe<recipe> {
     /// How often a position, of which the first is 0, has passed the end of a floor; of -1 never.
-    std::function<index(const index& position, const index& floor_scale)> step_of =
-        [](const index& position, const index& floor_scale) {
-          return floor_divide(position + index::constant(1), floor_scale);
-        };
+    std::function<index(const index& position, const index& floor_scale)> step_of = [](const index& position,
+                                                                                       const index& floor_scale) {
+      return floor_divide(position + index::constant(1), floor_scale);
+    };
     std::function<traced(const index& step, const traced& attn_scale)> temperature = [](const index& step,
                                                                                         const traced& attn_scale) {
       const index one = index::constant(1);

@@ -78,11 +78,7 @@ class sums_of_boxes {
 class reverse_sweep {
  public:
   reverse_sweep(const program& p, program& made, bool is_for_proofs)
-      : p_(p),
-        to_(made),
-        leads_(that_lead_to_inputs(p)),
-        reached_(p.nodes().size()),
-        is_for_proofs_(is_for_proofs) {}
+      : p_(p), to_(made), leads_(that_lead_to_inputs(p)), reached_(p.nodes().size()), is_for_proofs_(is_for_proofs) {}
 
   void run() {
     for (const program::output& o : p_.outputs())
@@ -117,7 +113,7 @@ class reverse_sweep {
 };
 
 core::result<program> with_all_nodes(const program& p, const std::optional<std::vector<std::string>>& of,
-                                      bool is_for_proofs) {
+                                     bool is_for_proofs) {
   program made = p.without_outputs();
   reverse_sweep sweep(p, made, is_for_proofs);
   sweep.run();

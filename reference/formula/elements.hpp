@@ -99,11 +99,11 @@ class elements {
 
   reals<R> of_reals() const {
     if (n_.what == op::where)
-      return each<R>([](truth c, const R& x, const R& y) { return either(c, x, y); }, in<truth>(0), in<R>(1),
-                     in<R>(2));
+      return each<R>([](truth c, const R& x, const R& y) { return either(c, x, y); }, in<truth>(0), in<R>(1), in<R>(2));
     if (n_.what == op::to_real) return in_stage_of<R>(n_, stages_, [&] { return read(); });
     if (n_.what == op::index_number)
-      return each<R>([](std::int64_t x) { return reference::index_number<R>(static_cast<double>(x)); }, in<std::int64_t>(0));
+      return each<R>([](std::int64_t x) { return reference::index_number<R>(static_cast<double>(x)); },
+                     in<std::int64_t>(0));
     if (n_.what == op::taken_by) return taken();
     if (n_.what == op::sum_of_products) {
       std::vector<lanes<R>> factors;

@@ -94,7 +94,7 @@ enum class op : std::uint8_t {
   less_heaviest,  ///< for proofs alone, and in no text: x less its element of the largest weight
   cumulative_sum,
   contract,
-  contract_where,  ///< of terms that a mask of the shape of the first operand lets in: the others do not exist
+  contract_where,         ///< of terms that a mask of the shape of the first operand lets in: the others do not exist
   geometric_frequencies,  ///< base^(-t / steps) for t = first, first + 1, ...
   // Loops.
   scan  ///< a body so many times, each with what the one before has left (scan.hpp)

@@ -77,7 +77,8 @@ std::optional<std::vector<node_id>> read_by(const pullback& b, node_id weights) 
     if (use.what == op::contract || use.what == op::contract_where) {
       const contraction letters = *contraction_of(use.text);
       const bool is_along_last = letters.result.find(letters.x.back()) == std::string::npos;
-      const auto summed = std::ranges::count_if(letters.x, [&](char c) { return letters.result.find(c) == std::string::npos; });
+      const auto summed =
+          std::ranges::count_if(letters.x, [&](char c) { return letters.result.find(c) == std::string::npos; });
       if (use.in[0] != weights || use.in[1] == weights || !is_along_last || summed != 1) return std::nullopt;
       all.push_back(k);
       continue;

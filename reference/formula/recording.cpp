@@ -315,8 +315,8 @@ traced_integer stepwise(const traced_integer& x, std::int64_t low, std::int64_t 
       const std::int64_t end = k + 1 < all.first.size() ? all.first[k + 1] : last + 1;
       values.insert(values.end(), static_cast<std::size_t>(k == 0 ? 1 : end - all.first[k]), all.value[k]);
     }
-    return gathered(known_integers({values.size()}, values),
-                    clamp(x, before, last) - traced_integer::constant(before), 0);
+    return gathered(known_integers({values.size()}, values), clamp(x, before, last) - traced_integer::constant(before),
+                    0);
   }
   // How many of the places, but for the first one, x has reached: by halves, from one power of two less one on.
   std::size_t half = 1;

@@ -1,6 +1,8 @@
 // What operators of programs make of whole rows, in any reading.
 #pragma once
 
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -60,6 +62,18 @@ R total_of(const std::vector<R>& row) {
   accumulator<R> sum;
   for (const R& x : row) sum.add(x);
   return sum.total();
+}
+
+/// log sum_j exp(S_j) of a row with a key that is not hidden; the shift is exact in every reading.
+template <class R>
+R log_sum_of_row(const std::vector<R>& logits) {
+  double shift = -std::numeric_limits<double>::infinity();
+  for (const R& s : logits)
+    if (const double x = to_double(s); x > shift || std::isnan(x)) shift = x;
+  accumulator<R> sum;
+  for (const R& s : logits)
+    if (!is_minus_infinity(s)) sum.add(exp(s - R(shift)));
+  return R(shift) + log(sum.total());
 }
 
 /// log sum exp of a row; -inf of nothing.
@@ -135,8 +149,7 @@ std::vector<R> less_heaviest(std::vector<R> x, const std::vector<R>& weights, co
       if (to_double(weights[at(i)]) > to_double(weights[at(heaviest)])) heaviest = i;
     if (rows.size == 0 || !std::isfinite(to_double(x[at(heaviest)]))) continue;
     const R subtracted = x[at(heaviest)];
-    for (std::size_t i = 0; i < rows.size; ++i)
-      x[at(i)] = i == heaviest ? R(0.0) : x[at(i)] - subtracted;
+    for (std::size_t i = 0; i < rows.size; ++i) x[at(i)] = i == heaviest ? R(0.0) : x[at(i)] - subtracted;
   }
   return x;
 }

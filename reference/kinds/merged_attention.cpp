@@ -52,8 +52,8 @@ merged_parts merge_by_shift(const attention_parts& parts, const merge_rule& rule
   const merge_roundings each(count), each_part(beside(count));
   const traced shift = detach(largest_along(masked, axis)),
                least = smallest_along(either(has_keys, parts.lses, infinite), axis);
-  const traced less = off_by(rounded_times(masked, each_part.of_lse) - beside(rounded_times(shift, each.of_lse)),
-                             each_part.of_sum);
+  const traced less =
+      off_by(rounded_times(masked, each_part.of_lse) - beside(rounded_times(shift, each.of_lse)), each_part.of_sum);
   traced power = rule.power(less);
   if (in.is_of_gradient()) power = off_by(power, each_part.of_difference);
   const traced powers = either(has_keys, power, zero), total = either(has_any, summed(powers, {axis}), one);

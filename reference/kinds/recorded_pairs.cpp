@@ -22,7 +22,8 @@ traced recorded_pairs::operator[](const char* input) const {
 
 traced_integer recorded_pairs::distance() const {
   const traced_integer apart = magnitude_of(query_ - key_);
-  return has_future(future_keys::rule::symmetric) ? apart : either(less(query_, key_), traced_integer::constant(0), apart);
+  return has_future(future_keys::rule::symmetric) ? apart
+                                                  : either(less(query_, key_), traced_integer::constant(0), apart);
 }
 
 formula::program recorded_pairs::finish(const traced& bias) {

@@ -82,9 +82,10 @@ std::vector<variant> mutants() {
        faults_of_weights<encoding>("attention"),
        {
            changed("mutant/attention_scaled_by_width", "RP16 sgl-project/sglang#33558: a factor squared",
-                   "q . k is divided by d", {.formula = with_logit([](const auto& product, const auto& bias, const auto& scale) {
-                                               return scale * scale * product + bias;
-                                             })}),
+                   "q . k is divided by d",
+                   {.formula = with_logit([](const auto& product, const auto& bias, const auto& scale) {
+                      return scale * scale * product + bias;
+                    })}),
            changed("mutant/attention_bias_where_none_is",
                    "T504 huggingface/transformers#8518: a bias in cross-attention",
                    "where the bias is 0 everywhere it is -|i - j| / 2", {.inputs = bias_where_none_is}),

@@ -110,9 +110,10 @@ std::vector<variant> kernel_controls() {
                                     {.formula = [](auto& how) { how.through_maximum = true; },
                                      .arithmetic = in_usual_stages,
                                      .declared = nothing_declared}),
-      make_variant<kernel_encoding>("control/attention_cap_by_sigmoid", "vLLM's and SGLang's Triton kernels",
-                                    "tanh(x) is 2 sigmoid(2x) - 1: of class linear",
-                                    {.formula = [](auto& how) { how = kernel_encoding::algorithm(reference::accuracy_class::linear); }}),
+      make_variant<kernel_encoding>(
+          "control/attention_cap_by_sigmoid", "vLLM's and SGLang's Triton kernels",
+          "tanh(x) is 2 sigmoid(2x) - 1: of class linear",
+          {.formula = [](auto& how) { how = kernel_encoding::algorithm(reference::accuracy_class::linear); }}),
   };
 }
 

@@ -166,10 +166,10 @@ std::vector<variant> kernel_mutants() {
                   {.inputs = hide_nothing_where_a_query_sees_none, .telling = true}),
            kernel("mutant/attention_cap_before_scale", "Dao-AILab/flash-attention#1181: what the cap divides",
                   "q . k is capped before it is scaled", {.inputs = cap_before_scale}),
-           kernel("mutant/attention_cap_not_multiplied", "Dao-AILab/flash-attention#1181",
-                  "logits are tanh(s / softcap)",
-                  {.formula =
-                       [](auto& how) { how.capped = [](const traced& s, const traced& cap) { return tanh(s / cap); }; }}),
+           kernel(
+               "mutant/attention_cap_not_multiplied", "Dao-AILab/flash-attention#1181", "logits are tanh(s / softcap)",
+               {.formula =
+                    [](auto& how) { how.capped = [](const traced& s, const traced& cap) { return tanh(s / cap); }; }}),
            kernel("mutant/attention_cap_without_slope", "GR07 pytorch/pytorch#196705: a factor dropped",
                   "the gradient of the logits lacks 1 - tanh^2",
                   {.gradient =

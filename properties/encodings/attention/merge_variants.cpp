@@ -24,7 +24,8 @@ std::vector<part> parts_in(const attention_parts& all) {
   const core::shape s = shape_of(all.values);
   std::vector<part> those;
   for (std::size_t i = 0; i < s[3]; ++i)
-    those.push_back({reshaped(between(all.values, 3, i, i + 1), {s[0], s[1], s[2], s[4]}), between(all.lses, 3, i, i + 1)});
+    those.push_back(
+        {reshaped(between(all.values, 3, i, i + 1), {s[0], s[1], s[2], s[4]}), between(all.lses, 3, i, i + 1)});
   return those;
 }
 part nothing(const merge_rule& rule) { return {traced(0.0), rule.of_no_keys()}; }
@@ -33,7 +34,10 @@ part chosen(const traced_truth& first, const part& x, const part& y) {
 }
 /// The parts of a query with keys; one beside a part without is that.
 part merged(two_parts two, const part& x, const part& y, const merge_rule& rule) {
-  return chosen(rule.has_keys(y.lse), chosen(rule.has_keys(x.lse), two(x, y, rule), y), x);
+  const traced_truth has_x = rule.has_keys(x.lse), has_y = rule.has_keys(y.lse), both = has_x && has_y;
+  const auto or_zero = [&](const traced& z) { return either(both, z, traced(0.0)); };
+  const part of_both = two({x.o, or_zero(x.lse)}, {y.o, or_zero(y.lse)}, rule);
+  return chosen(has_y, chosen(has_x, of_both, y), x);
 }
 merged_parts result(const part& of, const attention_parts& all) {
   const core::shape s = shape_of(all.lses);
@@ -94,8 +98,7 @@ merged_parts by_final_lse(const attention_parts& all, const merge_rule& rule) {
   part out = nothing(rule);
   const std::vector<part> those = parts_in(all);
   for (const part& x : those) out.lse = merged(two_by_shift, out, x, rule).lse;
-  for (const part& x : those)
-    out.o = either(rule.has_keys(x.lse), out.o + rule.power(x.lse - out.lse) * x.o, out.o);
+  for (const part& x : those) out.o = either(rule.has_keys(x.lse), out.o + rule.power(x.lse - out.lse) * x.o, out.o);
   return result(out, all);
 }
 /// In the other base: each lse times its logarithm.
@@ -117,8 +120,9 @@ merged_parts not_normalised(const attention_parts& all, const merge_rule& rule) 
   return all_by(all, rule, true, [](const traced& w, const traced&, const traced&) { return w; });
 }
 merged_parts averaged(const attention_parts& all, const merge_rule& rule) {
-  return all_by(all, rule, true,
-                [](const traced& w, const traced&, const traced& count) { return broadcast(traced(1.0), shape_of(w)) / count; });
+  return all_by(all, rule, true, [](const traced& w, const traced&, const traced& count) {
+    return broadcast(traced(1.0), shape_of(w)) / count;
+  });
 }
 merged_parts weights_in_f16(const attention_parts& all, const merge_rule& rule) {
   return all_by(all, rule, true,
