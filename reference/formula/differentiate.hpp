@@ -17,7 +17,8 @@
 //   power          p/q x^(p/q - 1): infinite at 0 below 1, and NaN times a cotangent of 0
 //   log, log1p     1 / x and 1 / (1 + x) also where the function itself has no value
 //   log_sum_exp    0 in a row of -inf alone, log_add_exp alike; NaN where one is inf
-//   softmax        NaN where the row has no softmax
+//   softmax        NaN where the row has no softmax; for allowances the mean sum_j g_j y_j is G . o, too, where all that
+//                  the weights reach is o = sum_j y_j v_j, as kernels of attention have it
 //   right_as_well  g for x, of which 0 is right as well, and 0 for y, of which g is
 //   tanh, sigmoid  by products of sigmoids, which lose no digits far from 0; for allowances by 1 - tanh^2 and s (1 -
 //   s),

@@ -1,4 +1,5 @@
 // Gradients of programs as programs: every rule against the adjoint reading and against differences.
+#include "reference/formula/recording.hpp"
 #include "reference/formula/tests/programs_under_test.hpp"
 
 using namespace assay::reference;
@@ -179,4 +180,26 @@ TEST_CASE("formula/differentiate/plain_arithmetic_lies_within_the_allowance", "[
       }
   }
   CHECK(largest_share_of_it > 0.01);
+}
+
+// y (g - sum g y): kernels of attention have the sum as G . o, where all that reads the weights is o.
+TEST_CASE("formula/differentiate/the_mean_of_a_softmax_is_that_of_its_output_as_well", "[unit]") {
+  using namespace assay::reference::formula;
+  const auto has_mean_of_output = [](const program& p) {
+    return std::ranges::any_of(p.nodes(), [&](const node& n) {
+      if (n.what != op::another_way) return false;
+      const node* other = &p.nodes()[n.in[1]];
+      while (other->what == op::reshape) other = &p.nodes()[other->in[0]];
+      return other->what == op::contract && other->text == "bic,bic->bi";
+    });
+  };
+  const auto plain = [](const char* letters, bool is_output) {
+    recording of;
+    const traced x = of.input("x", {2, 4, 3}), v = of.input("v", {2, 3, 5}), weights = softmax_along(x, 2);
+    of.output("o", contracted(between(weights, 2, 0, 3), v, letters));
+    if (is_output) of.output("weights", weights);
+    return *differentiate(of.finish());
+  };
+  CHECK(has_mean_of_output(plain("bij,bjc->bic", false)));
+  CHECK_FALSE(has_mean_of_output(plain("bij,bjc->bic", true)));
 }

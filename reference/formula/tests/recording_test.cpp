@@ -211,6 +211,38 @@ TEST_CASE("formula/recording/an_operand_that_is_rounded_once_more", "[unit]") {
   CHECK((y[1].number == -0.1 && y[1].error == 0.1));
 }
 
+// An index is no number of a format: 100,000 is none of f16.
+TEST_CASE("formula/recording/an_index_is_not_rounded", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  const computing_in format(assay::core::dtype::f16);
+  recording of;
+  const traced_integer i = of.integers("i", {1});
+  of.output("index", log(index_number(i)));
+  of.output("number", log(to_real(i)));
+  const program p = of.finish();
+  interpreter<rounded>::arrays in;
+  in.emplace("i", std::vector<std::int64_t>{100000});
+  const auto made = interpreter<rounded>(p, in).run();
+  CHECK(std::get<reals<rounded>>(made.at("index"))[0].number == Approx(std::log(1e5)).epsilon(1e-3));
+  CHECK(std::isinf(std::get<reals<rounded>>(made.at("number"))[0].number));
+}
+
+// How far each number lies from the weighted mean stays as it is.
+TEST_CASE("formula/rows/numbers_less_the_heaviest", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  const rows_along rows({2, 3}, 1);
+  const auto numbers = [](const std::vector<double>& all) {
+    std::vector<double_ball> made;
+    for (const double x : all) made.emplace_back(x);
+    return made;
+  };
+  const auto less = less_heaviest(numbers({3, 5, 7, 1, HUGE_VAL, 2}), numbers({.1, .8, .1, .2, .6, .2}), rows);
+  CHECK((to_double(less[0]) == -2.0 && less[1].is_exact_zero() && to_double(less[2]) == 2.0));
+  CHECK((to_double(less[3]) == 1.0 && to_double(less[5]) == 2.0));  // infinity tells nothing
+}
+
 TEST_CASE("formula/recording/a_number_that_is_off_by_more", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
