@@ -200,7 +200,7 @@ struct alibi {
   }
   static std::vector<recorded_formula<recipe>> formulas() {
     return {{slopes_declaration(), slopes},
-            {bias_declaration(), bias},
+            {of_pairs(bias_declaration()), bias},
             {attention_declaration(), attention, {accuracy_class::sequential, accuracy_class::linear}}};
   }
 

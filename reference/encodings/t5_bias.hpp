@@ -121,8 +121,8 @@ struct t5_bias {
 
   static std::vector<recorded_formula<recipe>> formulas() {
     return {{bucket_declaration(), bucket},
-            {bias_declaration(), bias},
-            {contextual_declaration(), contextual},
+            {of_pairs(bias_declaration()), bias},
+            {of_pairs(contextual_declaration()), contextual},
             {attention_declaration(), attention}};
   }
 

@@ -87,7 +87,7 @@ class reverse_sweep {
       const node& n = p_.nodes()[k];
       if (!leads_[k] || !reached_[k] || n.what == op::input) continue;
       to_.set_stage(n.stage);
-      const cotangents all = handed_back({to_, n, k, *reached_[k], leads_, reached_, is_for_proofs_});
+      const cotangents all = handed_back({to_, n, k, *reached_[k], leads_, reached_, p_.outputs(), is_for_proofs_});
       for (std::size_t a = 0; a < all.size(); ++a)
         if (all[a]) reach(n.in[a], *all[a]);
     }

@@ -14,6 +14,7 @@ struct pullback {
   node_id y, g;
   const std::vector<bool>& leads;  ///< whether a cotangent goes on from a node of the formula to an input
   const std::vector<std::optional<node_id>>& reached;  ///< by cotangents, the nodes of the formula so far
+  const std::vector<program::output>& outputs;  ///< of the formula
   bool is_for_proofs = false;
 
   [[nodiscard]] node_id in(std::size_t k) const { return n.in[k]; }

@@ -71,6 +71,7 @@ node_id of_reduction(const pullback& b) {
 std::optional<std::vector<node_id>> read_by(const pullback& b, node_id weights) {
   const core::shape shape = b.shape_of(weights);
   std::vector<node_id> all;
+  if (std::ranges::find(b.outputs, weights, &program::output::of) != b.outputs.end()) return std::nullopt;
   for (node_id k = weights + 1; k < b.reached.size(); ++k) {
     const node use = b.to.node_of(k);
     if (std::ranges::find(use.in, weights) == use.in.end() || !b.reached[k]) continue;
