@@ -60,7 +60,8 @@ traced attended(const attention_recipe& how, const recorded_call& in, const trac
   const auto by_weights = [&] {
     const traced weights = in_stage<traced>(stage::softmax, [&] {
       const traced all = how.weights(logits, seen);
-      return in.is_truth() ? either(is_alone(seen, seen_rows(seen)), traced(1.0), all) : all;
+      if (!in.is_truth()) return all;
+      return either(is_alone(seen, seen_rows(seen)) && !is_nan(logits), traced(1.0), all);
     });
     return in_stage<traced>(stage::output, [&] { return read(into_output(weights)); });
   };

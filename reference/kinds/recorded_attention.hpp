@@ -40,7 +40,7 @@ formula::traced logits_of(const attention_recipe& how, const recorded_call& in, 
 using reading_of_weights = std::function<formula::traced(const formula::traced& weights)>;
 
 /// What queries read. Allowances of gradients take what either way of attention_recipe::mean_from_output may be off by.
-/// Proofs know that the weight of one key alone is 1 whatever its logit is.
+/// Proofs know that the weight of one key alone is 1 whatever its logit is, but for NaN.
 formula::traced attended(const attention_recipe& how, const recorded_call& in, const formula::traced& logits,
                          const formula::traced_truth& seen, const reading_of_weights& read);
 
