@@ -37,6 +37,14 @@ cotangents handed_back(const pullback& b) {
   }
 }
 
+std::vector<std::vector<node_id>> uses_in(const program& p) {
+  std::vector<std::vector<node_id>> all(p.nodes().size());
+  for (node_id k = 0; k < all.size(); ++k)
+    for (const node_id taken : p.nodes()[k].in) all[taken].push_back(k);
+  for (const program::output& o : p.outputs()) all[o.of].push_back(o.of);
+  return all;
+}
+
 // Cotangents of boxes that do not overlap are one array, in which nothing is added: what slices of x hand back.
 class sums_of_boxes {
  public:
@@ -78,7 +86,12 @@ class sums_of_boxes {
 class reverse_sweep {
  public:
   reverse_sweep(const program& p, program& made, bool is_for_proofs)
-      : p_(p), to_(made), leads_(that_lead_to_inputs(p)), reached_(p.nodes().size()), is_for_proofs_(is_for_proofs) {}
+      : p_(p),
+        to_(made),
+        leads_(that_lead_to_inputs(p)),
+        reached_(p.nodes().size()),
+        uses_(uses_in(p)),
+        is_for_proofs_(is_for_proofs) {}
 
   void run() {
     for (const program::output& o : p_.outputs())
@@ -87,7 +100,7 @@ class reverse_sweep {
       const node& n = p_.nodes()[k];
       if (!leads_[k] || !reached_[k] || n.what == op::input) continue;
       to_.set_stage(n.stage);
-      const cotangents all = handed_back({to_, n, k, *reached_[k], leads_, reached_, p_.outputs(), is_for_proofs_});
+      const cotangents all = handed_back({to_, n, k, *reached_[k], leads_, reached_, uses_, is_for_proofs_});
       for (std::size_t a = 0; a < all.size(); ++a)
         if (all[a]) reach(n.in[a], *all[a]);
     }
@@ -109,6 +122,7 @@ class reverse_sweep {
   program_writer to_;
   std::vector<bool> leads_;
   std::vector<std::optional<node_id>> reached_;
+  const std::vector<std::vector<node_id>> uses_;
   const bool is_for_proofs_;
 };
 

@@ -14,7 +14,7 @@ struct pullback {
   node_id y, g;
   const std::vector<bool>& leads;  ///< whether a cotangent goes on from a node of the formula to an input
   const std::vector<std::optional<node_id>>& reached;  ///< by cotangents, the nodes of the formula so far
-  const std::vector<program::output>& outputs;  ///< of the formula
+  const std::vector<std::vector<node_id>>& uses;  ///< of each node of the formula; an output is used by itself, too
   bool is_for_proofs = false;
 
   [[nodiscard]] node_id in(std::size_t k) const { return n.in[k]; }

@@ -66,34 +66,39 @@ node_id of_reduction(const pullback& b) {
   }
 }
 
-// The contractions of weights with values, o = sum_j w_j v_j along their last axis, that all uses of `weights` lead to;
-// nothing where another use does.
-std::optional<std::vector<node_id>> read_by(const pullback& b, node_id weights) {
-  const core::shape shape = b.shape_of(weights);
-  std::vector<node_id> all;
-  if (std::ranges::find(b.outputs, weights, &program::output::of) != b.outputs.end()) return std::nullopt;
-  for (node_id k = weights + 1; k < b.reached.size(); ++k) {
-    const node use = b.to.node_of(k);
-    if (std::ranges::find(use.in, weights) == use.in.end() || !b.reached[k]) continue;
-    if (use.what == op::contract || use.what == op::contract_where) {
-      const contraction letters = *contraction_of(use.text);
-      const bool is_along_last = letters.result.find(letters.x.back()) == std::string::npos;
-      const auto summed =
-          std::ranges::count_if(letters.x, [&](char c) { return letters.result.find(c) == std::string::npos; });
-      if (use.in[0] != weights || use.in[1] == weights || !is_along_last || summed != 1) return std::nullopt;
-      all.push_back(k);
-      continue;
-    }
-    const core::shape made = b.shape_of(k);
-    const bool is_same = use.what == op::taken_by || use.what == op::where ||
-                         (use.what == op::reshape && !made.empty() && made.back() == shape.back()) ||
-                         (use.what == op::slice && std::equal(made.begin(), made.end() - 1, shape.begin()));
-    if (!is_same || (use.what == op::where && use.in[0] == weights)) return std::nullopt;
-    const auto more = read_by(b, k);
-    if (!more) return std::nullopt;
-    all.insert(all.end(), more->begin(), more->end());
+// The one node that hands a cotangent back to x.
+std::optional<node_id> only_use(const pullback& b, node_id x) {
+  std::optional<node_id> only;
+  for (const node_id use : b.uses[x]) {
+    if (!b.reached[use]) continue;
+    if (only) return std::nullopt;
+    only = use;
   }
-  return all;
+  return only;
+}
+
+// The contraction of weights with values, o = sum_j w_j v_j along their last axis, if that is all that reads them.
+std::optional<node_id> output_of(const pullback& b) {
+  for (node_id weights = b.y;;) {
+    const auto use = only_use(b, weights);
+    if (!use || *use == weights) return std::nullopt;
+    const node n = b.to.node_of(*use);
+    if (n.what == op::contract || n.what == op::contract_where) {
+      const contraction letters = *contraction_of(n.text);
+      const auto is_summed = [&](char c) { return letters.result.find(c) == std::string::npos; };
+      const bool is_along_last = !letters.x.empty() && is_summed(letters.x.back());
+      return n.in[0] == weights && is_along_last && std::ranges::count_if(letters.x, is_summed) == 1 ? use
+                                                                                                     : std::nullopt;
+    }
+    const core::shape shape = b.shape_of(weights), made = b.shape_of(*use);
+    const bool is_same =
+        n.what == op::taken_by ||
+        (n.what == op::where && n.in[0] != weights && b.to.is_zeros(n.in[n.in[1] == weights ? 2 : 1])) ||
+        (n.what == op::reshape && !made.empty() && made.back() == shape.back()) ||
+        (n.what == op::slice && std::equal(made.begin(), made.end() - 1, shape.begin()));
+    if (!is_same) return std::nullopt;
+    weights = *use;
+  }
 }
 
 // sum_j g_j y_j of cotangents g_j = G . v_j is G . o: so have it kernels that keep o, with its roundings [Dao, Fu,
@@ -101,20 +106,15 @@ std::optional<std::vector<node_id>> read_by(const pullback& b, node_id weights) 
 std::optional<node_id> mean_from_output(const pullback& b, const core::shape& rows) {
   program_writer& to = b.to;
   if (b.n.integer(0) + 1 != static_cast<std::int64_t>(b.shape_of(b.y).size())) return std::nullopt;
-  const auto outputs = read_by(b, b.y);
-  if (!outputs || outputs->empty()) return std::nullopt;
-  std::optional<node_id> all;
-  for (const node_id o : *outputs) {
-    const contraction letters = *contraction_of(to.node_of(o).text);
-    const std::string of_rows = letters.x.substr(0, letters.x.size() - 1);
-    const node_id mean = to.append({.what = op::contract,
-                                    .in = {*b.reached[o], o},
-                                    .text = letters.result + "," + letters.result + "->" + of_rows});
-    if (elements_of(b.shape_of(mean)) != elements_of(rows)) return std::nullopt;
-    const node_id of_these = to.reshape(mean, rows);
-    all = all ? to.of(op::add, {*all, of_these}) : of_these;
-  }
-  return all;
+  const auto o = output_of(b);
+  if (!o) return std::nullopt;
+  const contraction letters = *contraction_of(to.node_of(*o).text);
+  const node_id mean =
+      to.append({.what = op::contract,
+                 .in = {*b.reached[*o], *o},
+                 .text = letters.result + "," + letters.result + "->" + letters.x.substr(0, letters.x.size() - 1)});
+  if (elements_of(b.shape_of(mean)) != elements_of(rows)) return std::nullopt;
+  return to.reshape(mean, rows);
 }
 
 // y (g - sum g y)
