@@ -104,33 +104,26 @@ row by_shift(
 R largest_of(const row& logits);
 
 row without_shift(const row& logits);
-/// Blocks of four keys, the last one filled up with keys of logit 0 and value 0.
-row with_padded_keys(const row& logits);
-row masked_after_softmax(const row& logits);
-/// Online softmax that forgets to rescale what it has when a larger logit comes.
-row never_rescaled(const row& logits);
-/// A guard against positive exponents that also cuts 0.
-row cut_at_zero(const row& logits);
-
-// Right ones.
-/// Two passes, weights divided before they multiply the values, the shift of a block of keys rescaled as in fused
-/// kernels (Milakov and Gimelshein 2018, arXiv 1805.02867).
-row online_softmax(const row& logits);
-/// exp(S - LSE), LSE the shift plus the logarithm of the sum.
-row by_log_sum_exp(const row& logits);
-row masked_before_sum(const row& logits);
-/// No exponent above 0 reaches exp, and that of 0 is 1.
+/// Right: no exponent above 0 reaches exp, and that of 0 is 1.
 row guarded_softmax(const row& logits);
 
 /// The same of all rows of a program.
 using reference::formula::traced, reference::formula::traced_truth;
 using rows_of_program = traced (*)(const traced& logits, const traced_truth& seen);
 traced without_shift(const traced& logits, const traced_truth& seen);
+/// Blocks of four keys, the last one filled up with keys of logit 0 and value 0.
 traced with_padded_keys(const traced& logits, const traced_truth& seen);
 traced masked_after_softmax(const traced& logits, const traced_truth& seen);
+/// Online softmax that forgets to rescale what it has when a larger logit comes.
 traced never_rescaled(const traced& logits, const traced_truth& seen);
+/// A guard against positive exponents that also cuts 0.
 traced cut_at_zero(const traced& logits, const traced_truth& seen);
+
+// Right ones.
+/// Two passes, weights divided before they multiply the values, the shift of a block of keys rescaled as in fused
+/// kernels (Milakov and Gimelshein 2018, arXiv 1805.02867).
 traced online_softmax(const traced& logits, const traced_truth& seen);
+/// exp(S - LSE), LSE the shift plus the logarithm of the sum.
 traced by_log_sum_exp(const traced& logits, const traced_truth& seen);
 traced masked_before_sum(const traced& logits, const traced_truth& seen);
 traced guarded_softmax(const traced& logits, const traced_truth& seen);
@@ -138,9 +131,22 @@ traced guarded_softmax(const traced& logits, const traced_truth& seen);
 traced over_sum(const traced& all, const traced_truth& seen);
 /// S less a number for each row that has no derivative.
 traced less_largest(const traced& logits, const traced_truth& seen);
+/// Of rows, the last axis, as columns; the largest one has no derivative.
+traced sum_of_rows(const traced& x);
+traced largest_of_rows(const traced& x);
+/// The logits, x where they are hidden; and the weights, 0 there.
+traced hidden_as(double x, const traced& logits, const traced_truth& seen);
+traced masked(const traced& logits, const traced_truth& seen);  ///< as -inf
+traced seen_alone(const traced& all, const traced_truth& seen);
+/// f(S_j, whether it is seen) of blocks of so many keys in turn, the last of which may have fewer.
+void block_by_block(const traced& logits, const traced_truth& seen, std::size_t block,
+                    const std::function<void(const traced& s, const traced_truth& is_seen)>& f);
 
 /// As a step of the formula and of its gradient.
 inline auto steps(row (*of)(const row& logits)) {
+  return [of](auto& how) { how.weights = of; };
+}
+inline auto steps(rows_of_program of) {
   return [of](auto& how) { how.weights = of; };
 }
 inline auto steps(row (*of)(const row& logits), rows_of_program of_program) {
@@ -162,34 +168,36 @@ auto with_logit(Logit logit) {
 /// Faults of every encoding of this kind: mutant/NAME_no_shift and _bias_scaled, `bias` being what it adds.
 template <class Encoding>
 std::vector<variant> faults_of_attention(const std::string& name, const std::string& bias) {
-  return {
-      make_variant<Encoding>("mutant/" + name + "_no_shift", "FW14 pytorch/pytorch#1835: overflow",
-                             "exp without a shift",
-                             {.formula = weights::steps(weights::without_shift, weights::without_shift)}),
-      make_variant<Encoding>(
-          "mutant/" + name + "_bias_scaled", "NVIDIA/TensorRT-Model-Connect#32: a bias scaled with the logits",
-          bias + " is scaled with q . k",
-          {.formula = with_logit([](const auto& product, const auto& b, const auto& scale) { return scale * (product + b); }),
-           .telling = true})};
+  return {make_variant<Encoding>("mutant/" + name + "_no_shift", "FW14 pytorch/pytorch#1835: overflow",
+                                 "exp without a shift",
+                                 {.formula = weights::steps(weights::without_shift, weights::without_shift)}),
+          make_variant<Encoding>("mutant/" + name + "_bias_scaled",
+                                 "NVIDIA/TensorRT-Model-Connect#32: a bias scaled with the logits",
+                                 bias + " is scaled with q . k",
+                                 {.formula = with_logit([](const auto& product, const auto& b, const auto& scale) {
+                                    return scale * (product + b);
+                                  }),
+                                  .telling = true})};
 }
 
 /// Faults of weights and masks, whatever the bias is: the archetype has them.
 template <class Encoding>
 std::vector<variant> faults_of_weights(const std::string& name) {
   return {
-      make_variant<Encoding>("mutant/" + name + "_padded_keys_count",
-                             "SC13 pytorch/pytorch#139641: padding enters with 0 instead of -inf",
-                             "blocks of four keys are filled up with keys of logit 0",
-                             {.formula = weights::steps(weights::with_padded_keys, weights::with_padded_keys), .telling = true}),
       make_variant<Encoding>(
-          "mutant/" + name + "_mask_after_softmax", "GR04 jax-ml/jax#23842: masked after the exponential",
-          "masked keys take their share of the weight", {.formula = weights::steps(weights::masked_after_softmax, weights::masked_after_softmax)}),
+          "mutant/" + name + "_padded_keys_count", "SC13 pytorch/pytorch#139641: padding enters with 0 instead of -inf",
+          "blocks of four keys are filled up with keys of logit 0",
+          {.formula = weights::steps(weights::with_padded_keys), .telling = true}),
+      make_variant<Encoding>("mutant/" + name + "_mask_after_softmax",
+                             "GR04 jax-ml/jax#23842: masked after the exponential",
+                             "masked keys take their share of the weight",
+                             {.formula = weights::steps(weights::masked_after_softmax)}),
       make_variant<Encoding>("mutant/" + name + "_no_rescaling", "FW10 a running maximum without rescaling",
                              "an online softmax keeps its sum when the maximum grows",
-                             {.formula = weights::steps(weights::never_rescaled, weights::never_rescaled)}),
+                             {.formula = weights::steps(weights::never_rescaled)}),
       make_variant<Encoding>("mutant/" + name + "_guard_cuts_zero", "FW24 fla-org/flash-linear-attention#461",
                              "a guard against positive exponents also cuts 0: the largest logit",
-                             {.formula = weights::steps(weights::cut_at_zero, weights::cut_at_zero)}),
+                             {.formula = weights::steps(weights::cut_at_zero)}),
   };
 }
 
@@ -217,13 +225,13 @@ std::vector<variant> controls_of_weights(const std::string& name) {
   return {
       make_variant<Encoding>("control/" + name + "_online_softmax", "a running maximum with rescaling",
                              "the sum is rescaled whenever the maximum grows",
-                             {.formula = weights::steps(weights::online_softmax, weights::online_softmax)}),
+                             {.formula = weights::steps(weights::online_softmax)}),
       make_variant<Encoding>("control/" + name + "_log_sum_exp", "weights as exp(S - LSE)",
                              "the sum is divided by in the exponent",
-                             {.formula = weights::steps(weights::by_log_sum_exp, weights::by_log_sum_exp)}),
+                             {.formula = weights::steps(weights::by_log_sum_exp)}),
       make_variant<Encoding>("control/" + name + "_masked_before_sum", "CT04 state-spaces/mamba#520: masked later",
                              "exponentials of masked keys are formed, and then set to 0",
-                             {.formula = weights::steps(weights::masked_before_sum, weights::masked_before_sum)}),
+                             {.formula = weights::steps(weights::masked_before_sum)}),
       make_variant<Encoding>("control/" + name + "_bias_first", "the sum in the other order", "bias + scale q . k",
                              {.formula = with_logit([](const auto& product, const auto& bias, const auto& scale) {
                                 return bias + product * scale;

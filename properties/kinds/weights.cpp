@@ -25,12 +25,6 @@ row over(row all, const R& sum) {
   return all;
 }
 
-row masked_as_zero(row logits) {
-  for (R& s : logits)
-    if (is_minus_infinity(s)) s = R(0.0);
-  return logits;
-}
-
 }  // namespace
 
 R largest_of(const row& logits) {
@@ -51,63 +45,6 @@ row by_shift(const row& logits, const R& shift, R (*exponential)(const R&)) {
 
 row without_shift(const row& logits) { return by_shift(logits, R(0.0)); }
 
-row with_padded_keys(const row& logits) {
-  row padded = logits;
-  while (padded.size() % 4 != 0) padded.push_back(R(0.0));
-  padded = by_shift(padded, largest_of(padded));
-  padded.resize(logits.size());
-  return padded;
-}
-
-row masked_after_softmax(const row& logits) {
-  const row seen = masked_as_zero(logits), all = by_shift(seen, largest_of(seen));
-  return of_seen(logits, [&](std::size_t j) { return all[j]; });
-}
-
-row never_rescaled(const row& logits) {
-  R shift(-core::infinity), sum(0.0);
-  const row all = of_seen(logits, [&](std::size_t j) {
-    shift = larger(shift, logits[j]);
-    const R weight = exp(logits[j] - shift);
-    sum = sum + weight;
-    return weight;
-  });
-  return over(all, sum);
-}
-
-row cut_at_zero(const row& logits) {
-  return by_shift(logits, largest_of(logits), [](const R& x) { return x.number >= 0.0 ? R(0.0) : exp(x); });
-}
-
-row online_softmax(const row& logits) {
-  R shift(-core::infinity), sum(0.0);
-  for (const R& s : logits) {
-    if (is_minus_infinity(s)) continue;
-    const R before = shift;
-    shift = larger(shift, s);
-    sum = (is_minus_infinity(before) ? R(0.0) : sum * exp(before - shift)) + exp(s - shift);
-  }
-  return of_seen(logits, [&](std::size_t j) { return exp(logits[j] - shift) / sum; });
-}
-
-row by_log_sum_exp(const row& logits) {
-  const R shift = largest_of(logits);
-  R sum(0.0);
-  for (const R& s : logits)
-    if (!is_minus_infinity(s)) sum = sum + exp(s - shift);
-  return of_seen(logits, [&](std::size_t j) { return exp((logits[j] - shift) - log(sum)); });
-}
-
-row masked_before_sum(const row& logits) {
-  const R shift = largest_of(logits);
-  row all = masked_as_zero(logits);
-  for (R& s : all) s = exp(s - shift);
-  all = of_seen(logits, [&](std::size_t j) { return all[j]; });
-  R sum(0.0);
-  for (const R& w : all) sum = sum + w;
-  return over(all, sum);
-}
-
 row guarded_softmax(const row& logits) {
   return by_shift(logits, largest_of(logits), [](const R& x) { return x.number > 0.0 ? R(1.0) : exp(x); });
 }
@@ -120,6 +57,8 @@ struct row_axis {
   core::shape one;
   explicit row_axis(const core::shape& s) : axis(static_cast<std::int64_t>(s.size()) - 1), one(s) { one.back() = 1; }
 };
+}  // namespace
+
 traced sum_of_rows(const traced& x) {
   const row_axis rows(shape_of(x));
   return reshaped(summed(x, {rows.axis}), rows.one);
@@ -129,25 +68,25 @@ traced largest_of_rows(const traced& x) {
   return reshaped(detach(largest_along(x, rows.axis)), rows.one);
 }
 traced hidden_as(double x, const traced& logits, const traced_truth& seen) { return either(seen, logits, traced(x)); }
+traced masked(const traced& logits, const traced_truth& seen) { return hidden_as(-core::infinity, logits, seen); }
 traced seen_alone(const traced& all, const traced_truth& seen) { return hidden_as(0.0, all, seen); }
 
-// f(j, S_j, whether it is seen) of every key in turn.
-template <class F>
-void key_by_key(const traced& logits, const traced_truth& seen, F f) {
+void block_by_block(const traced& logits, const traced_truth& seen, std::size_t block,
+                    const std::function<void(const traced& s, const traced_truth& is_seen)>& f) {
   const auto axis = static_cast<std::size_t>(row_axis(shape_of(logits)).axis);
-  for (std::size_t j = 0; j < shape_of(logits).back(); ++j)
-    f(between(logits, axis, j, j + 1), between(seen, axis, j, j + 1));
+  for (std::size_t first = 0, keys = shape_of(logits).back(); first < keys; first += block) {
+    const std::size_t last = std::min(first + block, keys);
+    f(between(logits, axis, first, last), between(seen, axis, first, last));
+  }
 }
-
-}  // namespace
 
 traced over_sum(const traced& all, const traced_truth& seen) {
   const traced of_seen = seen_alone(all, seen);
   return seen_alone(of_seen / sum_of_rows(of_seen), seen);
 }
 traced less_largest(const traced& logits, const traced_truth& seen) {
-  const traced masked = hidden_as(-core::infinity, logits, seen);
-  return masked - largest_of_rows(masked);
+  const traced all = masked(logits, seen);
+  return all - largest_of_rows(all);
 }
 
 traced without_shift(const traced& logits, const traced_truth& seen) { return over_sum(exp(logits), seen); }
@@ -155,22 +94,22 @@ traced without_shift(const traced& logits, const traced_truth& seen) { return ov
 traced with_padded_keys(const traced& logits, const traced_truth& seen) {
   const std::size_t padding = (4 - shape_of(logits).back() % 4) % 4;
   if (padding == 0) return over_sum(exp(less_largest(logits, seen)), seen);
-  const traced masked = hidden_as(-core::infinity, logits, seen), shift = larger(largest_of_rows(masked), traced(0.0));
-  const traced all = seen_alone(exp(masked - shift), seen);
+  const traced shift = larger(largest_of_rows(masked(logits, seen)), traced(0.0));
+  const traced all = seen_alone(exp(logits - shift), seen);
   traced sum = sum_of_rows(all);
   for (std::size_t k = 0; k < padding; ++k) sum = sum + exp(-shift);
   return seen_alone(all / sum, seen);
 }
 
 traced masked_after_softmax(const traced& logits, const traced_truth& seen) {
-  const traced masked = hidden_as(0.0, logits, seen), all = exp(masked - largest_of_rows(masked));
+  const traced zeros = hidden_as(0.0, logits, seen), all = exp(zeros - largest_of_rows(zeros));
   return seen_alone(all / sum_of_rows(all), seen);
 }
 
 traced never_rescaled(const traced& logits, const traced_truth& seen) {
   traced shift(-core::infinity);
   std::vector<traced> all;
-  key_by_key(hidden_as(-core::infinity, logits, seen), seen, [&](const traced& s, const traced_truth&) {
+  block_by_block(masked(logits, seen), seen, 1, [&](const traced& s, const traced_truth&) {
     shift = larger(shift, detach(s));
     all.push_back(exp(s - shift));
   });
@@ -185,7 +124,7 @@ traced cut_at_zero(const traced& logits, const traced_truth& seen) {
 traced online_softmax(const traced& logits, const traced_truth& seen) {
   const traced nothing(-core::infinity), zero(0.0);
   traced shift = nothing, sum = zero;
-  key_by_key(hidden_as(-core::infinity, logits, seen), seen, [&](const traced& s, const traced_truth& is_seen) {
+  block_by_block(masked(logits, seen), seen, 1, [&](const traced& s, const traced_truth& is_seen) {
     const traced before = shift;
     shift = larger(shift, detach(s));
     sum = either(equal(before, nothing), zero, sum * exp(before - shift)) + either(is_seen, exp(s - shift), zero);
@@ -199,7 +138,7 @@ traced by_log_sum_exp(const traced& logits, const traced_truth& seen) {
 }
 
 traced masked_before_sum(const traced& logits, const traced_truth& seen) {
-  const traced shift = largest_of_rows(hidden_as(-core::infinity, logits, seen));
+  const traced shift = largest_of_rows(masked(logits, seen));
   return over_sum(exp(hidden_as(0.0, logits, seen) - shift), seen);
 }
 

@@ -20,17 +20,15 @@
 // `attention/merge`: results over parts of the keys, merged by their log-sum-exp (kinds/merged_attention.hpp).
 #pragma once
 
-#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "reference/kinds/attention.hpp"
-#include "reference/kinds/attention_of_places.hpp"
 #include "reference/kinds/merged_attention.hpp"
+#include "reference/kinds/recorded_attention.hpp"
 
 namespace assay::reference::encodings {
 
@@ -45,36 +43,44 @@ struct attention {
                      {"FlashDecoding, ring attention", "attention/merge"}}};
   }
 
-  template <class R>
-  struct recipe : attention_steps<R>, merge_steps<R>, differentiable_recipe<recipe, R> {
+  using traced = formula::traced;
+  using traced_truth = formula::traced_truth;
+  struct recipe : attention_recipe, merge_recipe, recorded_recipe<recipe> {
     /// The logit of a key that a query does not see.
     double hidden = -std::numeric_limits<double>::infinity();
-    R (*log_sum_exp)(const std::vector<R>& logits) = log_sum_of_row<R>;
+    std::function<traced(const traced& logits, const traced_truth& seen)> log_sum_exp = log_sum_exp_of_seen;
+    std::function<traced(const traced& logit, const traced& cap)> capped = [](const traced& s, const traced& cap) {
+      return cap * tanh(s / cap);
+    };
+    /// What the heads of queries of a group hand on to k and v is added up at once, or head by head, each of which is
+    /// stored where keys are repeated (repeat_kv of huggingface/transformers). The other gradient has it, and the next.
+    bool by_heads = false;
+    /// Programs that join the sink to the logits before the softmax, as eager_attention_forward of gpt-oss in
+    /// huggingface/transformers does, subtract their maximum in the format of the scores, as a step of the graph: its
+    /// gradient is what all of the row add up to, 0 but for their errors.
+    bool through_maximum = false;
+    /// What a sink leaves of the output of the keys alone, o sigmoid(lse - sink): so have it programs whose kernel
+    /// gives o and lse (pytorch/torchtitan).
+    bool sink_apart = false;
   };
-  template <class R>
-  static recipe<R> algorithm(accuracy_class c) {
-    recipe<R> how;
+  static recipe algorithm(accuracy_class c) {
+    recipe how;
     if (c == accuracy_class::linear) {
       how.sink_apart = true;
-      how.capped = [](const auto& s, const auto& cap) { return cap * tanh_by_sigmoid(s / cap); };
-      how.slope_of_cap = [](const auto& s, const auto& cap) {
-        const auto t = tanh_by_sigmoid(s / cap);
-        return decltype(t + t)(1.0) - t * t;
+      how.capped = [](const traced& s, const traced& cap) {
+        const traced t = tanh_by_sigmoid(s / cap);
+        return with_slope(cap * t, s, traced(1.0) - t * t);
       };
     }
     return how;
   }
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records() {
-    const algorithm_list of_cap{accuracy_class::sequential, accuracy_class::linear};
-    return {attention_record<heads, R>(output_declaration()),
-            attention_record<heads_in_sight, R>(grouped_declaration("attention/grouped_query"), of_cap),
-            attention_record<heads_in_sight, R>(sinks_declaration(), of_cap),
-            {lse_declaration(), of_cap, lse<R>, lse_vjp<R>, not_offered},
-            query_rows_record<merged, R>(merge_operation("attention/merge"))};
+  static std::vector<recorded_formula<recipe>> formulas() {
+    const std::vector<accuracy_class> of_cap{accuracy_class::sequential, accuracy_class::linear};
+    return {{output_declaration(), output},
+            {grouped_declaration("attention/grouped_query"), grouped_query, of_cap, 1},
+            {sinks_declaration(), sinks, of_cap, 1},
+            {lse_declaration(), lse, of_cap, 1},
+            {merge_operation("attention/merge"), merge}};
   }
 
  private:
@@ -83,52 +89,30 @@ struct attention {
   static core::operation sinks_declaration();
   static core::operation lse_declaration();
 
-  template <class R>
-  static R tanh_by_sigmoid(const R& x) {
-    return R(2.0) * sigmoid(R(2.0) * x) - R(1.0);
+  static traced tanh_by_sigmoid(const traced& x) {
+    const traced two(2.0);
+    return two * sigmoid(two * x) - traced(1.0);
   }
+  static formula::program output(const recipe& how, const formula::program_sizes& call);
+  static formula::program grouped_query(const recipe& how, const formula::program_sizes& call);
+  static formula::program sinks(const recipe& how, const formula::program_sizes& call);
+  static formula::program lse(const recipe& how, const formula::program_sizes& call);
+  static formula::program merge(const recipe& how, const formula::program_sizes& call);
 
-  template <class R>
-  using merged = merged_rows<R, recipe<R>>;
-  template <class R>
-  struct heads {
-    using recipe = attention::recipe<R>;
-    const field<R>& given;
-
-    heads(const arguments<R>& call, const recipe&) : given(call["bias"]) {}
-    [[nodiscard]] std::vector<R> bias(std::size_t, std::size_t head) const {
-      const std::size_t pairs = given.shape(1) * given.shape(2);
-      return {given.data() + head * pairs, given.data() + (head + 1) * pairs};
-    }
-  };
-
-  /// 0 for a key that a query sees.
-  template <class R>
-  struct heads_in_sight {
-    using recipe = attention::recipe<R>;
-    std::vector<R> of_pairs;
-
-    heads_in_sight(const arguments<R>& call, const recipe& how) : heads_in_sight(call, how.hidden) {}
-    heads_in_sight(const arguments<R>& call, double hidden) {
-      const std::size_t n = call["q"].shape(2), m = call["k"].shape(2);
-      const query_places places(call.settings, n, m);
-      for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t j = 0; j < m; ++j) of_pairs.push_back(R(places.sees(i, j) ? 0.0 : hidden));
-    }
-    [[nodiscard]] const std::vector<R>& bias(std::size_t, std::size_t) const { return of_pairs; }
-  };
-
-  /// What a logarithm is multiplied by for the base of a call.
-  template <class R>
-  static R in_base(const arguments<R>& call, const R& x) {
-    if (core::chosen<bool>(call.settings, "base", {{"e", true}, {"2", false}})) return x;
-    return in_stage<R>(
-        attention_stage::softmax, [](const R& y) { return y / log(R(2.0)); }, x);
+  static bool adds_by_heads(const recipe& how, const recorded_call& in) {
+    return how.by_heads || in.is_other_gradient();
   }
-  template <class R>
-  static fields<R> lse(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static fields<R> lse_vjp(const arguments<R>& call, const recipe<R>& how);
+  /// Logits [B, h u, n, m], and which keys are seen.
+  struct logits_in_sight {
+    traced logits;
+    traced_truth seen;
+    logits_in_sight(const recipe& how, const recorded_call& in);
+  };
+  /// "id,jd->ij" of each head of queries, x, and its head of keys, y; of those terms of x that a mask lets in.
+  static traced of_groups(const traced& x, const traced& y, const std::string& letters, bool by_heads,
+                          const traced_truth* mask = nullptr);
+  static reading_of_weights values(const recipe& how, const recorded_call& in, const traced_truth& seen);
+  static traced beside_sink(const recipe& how, const recorded_call& in, const logits_in_sight& of, const traced& sink);
 };
 
 inline core::operation attention::output_declaration() {
@@ -182,59 +166,120 @@ inline core::operation attention::lse_declaration() {
   return op;
 }
 
-template <class R>
-fields<R> attention::lse(const arguments<R>& call, const recipe<R>& how) {
-  if constexpr (is_adjoint<R>) {
-    throw core::contract_violation("the gradient of " + call.operation + " goes head by head");
-  } else {
-    const heads_in_sight<R> formula(call, how);
-    const attention_heads<R> all(call);
-    const field<R>& q = call["q"];
-    const double of_none =
-        core::chosen<double>(call.settings, "empty", {{"minus_infinity", -1.0}, {"plus_infinity", 1.0}}) *
-        std::numeric_limits<double>::infinity();
-    field<R> out = make_field<R>({q.shape(0), q.shape(1), q.shape(2)});
-    for (std::size_t number = 0; number < all.count(); ++number)
-      for (std::size_t i = 0; i < q.shape(2); ++i) {
-        const attention_head<R> head = all.at(number);
-        const std::vector<R> logits = attention_logits(head, i, formula.of_pairs.data() + i * head.keys, how);
-        const bool has_key =
-            !std::all_of(logits.begin(), logits.end(), [](const R& s) { return is_minus_infinity(s); });
-        out.data()[number * q.shape(2) + i] =
-            has_key ? in_base(call, in_stage<R>(attention_stage::softmax, how.log_sum_exp, logits)) : R(of_none);
-      }
-    return {{"lse", std::move(out)}};
+inline attention::traced attention::of_groups(const traced& x, const traced& y, const std::string& letters,
+                                              bool by_heads, const traced_truth* mask) {
+  const std::size_t comma = letters.find(','), arrow = letters.find("->");
+  const auto by = [&](const traced& a, const traced& b, const std::string& heads, const std::string& of_keys) {
+    const std::string all = heads + letters.substr(0, comma) + "," + of_keys +
+                            letters.substr(comma + 1, arrow - comma - 1) + "->" + heads + letters.substr(arrow + 2);
+    if (mask == nullptr) return contracted(a, b, all);
+    return contracted_where(reshaped(*mask, shape_of(a)), a, b, all);
+  };
+  const core::shape of_queries = shape_of(x), of_keys = shape_of(y);
+  const std::size_t heads = of_keys[1], group = heads == 0 ? 1 : of_queries[1] / heads;
+  if (group == 1) return by(x, y, "bh", "bh");
+  if (by_heads) {
+    const traced each = broadcast(reshaped(y, {of_keys[0], heads, 1, of_keys[2], of_keys[3]}),
+                                  {of_keys[0], heads, group, of_keys[2], of_keys[3]});
+    return by(x, reshaped(each, {of_keys[0], of_queries[1], of_keys[2], of_keys[3]}), "bh", "bh");
   }
+  const traced made = by(reshaped(x, {of_queries[0], heads, group, of_queries[2], of_queries[3]}), y, "bgu", "bg");
+  const core::shape s = shape_of(made);
+  return reshaped(made, {s[0], of_queries[1], s[3], s[4]});
 }
 
-template <class R>
-fields<R> attention::lse_vjp(const arguments<R>& call, const recipe<R>& how) {
-  if constexpr (carries_derivatives<R>) {
-    throw core::contract_violation("no second derivative of " + call.operation);
-  } else {
-    tape<R> graph;
-    const lifted_inputs<R> lifted(call, *find_operation(core::operation_name(call.operation).forward));
-    const recipe<adjoint<R>> steps = how.of_gradient ? recipe<adjoint<R>>(*how.of_gradient) : recipe<adjoint<R>>{};
-    const heads_in_sight<R> formula(call, steps.hidden);
-    const attention_heads<R> all(call);
-    std::vector<attention_gradients<R>> group;
-    for (std::size_t number = all.count(); number-- > 0;) {
-      const attention_head<R> head = all.at(number);
-      const std::size_t m = head.keys;
-      group.emplace_back(head);
-      std::vector<R> slopes(m);
-      for (std::size_t i = 0; i < head.queries; ++i) {
-        const R* row = formula.of_pairs.data() + i * m;
-        const std::vector<R> weights = weights_of<R>(head, attention_logits<R>(head, i, row, steps, &slopes), steps);
-        const R g = in_base(call, call["grad_lse"].data()[number * head.queries + i]);
-        for (std::size_t j = 0; j < m; ++j)
-          if (!is_minus_infinity(row[j]))
-            group.back().add(head, i, j, product_in(attention_stage::softmax, g, weights[j]), slopes[j]);
-      }
-      put_gradients<R>(graph, lifted.first, all, number, group, steps);
-    }
-    return lifted.gradients();
-  }
+inline attention::logits_in_sight::logits_in_sight(const recipe& how, const recorded_call& in) {
+  const traced q = in["q"], k = in["k"];
+  const std::vector<bool> sees = recorded_places(in).all_seen();
+  const double cap = in.setting<double>("softcap");
+  const traced_truth all = formula::known_truths({in.size("n"), in.size("m")}, sees);
+  const bool hides = std::isinf(how.hidden);
+  logits = in_stage<traced>(attention_stage::scores, [&] {
+    const traced none(0.0), bias = hides ? none : either(all, none, traced(how.hidden));
+    const traced s = how.logit(of_groups(q, k, "id,jd->ij", adds_by_heads(how, in)), bias,
+                               factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
+    return cap == 0.0 ? s : how.capped(s, formula::setting(cap));
+  });
+  seen = formula::broadcast(hides ? all : all || !all, shape_of(logits));
+}
+
+inline reading_of_weights attention::values(const recipe& how, const recorded_call& in, const traced_truth& seen) {
+  const traced v = in["v"];
+  return [=, by_heads = adds_by_heads(how, in)](const traced& weights) {
+    return of_groups(weights, v, "ij,jc->ic", by_heads, &seen);
+  };
+}
+
+inline formula::program attention::output(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced bias = in["bias"], logits = logits_of(how, in, bias);
+  const traced_truth hidden = equal(bias, traced(-std::numeric_limits<double>::infinity()));
+  return in.finish(attended(how, in, logits, broadcast(!hidden, shape_of(logits))));
+}
+
+inline formula::program attention::grouped_query(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const logits_in_sight of(how, in);
+  return in.finish(attended(how, in, of.logits, of.seen, values(how, in, of.seen)));
+}
+
+/// The sink is the logit of one more key.
+inline formula::program attention::sinks(const recipe& how, const formula::program_sizes& call) {
+  using stage = attention_stage;
+  recorded_call in(call);
+  const logits_in_sight of(how, in);
+  core::shape one = shape_of(of.logits);
+  const std::size_t keys = one.back();
+  one.back() = 1;
+  const traced sink = reshaped(in["sink"], {one[1], 1, 1}), nothing(-std::numeric_limits<double>::infinity());
+  if (how.sink_apart) return in.finish(beside_sink(how, in, of, sink));
+  const traced all = formula::joined({of.logits, broadcast(sink, one)}, 3);
+  const traced_truth seen = formula::joined({of.seen, broadcast(!equal(sink, nothing), one)}, 3);
+  const traced logits = in_stage<traced>(stage::scores, [&] {
+    const traced less_maximum = all - without_error(reshaped(largest_along(either(seen, all, nothing), 3), one));
+    return how.through_maximum || in.is_other_gradient() ? less_maximum : covering(all, [&] { return less_maximum; });
+  });
+  const reading_of_weights read = values(how, in, of.seen);
+  return in.finish(
+      attended(how, in, logits, seen, [&](const traced& weights) { return read(between(weights, 3, 0, keys)); }));
+}
+
+inline attention::traced attention::beside_sink(const recipe& how, const recorded_call& in, const logits_in_sight& of,
+                                                const traced& sink) {
+  using stage = attention_stage;
+  const traced o = attended(how, in, of.logits, of.seen, values(how, in, of.seen));
+  const traced share = in_stage<traced>(stage::softmax, [&] {
+    const traced lse = how.log_sum_exp(of.logits, of.seen), nothing(-std::numeric_limits<double>::infinity());
+    const traced beside = either(equal(sink, nothing), traced(1.0), sigmoid(lse - sink));
+    return either(equal(lse, nothing), traced(0.0), beside);
+  });
+  return in_stage<traced>(stage::output,
+                          [&] { return o * taken_from(static_cast<std::size_t>(stage::softmax), share); });
+}
+
+inline formula::program attention::lse(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const logits_in_sight of(how, in);
+  core::shape rows = shape_of(of.logits);
+  rows.pop_back();
+  const bool in_base_two = in.setting<std::string>("base") == "2",
+             is_plus = in.setting<std::string>("empty") == "plus_infinity";
+  const traced nothing((is_plus ? 1.0 : -1.0) * std::numeric_limits<double>::infinity());
+  return in.finish(in_stage<traced>(attention_stage::softmax, [&] {
+    if (shape_of(of.logits).back() == 0) return nothing;
+    // The derivative is the weights.
+    const auto weighted = [&] { return summed(detach(how.weights(of.logits, of.seen)) * of.logits, {3}); };
+    const traced all = in.is_of_gradient() ? weighted() : reshaped(how.log_sum_exp(of.logits, of.seen), rows);
+    return either(any_along(of.seen, 3), in_base_two ? all / log(traced(2.0)) : all, nothing);
+  }));
+}
+
+inline formula::program attention::merge(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const merge_rule rule{in.setting<std::string>("base") == "2", in.setting<std::string>("empty") == "plus_infinity"};
+  const attention_parts parts{in["parts"], in["lses"]};
+  const merged_parts made = how.merge ? how.merge(parts, rule) : merge_by_shift(parts, rule, in);
+  return in.finish_all({made.o, made.lse});
 }
 
 }  // namespace assay::reference::encodings

@@ -186,6 +186,8 @@ R function_of(const node& n, const R& x, const R& y) {
     case op::off_by:
       if constexpr (std::is_same_v<R, tracked>) return {x.number, x.error + std::fabs(y.number)};
       return x;
+    case op::with_gradient_of:
+      return x;
     default:
       ASSAY_EXPECTS(n.what == op::log_add_exp);
       return log_sum_exp(x, y);

@@ -70,6 +70,7 @@ enum class op : std::uint8_t {
   rounded_once,     ///< x, and for allowances alone: right as well where it is rounded before it is used
   held_in,          ///< for faults alone, and in no text: x as a tensor of another dtype keeps it
   without_error,    ///< for allowances alone, and in no text: whatever x is off by, nothing else is
+  with_gradient_of, ///< in no text: x, whose gradient is that of y, as one that is written by hand
   sum_of_products,  ///< x y + z w + ..., in any order
   // What moves elements.
   reshape,

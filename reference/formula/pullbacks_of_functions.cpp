@@ -165,6 +165,8 @@ cotangents of_two(const pullback& b) {
     case op::another_way:
     case op::off_by:
       return {b.g, std::nullopt};
+    case op::with_gradient_of:
+      return {std::nullopt, b.g};
     default:
       ASSAY_EXPECTS(b.n.what == op::maximum || b.n.what == op::minimum);
       return of_chosen(b);

@@ -160,6 +160,10 @@ traced_integer either(const traced_truth& condition, const traced_integer& x, co
 inline traced right_as_well(const traced& x, const traced& y) { return recorded(op::right_as_well, x, y); }
 /// x, off by |y| u more in the stage of the scope: for allowances alone.
 inline traced off_by(const traced& x, const traced& y) { return recorded(op::off_by, x, y); }
+/// x with the derivative `slope` in y, which is another one than that of the steps of x.
+inline traced with_slope(const traced& x, const traced& y, const traced& slope) {
+  return recorded(op::with_gradient_of, x, detach(slope) * y);
+}
 /// x, which other() computes in another way: for allowances alone.
 template <class Other>
 traced covering(const traced& x, Other other) {

@@ -64,6 +64,18 @@ R total_of(const std::vector<R>& row) {
   return sum.total();
 }
 
+/// log sum_j exp(S_j) of a row with a key that is not hidden; the shift is exact in every reading.
+template <class R>
+R log_sum_of_row(const std::vector<R>& logits) {
+  double shift = -std::numeric_limits<double>::infinity();
+  for (const R& s : logits)
+    if (const double x = to_double(s); x > shift || std::isnan(x)) shift = x;
+  accumulator<R> sum;
+  for (const R& s : logits)
+    if (!is_minus_infinity(s)) sum.add(exp(s - R(shift)));
+  return R(shift) + log(sum.total());
+}
+
 /// log sum exp of a row; -inf of nothing.
 template <class R>
 R log_sum_exp_of(const std::vector<R>& row) {

@@ -12,9 +12,7 @@
 //     std::vector<R> bias(std::size_t row, std::size_t head) const; }    the formula, [n, m]
 // Loops, declarations and the gradient are the kind's. The bias may read q and k: it lies on the tape, so that what a
 // pair adds to its logit (q_i . a_ij, a product with a position, a sum of gates of q . k) has its gradients as well.
-// Where the bias follows from the places of queries and keys, the class template is a formula of those
-// (heads_of_places). A capped logit and values of a pair belong into a row: they are steps of it (attention_steps) with
-// a pullback in attend_vjp. Where weights are no softmax, a query is made as a whole (query_rows.hpp). The gradient is
+// Where weights are no softmax, a query is made as a whole (query_rows.hpp). The gradient is
 // derived head by head: the tape holds one bias at a time, however many there are.
 #pragma once
 
@@ -45,43 +43,32 @@ R logit_scale(const std::string& setting, std::size_t width) {
   return factor_in<R>(attention_stage::scores, setting, width);
 }
 
-/// The heads of all rows of a call, one after the other; so many of queries, one behind the other, have one of keys
-/// and values together. `softcap` and `sink` are those of the call, where there are any.
+/// The heads of all rows of a call, one after the other.
 template <class R>
 class attention_heads {
  public:
-  explicit attention_heads(const arguments<R>& call) : q_(call["q"]), k_(call["k"]), first_{} {
-    const auto data = [&](const char* input) {
-      const auto x = call.inputs.find(input);
-      return x == call.inputs.end() ? nullptr : x->second.data();
-    };
-    first_.queries = q_.shape(2), first_.keys = k_.shape(2), first_.width = q_.shape(3);
+  explicit attention_heads(const arguments<R>& call) : q_(call["q"]), first_{} {
+    const field<R>& k = call["k"];
+    first_.queries = q_.shape(2), first_.keys = k.shape(2), first_.width = q_.shape(3);
     first_.value_width = call.inputs.contains("v") ? call["v"].shape(3) : 0;
     first_.scale = logit_scale<R>(call.template setting<std::string>("scale"), first_.width);
-    first_.q = q_.data(), first_.k = k_.data(), first_.v = data("v"), first_.sink = data("sink");
-    if (call.settings.contains("softcap"))
-      if (const auto cap = call.template setting<double>("softcap"); cap != 0.0) first_.cap = from_setting<R>(cap);
+    first_.q = q_.data(), first_.k = k.data(), first_.v = call.inputs.contains("v") ? call["v"].data() : nullptr;
   }
 
-  [[nodiscard]] std::size_t heads() const { return q_.shape(1); }  ///< of queries, of a row
+  [[nodiscard]] std::size_t heads() const { return q_.shape(1); }  ///< of a row
   [[nodiscard]] std::size_t count() const { return q_.shape(0) * heads(); }
-  [[nodiscard]] std::size_t of_keys(std::size_t number) const { return number / group(); }
-  [[nodiscard]] bool is_first_of_group(std::size_t number) const { return number % group() == 0; }
   [[nodiscard]] attention_head<R> at(std::size_t number) const {
     attention_head<R> head = first_;
     head.q += number * head.queries * head.width;
-    head.k += of_keys(number) * head.keys * head.width;
-    head.v += of_keys(number) * head.keys * head.value_width;
-    if (head.sink != nullptr) head.sink += number % heads();
+    head.k += number * head.keys * head.width;
+    head.v += number * head.keys * head.value_width;
     return head;
   }
   /// Where its output begins.
   [[nodiscard]] std::size_t output(std::size_t number) const { return number * first_.queries * first_.value_width; }
 
  private:
-  [[nodiscard]] std::size_t group() const { return k_.shape(1) == 0 ? 1 : heads() / k_.shape(1); }
-
-  const field<R>&q_, &k_;
+  const field<R>& q_;
   attention_head<R> first_;
 };
 
@@ -113,30 +100,18 @@ fields<R> attention_output(const arguments<R>& call, const typename Formula<R>::
   }
 }
 
-/// Puts the gradients of head i of queries, the last of `group`; with the first head of a group also those of its keys
-/// and values, and forgets the group. `first`: the nodes of inputs.
+/// Puts the gradients of head i. `first`: the nodes of inputs.
 template <class R>
-void put_gradients(tape<R>& graph, const std::map<std::string, typename tape<R>::node>& first,
-                   const attention_heads<R>& all, std::size_t i, std::vector<attention_gradients<R>>& group,
-                   const attention_steps<R>& how) {
-  using sums = std::vector<accumulator<R>>;
-  const auto put = [&](const char* input, attention_stage stage, std::size_t number_of_head,
-                       const std::vector<const sums*>& of_heads) {
-    const std::size_t size = of_heads.front()->size();
-    for (std::size_t k = 0; k < size; ++k) {
-      std::vector<const accumulator<R>*> of_element;
-      for (const sums* head : of_heads) of_element.push_back(&(*head)[k]);
-      graph.put_in(stage, first.at(input) + static_cast<unsigned>(number_of_head * size + k),
-                   cotangent<R>(total_of_group(stage, of_element, how.by_heads)));
-    }
+void put_gradients(tape<R>& graph, const std::map<std::string, typename tape<R>::node>& first, std::size_t i,
+                   const attention_gradients<R>& of) {
+  const auto put = [&](const char* input, attention_stage stage, const std::vector<accumulator<R>>& sums) {
+    for (std::size_t k = 0; k < sums.size(); ++k)
+      graph.put_in(stage, first.at(input) + static_cast<unsigned>(i * sums.size() + k),
+                   cotangent<R>(total_in(stage, sums[k])));
   };
-  put("q", attention_stage::scores, i, {&group.back().q});
-  if (!all.is_first_of_group(i)) return;
-  std::vector<const sums*> k, v;
-  for (const attention_gradients<R>& head : group) k.push_back(&head.k), v.push_back(&head.v);
-  put("k", attention_stage::scores, all.of_keys(i), k);
-  if (first.contains("v")) put("v", attention_stage::output, all.of_keys(i), v);
-  group.clear();
+  put("q", attention_stage::scores, of.q);
+  put("k", attention_stage::scores, of.k);
+  put("v", attention_stage::output, of.v);
 }
 
 /// See derived_vjp.hpp; the adjoint of a head is attend_vjp.
@@ -154,20 +129,17 @@ fields<R> attention_output_vjp(const arguments<R>& call, const typename Formula<
     const Formula<number> formula(lifted.in, steps);
     const auto shared = graph.last();
     const attention_heads<R> all(call);
-    std::vector<attention_gradients<R>> group;  // of the heads that share those of keys and values
     for (std::size_t i = all.count(); i-- > 0;) {
       const attention_head<R> head = all.at(i);
       const std::vector<number> bias = formula.bias(i / all.heads(), i % all.heads());
       std::vector<R> plain;
       for (const number& b : bias) plain.push_back(b.number);
-      const auto sink = head.sink == nullptr ? 0 : lifted.first.at("sink") + static_cast<unsigned>(i % all.heads());
-      group.emplace_back(head);
-      attend_vjp<R>(head, plain.data(), call["grad_o"].data() + all.output(i), group.back(), steps,
+      attention_gradients<R> of(head);
+      attend_vjp<R>(head, plain.data(), call["grad_o"].data() + all.output(i), of, steps,
                     [&](std::size_t query, std::size_t key, const R& x) {
-                      graph.put_in(attention_stage::scores,
-                                   key == head.keys ? sink : bias[query * head.keys + key].node, cotangent<R>(x));
+                      graph.put_in(attention_stage::scores, bias[query * head.keys + key].node, cotangent<R>(x));
                     });
-      put_gradients<R>(graph, lifted.first, all, i, group, steps);
+      put_gradients<R>(graph, lifted.first, i, of);
       graph.sweep(shared);
     }
     graph.sweep(variables);

@@ -19,7 +19,7 @@ traced scaled_sum(const traced& factor, const std::vector<traced>& products) {
 
 traced factor_of_logits(const std::string& setting, std::size_t width) {
   const rational exponent = factor_exponent(setting, width);
-  return exponent.p == 0 ? traced(1.0) : power(traced(static_cast<double>(width)), exponent);
+  return exponent.p == 0 ? traced(1.0) : power(formula::setting(static_cast<double>(width)), exponent);
 }
 
 traced score_recipe::of(const traced& scale, const std::vector<score_term>& terms) const {

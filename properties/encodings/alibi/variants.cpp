@@ -140,8 +140,7 @@ std::vector<variant> controls() {
            changed("control/alibi_recursive_form", "the official program: powers by multiplication",
                    "the same slopes, one from the other",
                    {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
-                      return reference::encodings::alibi_products().of(
-                          reference::encodings::alibi_term_of(rule, head));
+                      return reference::encodings::alibi_products().of(reference::encodings::alibi_term_of(rule, head));
                     })}),
            changed("control/alibi_concatenated", "CT07 baichuan-inc/Baichuan2#225: every second slope, then the others",
                    "the same slopes in the same order",
@@ -163,10 +162,10 @@ std::vector<variant> controls() {
                    "slope times place before the last key: of class linear", {.formula = attended(from_last_key)}),
            changed("control/alibi_attention_in_base_two",
                    "exp2 of logits with a folded log2 e, as fused kernels have it", "exponents in base two",
-                   {.formula = [](auto& how) { how.weights = in_base_two; }}),
+                   {.formula = weights::steps(in_base_two)}),
            changed("control/alibi_attention_running_maximum", "Milakov and Gimelshein 2018, arXiv 1805.02867",
                    "the sum is rescaled whenever the maximum grows",
-                   {.formula = weights::steps(weights::online_softmax, weights::online_softmax)}),
+                   {.formula = weights::steps(weights::online_softmax)}),
        }});
 }
 

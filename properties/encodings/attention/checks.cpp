@@ -15,7 +15,6 @@ namespace {
 
 using core::infinity;
 using encoding = reference::encodings::attention;
-using R = reference::rounded;
 inline constexpr auto& changed = make_variant<encoding>;
 
 // The bias of a relative encoding: -1/2 a token.
@@ -37,6 +36,12 @@ void see_all_keys_where_none_is(request& call) {
   for (const std::span<double> row : rows_of(call.inputs.at("bias")))
     if (std::all_of(row.begin(), row.end(), [](double b) { return b == -infinity; }))
       std::fill(row.begin(), row.end(), 0.0);
+}
+
+// Weights whose sum hands nothing on.
+traced with_constant_sum(const traced& logits, const traced_truth& seen) {
+  const traced all = weights::seen_alone(exp(weights::less_largest(logits, seen)), seen);
+  return weights::seen_alone(all / detach(weights::sum_of_rows(all)), seen);
 }
 
 void average_gradient_of_bias(core::tensors& outputs, const request& call) {
@@ -77,9 +82,10 @@ std::vector<variant> mutants() {
        faults_of_weights<encoding>("attention"),
        {
            changed("mutant/attention_scaled_by_width", "RP16 sgl-project/sglang#33558: a factor squared",
-                   "q . k is divided by d", {.formula = with_logit([](const R& product, const R& bias, const R& scale) {
-                                               return scale * scale * product + bias;
-                                             })}),
+                   "q . k is divided by d",
+                   {.formula = with_logit([](const auto& product, const auto& bias, const auto& scale) {
+                      return scale * scale * product + bias;
+                    })}),
            changed("mutant/attention_bias_where_none_is",
                    "T504 huggingface/transformers#8518: a bias in cross-attention",
                    "where the bias is 0 everywhere it is -|i - j| / 2", {.inputs = bias_where_none_is}),
@@ -96,10 +102,7 @@ std::vector<variant> mutants() {
                    {.inputs = see_all_keys_where_none_is, .telling = true}),
            changed("mutant/attention_no_mean_in_gradient", "GR07 pytorch/pytorch#196705: a term dropped",
                    "the gradient of the logits lacks the mean",
-                   {.formula =
-                        [](auto& how) {
-                          how.grad_logit = [](const R& weight, const R& along, const R&) { return weight * along; };
-                        }}),
+                   {.gradient = [](auto& how) { how.weights = with_constant_sum; }}),
            changed("mutant/attention_bias_gradient_averaged", "GR04 jax-ml/jax#23842: a reduction over the batch",
                    "the gradient of the bias is averaged over the batch, not added up",
                    {.outputs = average_gradient_of_bias}),

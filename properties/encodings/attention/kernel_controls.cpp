@@ -7,85 +7,72 @@
 namespace assay::properties::encodings::attention {
 namespace {
 
+using weights::block_by_block, weights::largest_of_rows, weights::masked, weights::seen_alone, weights::sum_of_rows;
+
+traced zero_of() { return traced(0.0); }
+traced less_infinity() { return traced(-core::infinity); }
+
 // What the sum of the exponentials of a row is, as exp(shift) sum.
 struct shifted_sum {
-  rounded shift{-core::infinity}, sum{};
+  traced shift = less_infinity(), sum{};
 };
-shifted_sum by_blocks(const logit_row& logits) {
+shifted_sum by_blocks(const traced& logits, const traced_truth& seen) {
   shifted_sum all;
-  for (std::size_t first = 0; first < logits.size(); first += 4) {
-    const logit_row block(&logits[first], &logits[0] + std::min(first + 4, logits.size()));
-    const rounded before = all.shift;
-    all.shift = larger(all.shift, weights::largest_of(block));
-    if (is_minus_infinity(all.shift)) continue;
-    rounded sum;
-    for (const rounded& s : block)
-      if (!is_minus_infinity(s)) sum = sum + exp(s - all.shift);
-    all.sum = is_minus_infinity(before) ? sum : all.sum * exp(before - all.shift) + sum;
-  }
+  block_by_block(masked(logits, seen), seen, 4, [&](const traced& s, const traced_truth& is_seen) {
+    const traced before = all.shift, none = zero_of();
+    all.shift = larger(before, largest_of_rows(s));
+    const traced of_block = sum_of_rows(seen_alone(exp(s - all.shift), is_seen));
+    all.sum = either(equal(before, less_infinity()), none, all.sum * exp(before - all.shift)) + of_block;
+  });
   return all;
 }
 // FlashAttention 4 rescales where the maximum has grown by more than log 256.
-shifted_sum rescaled_where_it_pays(const logit_row& logits) {
+shifted_sum rescaled_where_it_pays(const traced& logits, const traced_truth& seen) {
   shifted_sum all;
-  for (const rounded& s : logits) {
-    if (is_minus_infinity(s)) continue;
-    if (is_minus_infinity(all.shift)) {
-      all = {s, rounded(1.0)};
-      continue;
-    }
-    if (!((s - all.shift).number <= 5.545)) {
-      all.sum = all.sum * exp(all.shift - s);
-      all.shift = s;
-    }
-    all.sum = all.sum + exp(s - all.shift);
-  }
+  block_by_block(masked(logits, seen), seen, 1, [&](const traced& s, const traced_truth& is_seen) {
+    const traced before = all.shift, none = zero_of();
+    const traced_truth is_first = equal(before, less_infinity()), grows = is_first || less(traced(5.545), s - before);
+    all.shift = either(is_seen && grows, detach(s), before);
+    const traced rescaled = either(grows, all.sum * exp(before - all.shift), all.sum);
+    all.sum = either(is_seen, either(is_first, none, rescaled) + exp(s - all.shift), all.sum);
+  });
   return all;
 }
 // With exp2, whose factor log2 e is folded into the logits.
-rounded in_units_of_log_two(const rounded& s) { return s * rounded(1.4426950408889634); }
-rounded exp_of_two(const rounded& x) { return rounded(std::exp2(x.number)); }
-shifted_sum in_base_two(const logit_row& logits) {
-  shifted_sum all{in_units_of_log_two(weights::largest_of(logits))};
-  for (const rounded& s : logits)
-    if (!is_minus_infinity(s)) all.sum = all.sum + exp_of_two(in_units_of_log_two(s) - all.shift);
-  return all;
+traced in_units_of_log_two(const traced& s) { return s * traced(1.4426950408889634); }
+traced exp_of_two(const traced& x) { return exp(x * log(traced(2.0))); }
+shifted_sum in_base_two(const traced& logits, const traced_truth& seen) {
+  const traced s = in_units_of_log_two(masked(logits, seen)), shift = largest_of_rows(s);
+  return {shift, sum_of_rows(seen_alone(exp_of_two(s - shift), seen))};
 }
 
-template <shifted_sum (*Of)(const logit_row&)>
-logit_row weights_by(const logit_row& logits) {
-  const shifted_sum all = Of(logits);
-  logit_row weights;
-  for (const rounded& s : logits) weights.push_back(is_minus_infinity(s) ? rounded(0.0) : exp(s - all.shift) / all.sum);
-  return weights;
+template <shifted_sum (*Of)(const traced& logits, const traced_truth& seen)>
+traced weights_by(const traced& logits, const traced_truth& seen) {
+  const shifted_sum all = Of(logits, seen);
+  return seen_alone(exp(logits - all.shift) / all.sum, seen);
 }
-logit_row weights_in_base_two(const logit_row& logits) {
-  const shifted_sum all = in_base_two(logits);
-  logit_row weights;
-  for (const rounded& s : logits)
-    weights.push_back(is_minus_infinity(s) ? rounded(0.0) : exp_of_two(in_units_of_log_two(s) - all.shift) / all.sum);
-  return weights;
+traced weights_in_base_two(const traced& logits, const traced_truth& seen) {
+  const shifted_sum all = in_base_two(logits, seen);
+  return seen_alone(exp_of_two(in_units_of_log_two(logits) - all.shift) / all.sum, seen);
 }
-template <shifted_sum (*Of)(const logit_row&)>
-rounded lse_by(const logit_row& logits) {
-  const shifted_sum all = Of(logits);
+template <shifted_sum (*Of)(const traced& logits, const traced_truth& seen)>
+traced lse_by(const traced& logits, const traced_truth& seen) {
+  const shifted_sum all = Of(logits, seen);
   return all.shift + log(all.sum);
 }
-rounded lse_in_base_two(const logit_row& logits) {
-  const shifted_sum all = in_base_two(logits);
-  return (all.shift + rounded(std::log2(all.sum.number))) * rounded(0.6931471805599453);
+traced lse_in_base_two(const traced& logits, const traced_truth& seen) {
+  const shifted_sum all = in_base_two(logits, seen);
+  return (all.shift + log(all.sum) / log(traced(2.0))) * traced(0.6931471805599453);
 }
-rounded lse_key_by_key(const logit_row& logits) {
-  rounded all(-core::infinity);
-  for (const rounded& s : logits) all = log_sum_exp(all, s);
+traced lse_key_by_key(const traced& logits, const traced_truth& seen) {
+  traced all = less_infinity();
+  block_by_block(masked(logits, seen), seen, 1,
+                 [&](const traced& s, const traced_truth&) { all = log_sum_exp(all, s); });
   return all;
 }
 // The weights of a backward that knows the logarithm of the sum, as it was stored.
-logit_row weights_by_stored_lse(const logit_row& logits) {
-  const rounded lse = lse_by<by_blocks>(logits);
-  logit_row weights;
-  for (const rounded& s : logits) weights.push_back(is_minus_infinity(s) ? rounded(0.0) : exp(s - lse));
-  return weights;
+traced weights_by_stored_lse(const traced& logits, const traced_truth& seen) {
+  return seen_alone(exp(logits - lse_by<by_blocks>(logits, seen)), seen);
 }
 
 }  // namespace
@@ -107,7 +94,7 @@ std::vector<variant> kernel_controls() {
       make_variant<kernel_encoding>("control/attention_weights_by_stored_lse",
                                     "FlashAttention, Algorithm 4 (arXiv 2205.14135)",
                                     "backward forms exp(S - lse) and divides by nothing; f16 and bf16 stage by stage",
-                                    {.gradient = weights::steps(weights_by_stored_lse),
+                                    {.gradient = [](auto& how) { how.weights = weights_by_stored_lse; },
                                      .arithmetic = in_usual_stages,
                                      .declared = nothing_declared}),
       make_variant<kernel_encoding>(
@@ -123,13 +110,10 @@ std::vector<variant> kernel_controls() {
                                     {.formula = [](auto& how) { how.through_maximum = true; },
                                      .arithmetic = in_usual_stages,
                                      .declared = nothing_declared}),
-      make_variant<kernel_encoding>("control/attention_cap_by_sigmoid", "vLLM's and SGLang's Triton kernels",
-                                    "tanh(x) is 2 sigmoid(2x) - 1: of class linear",
-                                    {.formula =
-                                         [](auto& how) {
-                                           using number = typename std::decay_t<decltype(how)>::number;
-                                           how = kernel_encoding::algorithm<number>(reference::accuracy_class::linear);
-                                         }}),
+      make_variant<kernel_encoding>(
+          "control/attention_cap_by_sigmoid", "vLLM's and SGLang's Triton kernels",
+          "tanh(x) is 2 sigmoid(2x) - 1: of class linear",
+          {.formula = [](auto& how) { how = kernel_encoding::algorithm(reference::accuracy_class::linear); }}),
   };
 }
 

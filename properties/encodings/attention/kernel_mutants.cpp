@@ -13,26 +13,32 @@ inline constexpr auto& kernel = make_variant<kernel_encoding>;
 
 const auto hidden_at = [](double logit) { return [logit](auto& how) { how.hidden = logit; }; };
 
+using weights::largest_of_rows, weights::masked, weights::seen_alone, weights::sum_of_rows;
+
 // A running maximum that begins at a number in place of -inf.
-rounded maximum_from_number(const logit_row& logits) { return larger(rounded(-50000.0), weights::largest_of(logits)); }
-logit_row weights_from_number(const logit_row& logits) {
-  return weights::by_shift(logits, maximum_from_number(logits));
+traced maximum_from_number(const traced& logits, const traced_truth& seen) {
+  return larger(traced(-50000.0), largest_of_rows(masked(logits, seen)));
 }
-rounded lse_from_number(const logit_row& logits) {
-  const rounded shift = maximum_from_number(logits);
-  rounded sum;
-  for (const rounded& x : logits)
-    if (!is_minus_infinity(x)) sum = sum + exp(x - shift);
-  return shift + log(sum);
+traced weights_from_number(const traced& logits, const traced_truth& seen) {
+  return weights::over_sum(exp(logits - maximum_from_number(logits, seen)), seen);
 }
-logit_row without_last_in_maximum(const logit_row& logits) {
-  if (logits.size() < 2) return reference::softmax(logits);
-  return weights::by_shift(logits, weights::largest_of(logit_row(logits.begin(), logits.end() - 1)));
+traced lse_of(const traced& shift, const traced& logits, const traced_truth& seen) {
+  return shift + log(sum_of_rows(seen_alone(exp(logits - shift), seen)));
 }
-rounded lse_without_maximum(const logit_row& logits) {
-  rounded sum;
-  for (const rounded& s : logits) sum = sum + exp(s);
-  return log(sum);
+traced lse_from_number(const traced& logits, const traced_truth& seen) {
+  return lse_of(maximum_from_number(logits, seen), logits, seen);
+}
+traced without_last_in_maximum(const traced& logits, const traced_truth& seen) {
+  const std::size_t keys = shape_of(logits).back(), axis = shape_of(logits).size() - 1;
+  if (keys < 2) return reference::softmax_of_seen(logits, seen);
+  const traced shift = largest_of_rows(between(masked(logits, seen), axis, 0, keys - 1));
+  return weights::over_sum(exp(logits - shift), seen);
+}
+traced lse_without_maximum(const traced& logits, const traced_truth& seen) { return lse_of(traced(0.0), logits, seen); }
+traced lse_is_maximum(const traced& logits, const traced_truth& seen) {
+  const std::int64_t axis = static_cast<std::int64_t>(shape_of(logits).size()) - 1;
+  const traced all = masked(logits, seen);
+  return reshaped(largest_along(all, axis), shape_of(sum_of_rows(all)));
 }
 
 // Head a of queries meets head a mod h of keys.
@@ -151,8 +157,8 @@ std::vector<variant> kernel_mutants() {
                   {.formula =
                        [](auto& how) {
                          how.hidden = -1e30;
-                         how.capped = [](const auto& s, const auto& cap) {
-                           return to_double(s) < -1e29 ? s : cap * tanh(s / cap);
+                         how.capped = [](const traced& s, const traced& cap) {
+                           return either(less(s, traced(-1e29)), s, cap * tanh(s / cap));
                          };
                        }}),
            kernel("mutant/attention_nothing_hidden_where_a_query_sees_none", "ml-explore/mlx#2395: a row fully masked",
@@ -160,15 +166,17 @@ std::vector<variant> kernel_mutants() {
                   {.inputs = hide_nothing_where_a_query_sees_none, .telling = true}),
            kernel("mutant/attention_cap_before_scale", "Dao-AILab/flash-attention#1181: what the cap divides",
                   "q . k is capped before it is scaled", {.inputs = cap_before_scale}),
-           kernel("mutant/attention_cap_not_multiplied", "Dao-AILab/flash-attention#1181",
-                  "logits are tanh(s / softcap)",
-                  {.formula =
-                       [](auto& how) { how.capped = [](const auto& s, const auto& cap) { return tanh(s / cap); }; }}),
+           kernel(
+               "mutant/attention_cap_not_multiplied", "Dao-AILab/flash-attention#1181", "logits are tanh(s / softcap)",
+               {.formula =
+                    [](auto& how) { how.capped = [](const traced& s, const traced& cap) { return tanh(s / cap); }; }}),
            kernel("mutant/attention_cap_without_slope", "GR07 pytorch/pytorch#196705: a factor dropped",
                   "the gradient of the logits lacks 1 - tanh^2",
                   {.gradient =
                        [](auto& how) {
-                         how.slope_of_cap = [](const auto& s, const auto&) { return std::decay_t<decltype(s)>(1.0); };
+                         how.capped = [](const traced& s, const traced& cap) {
+                           return with_slope(cap * tanh(s / cap), s, traced(1.0));
+                         };
                        }}),
            kernel("mutant/attention_maximum_from_50000", "flashinfer-ai/flashinfer#4267",
                   "the running maximum begins at -50000",
@@ -183,7 +191,7 @@ std::vector<variant> kernel_mutants() {
                   {.inputs = cap_sinks}),
            kernel("mutant/attention_sink_not_in_maximum", "FW14 pytorch/pytorch#1835: overflow",
                   "the maximum that is subtracted leaves the last logit out: the sink",
-                  {.formula = weights::steps(without_last_in_maximum)}),
+                  {.formula = [](auto& how) { how.weights = without_last_in_maximum; }}),
            kernel("mutant/attention_sink_without_gradient", "GR07 pytorch/pytorch#196705: a path dropped",
                   "the gradient of a sink is 0",
                   {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_sink"); }}),
@@ -197,7 +205,7 @@ std::vector<variant> kernel_mutants() {
            kernel("mutant/attention_lse_without_maximum", "FW14 pytorch/pytorch#1835: overflow", "exp without a shift",
                   {.formula = as_lse(lse_without_maximum)}),
            kernel("mutant/attention_lse_is_maximum", "FW07 microsoft/onnxruntime#28461: a sum without its terms",
-                  "lse is the largest logit", {.formula = as_lse(weights::largest_of)}),
+                  "lse is the largest logit", {.formula = as_lse(lse_is_maximum)}),
        }});
 }
 

@@ -7,18 +7,18 @@
 namespace assay::properties::encodings::attention {
 
 using kernel_encoding = reference::encodings::attention;
-using reference::rounded;
-using logit_row = std::vector<rounded>;
+using reference::formula::traced, reference::formula::traced_truth;
+using rows_to_rows = traced (*)(const traced& logits, const traced_truth& seen);
 
-/// Steps of the formula and of its gradient: ways to the weights and to the logarithm of the sum.
-inline auto as_weights_and_lse(logit_row (*weights)(const logit_row&), rounded (*lse)(const logit_row&)) {
+/// Steps of the formula and of its gradient: ways to the weights and to the logarithm of the sum, as a column.
+inline auto as_weights_and_lse(rows_to_rows weights, rows_to_rows lse) {
   return [=](auto& how) {
     how.weights = weights;
-    if constexpr (requires { how.of_gradient; }) how.log_sum_exp = lse;
+    how.log_sum_exp = lse;
   };
 }
-inline auto as_lse(rounded (*of)(const logit_row&)) {
-  return [of](kernel_encoding::recipe<rounded>& how) { how.log_sum_exp = of; };
+inline auto as_lse(rows_to_rows of) {
+  return [of](auto& how) { how.log_sum_exp = of; };
 }
 
 /// A family of operations with a bias, and of those without one that have q and k; of one of them where the other

@@ -14,160 +14,139 @@ namespace {
 using namespace reference;  // the ways below are written in its vocabulary
 inline constexpr auto& merging = make_variant<reference::encodings::attention>;
 
-// Ways from the parts of a query to o, and lse behind it.
+using formula::traced, formula::traced_truth;
 
-template <class N>
-using row = std::vector<N>;
-template <class N>
-struct part {
-  row<N> o;
-  N lse;
-};
-/// Those with keys, or all of them.
-template <class N>
-std::vector<part<N>> parts_in(const attention_parts<N>& all, const merge_rule& rule, bool with_keys = true) {
-  std::vector<part<N>> those;
-  for (std::size_t i = 0; i < all.count; ++i)
-    if (!with_keys || rule.has_keys(all.lses[i]))
-      those.push_back({row<N>(all.values + i * all.width, all.values + (i + 1) * all.width), all.lses[i]});
+// A part of all queries: o [B, h, n, e], lse [B, h, n, 1].
+using part = merged_parts;
+using two_parts = part (*)(const part& x, const part& y, const merge_rule& rule);
+
+std::vector<part> parts_in(const attention_parts& all) {
+  const core::shape s = shape_of(all.values);
+  std::vector<part> those;
+  for (std::size_t i = 0; i < s[3]; ++i)
+    those.push_back(
+        {reshaped(between(all.values, 3, i, i + 1), {s[0], s[1], s[2], s[4]}), between(all.lses, 3, i, i + 1)});
   return those;
 }
-template <class N>
-row<N> result(part<N> of) {
-  of.o.push_back(of.lse);
-  return of.o;
+part nothing(const merge_rule& rule) { return {traced(0.0), rule.of_no_keys()}; }
+part chosen(const traced_truth& first, const part& x, const part& y) {
+  return {either(first, x.o, y.o), either(first, x.lse, y.lse)};
 }
-template <class N>
-part<N> nothing(const attention_parts<N>& all, const merge_rule& rule) {
-  return {row<N>(all.width, N(0.0)), N(rule.of_no_keys())};
+/// The parts of a query with keys; one beside a part without is that.
+part merged(two_parts two, const part& x, const part& y, const merge_rule& rule) {
+  const traced_truth has_x = rule.has_keys(x.lse), has_y = rule.has_keys(y.lse), both = has_x && has_y;
+  const auto or_zero = [&](const traced& z) { return either(both, z, traced(0.0)); };
+  const part of_both = two({x.o, or_zero(x.lse)}, {y.o, or_zero(y.lse)}, rule);
+  return chosen(has_y, chosen(has_x, of_both, y), x);
 }
-/// f of each component of some parts.
-template <class N, class F>
-row<N> each(const part<N>& one, const part<N>& other, F f) {
-  row<N> o;
-  for (std::size_t c = 0; c < one.o.size(); ++c) o.push_back(f(one.o[c], other.o[c]));
-  return o;
+merged_parts result(const part& of, const attention_parts& all) {
+  const core::shape s = shape_of(all.lses);
+  return {of.o, reshaped(broadcast(of.lse, {s[0], s[1], s[2], 1}), {s[0], s[1], s[2]})};
 }
 
 /// Two parts by the larger lse.
-constexpr auto two_by_shift = []<class N>(const part<N>& x, const part<N>& y, const merge_rule& rule) -> part<N> {
-  const N shift(std::max(to_double(x.lse), to_double(y.lse)));
-  const N of_x = rule.power(x.lse - shift), of_y = rule.power(y.lse - shift), sum = of_x + of_y;
-  return {each(x, y, [&](const N& a, const N& b) { return (a * of_x + b * of_y) / sum; }), shift + rule.logarithm(sum)};
-};
+part two_by_shift(const part& x, const part& y, const merge_rule& rule) {
+  const traced shift = detach(larger(x.lse, y.lse)), of_x = rule.power(x.lse - shift), of_y = rule.power(y.lse - shift),
+               sum = of_x + of_y;
+  return {(x.o * of_x + y.o * of_y) / sum, shift + rule.logarithm(sum)};
+}
 /// The update of ring attention, in base e.
-constexpr auto two_by_sigmoid = []<class N>(const part<N>& x, const part<N>& y, const merge_rule& rule) -> part<N> {
-  const N unit = rule.base_two ? log(N(2.0)) : N(1.0), by = (y.lse - x.lse) * unit, share = sigmoid(by);
-  return {each(x, y, [&](const N& a, const N& b) { return a - share * (a - b); }), x.lse - log_sigmoid(-by) / unit};
-};
+part two_by_sigmoid(const part& x, const part& y, const merge_rule& rule) {
+  const traced unit = rule.base_two ? log(traced(2.0)) : traced(1.0), by = (y.lse - x.lse) * unit;
+  return {x.o - sigmoid(by) * (x.o - y.o), x.lse - log_sigmoid(-by) / unit};
+}
 /// Before parts far apart were reported: the power of a difference that may be large.
-constexpr auto two_by_power = []<class N>(const part<N>& x, const part<N>& y, const merge_rule& rule) -> part<N> {
-  const N total = x.lse + rule.logarithm(N(1.0) + rule.power(y.lse - x.lse));
-  const N of_x = rule.power(x.lse - total), of_y = rule.power(y.lse - total);
-  return {each(x, y, [&](const N& a, const N& b) { return a * of_x + b * of_y; }), total};
-};
+part two_by_power(const part& x, const part& y, const merge_rule& rule) {
+  const traced total = x.lse + rule.logarithm(traced(1.0) + rule.power(y.lse - x.lse));
+  return {x.o * rule.power(x.lse - total) + y.o * rule.power(y.lse - total), total};
+}
 
-template <class Two>
-auto left_to_right(Two two) {
-  return [two]<class N>(const attention_parts<N>& all, const merge_rule& rule) -> row<N> {
-    const std::vector<part<N>> those = parts_in(all, rule);
-    if (those.empty()) return result(nothing(all, rule));
-    part<N> so_far = those.front();
-    for (std::size_t k = 1; k < those.size(); ++k) so_far = two(so_far, those[k], rule);
-    return result(so_far);
+auto left_to_right(two_parts two) {
+  return [two](const attention_parts& all, const merge_rule& rule) {
+    part so_far = nothing(rule);
+    for (const part& x : parts_in(all)) so_far = merged(two, so_far, x, rule);
+    return result(so_far, all);
   };
 }
-constexpr auto by_tree = []<class N>(const attention_parts<N>& all, const merge_rule& rule) -> row<N> {
-  std::vector<part<N>> those = parts_in(all, rule);
-  if (those.empty()) return result(nothing(all, rule));
+merged_parts by_tree(const attention_parts& all, const merge_rule& rule) {
+  std::vector<part> those = parts_in(all);
+  if (those.empty()) return result(nothing(rule), all);
   for (; those.size() > 1; those.resize((those.size() + 1) / 2))
     for (std::size_t k = 0; 2 * k < those.size(); ++k)
-      those[k] = 2 * k + 1 < those.size() ? two_by_shift(those[2 * k], those[2 * k + 1], rule) : those[2 * k];
-  return result(those.front());
-};
-/// All by one shift: sum_i factor(lse_i - shift) o_i over `norm` of their sum.
-template <class N, class Shift, class Norm>
-row<N> all_by(const std::vector<part<N>>& those, const merge_rule& rule, part<N> to, Shift shift_of, Norm norm) {
-  if (those.empty()) return result(std::move(to));
-  double largest = -core::infinity;
-  for (const part<N>& x : those) largest = std::max(largest, to_double(x.lse));
-  const N shift(shift_of(largest));
-  N sum(0.0);
-  row<N> weights;
-  for (const part<N>& x : those) {
-    weights.push_back(rule.power(x.lse - shift));
-    sum = sum + weights.back();
-  }
-  for (std::size_t k = 0; k < those.size(); ++k)
-    for (std::size_t c = 0; c < to.o.size(); ++c) to.o[c] = to.o[c] + norm(weights[k], sum) * those[k].o[c];
-  to.lse = shift + rule.logarithm(sum);
-  return result(std::move(to));
+      those[k] = 2 * k + 1 < those.size() ? merged(two_by_shift, those[2 * k], those[2 * k + 1], rule) : those[2 * k];
+  return result(chosen(rule.has_keys(those.front().lse), those.front(), nothing(rule)), all);
 }
-constexpr auto the_largest = [](double largest) { return largest; };
-constexpr auto quotient = []<class N>(const N& w, const N& sum) { return w / sum; };
+/// All by one shift: sum_i factor(lse_i - shift) o_i over `norm` of their sum.
+using part_norm = traced (*)(const traced& weight, const traced& sum, const traced& count);
+merged_parts all_by(const attention_parts& all, const merge_rule& rule, bool has_shift, part_norm norm,
+                    bool with_keys = true) {
+  if (shape_of(all.lses)[3] == 0) return result(nothing(rule), all);
+  const traced zero(0.0), one(1.0);
+  const traced_truth has_keys = rule.has_keys(all.lses), counts = with_keys ? has_keys : has_keys || !has_keys;
+  const traced masked = either(counts, all.lses, traced(-core::infinity)),
+               shift = has_shift ? weights::largest_of_rows(masked) : zero;
+  const traced powers = either(counts, rule.power(all.lses - shift), zero), sum = weights::sum_of_rows(powers);
+  const traced count = weights::sum_of_rows(either(counts, broadcast(one, shape_of(all.lses)), zero));
+  const traced shares = either(counts, norm(powers, sum, count), zero);
+  const part made{contracted_where(counts, shares, all.values, "bhnp,bhnpe->bhne"), shift + rule.logarithm(sum)};
+  return result(chosen(less(zero, count), made, nothing(rule)), all);
+}
+traced quotient(const traced& w, const traced& sum, const traced&) { return w / sum; }
 
 /// The lse of all first, then each part by its own less that.
-constexpr auto by_final_lse = []<class N>(const attention_parts<N>& all, const merge_rule& rule) -> row<N> {
-  const std::vector<part<N>> those = parts_in(all, rule);
-  part<N> out = nothing(all, rule);
-  if (those.empty()) return result(out);
-  out.lse = those.front().lse;
-  for (std::size_t k = 1; k < those.size(); ++k) out.lse = two_by_shift(out, those[k], rule).lse;
-  for (const part<N>& x : those) {
-    const N weight = rule.power(x.lse - out.lse);
-    out.o = each(out, x, [&](const N& sum, const N& o) { return sum + weight * o; });
+merged_parts by_final_lse(const attention_parts& all, const merge_rule& rule) {
+  part out = nothing(rule);
+  const std::vector<part> those = parts_in(all);
+  for (const part& x : those) out.lse = merged(two_by_shift, out, x, rule).lse;
+  for (const part& x : those) {
+    const traced_truth has_keys = rule.has_keys(x.lse);
+    const traced share = rule.power(either(has_keys, x.lse - out.lse, traced(0.0)));
+    out.o = either(has_keys, out.o + share * x.o, out.o);
   }
-  return result(out);
-};
+  return result(out, all);
+}
 /// In the other base: each lse times its logarithm.
-constexpr auto by_other_base = []<class N>(const attention_parts<N>& all, const merge_rule& rule) -> row<N> {
-  const N unit = rule.base_two ? log(N(2.0)) : N(1.0) / log(N(2.0));
-  std::vector<part<N>> those = parts_in(all, rule);
-  for (part<N>& x : those) x.lse = x.lse * unit;
-  row<N> o = all_by(those, {!rule.base_two, rule.plus_infinity}, nothing(all, rule), the_largest, quotient);
-  if (!those.empty()) o.back() = o.back() / unit;
-  return o;
-};
+merged_parts by_other_base(const attention_parts& all, const merge_rule& rule) {
+  const traced unit = rule.base_two ? log(traced(2.0)) : traced(1.0) / log(traced(2.0));
+  merged_parts made = all_by({all.values, all.lses * unit}, {!rule.base_two, rule.plus_infinity}, true, quotient);
+  return {made.o, made.lse / unit};
+}
 
 // Wrong ones.
 
-constexpr auto without_shift = []<class N>(const attention_parts<N>& all, const merge_rule& rule) -> row<N> {
-  return all_by(
-      parts_in(all, rule), rule, nothing(all, rule), [](double) { return 0.0; }, quotient);
-};
-constexpr auto infinity_less_infinity = []<class N>(const attention_parts<N>& all, const merge_rule& rule) -> row<N> {
-  return all_by(parts_in(all, rule, false), rule, nothing(all, rule), the_largest, quotient);
-};
-constexpr auto not_normalised = []<class N>(const attention_parts<N>& all, const merge_rule& rule) -> row<N> {
-  return all_by(parts_in(all, rule), rule, nothing(all, rule), the_largest, [](const N& w, const N&) { return w; });
-};
-constexpr auto averaged = []<class N>(const attention_parts<N>& all, const merge_rule& rule) -> row<N> {
-  const N count(static_cast<double>(parts_in(all, rule).size()));
-  return all_by(parts_in(all, rule), rule, nothing(all, rule), the_largest,
-                [&](const N&, const N&) { return N(1.0) / count; });
-};
-constexpr auto weights_in_f16 = []<class N>(const attention_parts<N>& all, const merge_rule& rule) -> row<N> {
-  return all_by(parts_in(all, rule), rule, nothing(all, rule), the_largest,
-                [](const N& w, const N& sum) { return held_in(core::dtype::f16, w / sum); });
-};
-constexpr auto lse_of_the_last = []<class N>(const attention_parts<N>& all, const merge_rule& rule) -> row<N> {
-  row<N> o = merge_by_shift(all, rule);
-  for (const part<N>& x : parts_in(all, rule)) o.back() = x.lse;
-  return o;
-};
-constexpr auto constant_weights = []<class N>(const attention_parts<N>& all, const merge_rule& rule) -> row<N> {
-  row<N> lses;
-  for (std::size_t i = 0; i < all.count; ++i) lses.push_back(N(all.lses[i].number));
-  row<N> o = merge_by_shift<N>({all.count, all.width, all.values, lses.data()}, rule);
-  o.back() = merge_by_shift(all, rule).back();
-  return o;
-};
+merged_parts without_shift(const attention_parts& all, const merge_rule& rule) {
+  return all_by(all, rule, false, quotient);
+}
+merged_parts infinity_less_infinity(const attention_parts& all, const merge_rule& rule) {
+  return all_by(all, rule, true, quotient, false);
+}
+merged_parts not_normalised(const attention_parts& all, const merge_rule& rule) {
+  return all_by(all, rule, true, [](const traced& w, const traced&, const traced&) { return w; });
+}
+merged_parts averaged(const attention_parts& all, const merge_rule& rule) {
+  return all_by(all, rule, true, [](const traced& w, const traced&, const traced& count) {
+    return broadcast(traced(1.0), shape_of(w)) / count;
+  });
+}
+merged_parts weights_in_f16(const attention_parts& all, const merge_rule& rule) {
+  return all_by(all, rule, true,
+                [](const traced& w, const traced& sum, const traced&) { return held_in(core::dtype::f16, w / sum); });
+}
+merged_parts lse_of_the_last(const attention_parts& all, const merge_rule& rule) {
+  merged_parts made = all_by(all, rule, true, quotient);
+  part last = nothing(rule);
+  for (const part& x : parts_in(all)) last = chosen(rule.has_keys(x.lse), x, last);
+  return {made.o, result({made.o, last.lse}, all).lse};
+}
+merged_parts constant_weights(const attention_parts& all, const merge_rule& rule) {
+  return {all_by({all.values, detach(all.lses)}, rule, true, quotient).o, all_by(all, rule, true, quotient).lse};
+}
 /// Part after part, each against the lse of the first one.
-constexpr auto two_without_carry = []<class N>(const part<N>& x, const part<N>& y, const merge_rule& rule) -> part<N> {
+part two_without_carry(const part& x, const part& y, const merge_rule& rule) {
   return {two_by_shift(x, y, rule).o, x.lse};
-};
+}
 
-constexpr auto by = [](auto way) { return [way](auto& how) { how.merge = way; }; };
+const auto by = [](auto way) { return [way](auto& how) { how.merge = way; }; };
 
 }  // namespace
 

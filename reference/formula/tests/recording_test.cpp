@@ -259,6 +259,28 @@ TEST_CASE("formula/recording/a_number_that_is_off_by_more", "[unit]") {
   CHECK((y[1].number == -0.5 && y[1].error == 1.5));
 }
 
+// The number is that of its steps, and its gradient the one that is given.
+TEST_CASE("formula/recording/a_slope_of_its_own", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  const program p = [] {
+    recording of;
+    const traced x = of.input("x", {2});
+    of.output("y", with_slope(exp(x), x, off_by(traced(3.0) * x, traced(5.0))));
+    return of.finish();
+  }();
+  const auto gradient = differentiate(p);
+  REQUIRE(gradient);
+  const computing_in format(assay::core::dtype::f32);
+  interpreter<tracked>::arrays in{{"x", reals<tracked>{tracked(0.0), tracked(2.0)}}};
+  const auto y = std::get<reals<tracked>>(interpreter<tracked>(p, in).run().at("y"));
+  CHECK((y[0].number == 1.0 && y[1].number == std::exp(2.0)));
+  in.emplace("grad_y", reals<tracked>{tracked(4.0), tracked(-1.0)});
+  const auto grad = std::get<reals<tracked>>(interpreter<tracked>(*gradient, in).run().at("grad_x"));
+  CHECK((grad[0].number == 0.0 && grad[1].number == -6.0));
+  CHECK((grad[0].error >= 20.0 && grad[1].error >= 5.0 && grad[1].error < 20.0));
+}
+
 // What a mask keeps out reaches nothing, NaN and infinity included, in the gradient either.
 TEST_CASE("formula/recording/a_masked_contraction", "[unit]") {
   using namespace assay::reference;
