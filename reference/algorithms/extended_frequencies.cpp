@@ -9,6 +9,9 @@
 #include "reference/readings/enclosure.hpp"
 
 namespace assay::reference {
+
+using formula::traced;
+
 namespace {
 
 // The integer that both ends of an interval agree on.
@@ -62,6 +65,84 @@ double steps_of_length(const extension& e) {
   double steps = 1.0;  // 2^k of the least k with L <= 2^k L0; of shorter lengths k is 0 or below
   while (steps * e.trained_length < e.length) steps *= 2.0;
   return std::max(1.0, 2.0 * steps - 1.0);
+}
+
+namespace {
+
+traced turns_of(const extension& e, const traced& theta) {
+  return formula::setting(e.trained_length) / (traced(2.0) * pi<traced>()) * theta;
+}
+traced clamped_to_unit(const traced& x) { return clamp(x, 0.0, 1.0); }
+/// first, first + 1, ...
+traced counted_from(double first, std::size_t pairs) {
+  return to_real(formula::counted(pairs) + formula::traced_integer::constant(static_cast<std::int64_t>(first)));
+}
+
+}  // namespace
+
+std::optional<traced> ramp_of(const extension& e, const traced& base) {
+  if (e.of != extension::kind::yarn || e.by_turns) return std::nullopt;
+  // Integers are exact: no logarithm that programs compute is far enough off.
+  const auto exact = [&](const traced& x) { return e.truncates ? without_error(x) : x; };
+  const auto below = [&](const traced& x) { return e.truncates ? floor(exact(x)) : x; };
+  const traced zero(0.0), low = larger(below(index_of_turns(e, base, e.fast)), zero),
+                          high = -larger(below(-index_of_turns(e, base, e.slow)), traced(-e.last)),
+                          width = exact(high - low);
+  const auto crossed = less(high, low);
+  const auto is_step = e.crossed == extension::crossing::step ? crossed || equal(width, zero) : equal(width, zero);
+  const traced share =
+      clamped_to_unit(exact(counted_from(0, e.pairs) - low) / either(is_step, formula::setting(0.001), width));
+  if (e.crossed != extension::crossing::turns) return share;
+  return either(crossed, either(less(high, zero), traced(1.0), zero), share);
+}
+
+traced kept_by_turns(const extension& e, const traced& theta) {
+  const traced turns = turns_of(e, theta), low = formula::setting(e.slow);
+  if (e.slow == e.fast) return either(less(turns, low), traced(0.0), traced(1.0));
+  return clamped_to_unit((turns - low) / (formula::setting(e.fast) - low));
+}
+
+traced extended_frequencies(const extension& e, const traced& s, const std::optional<traced>& ramp,
+                            const traced& theta) {
+  using kind = extension::kind;
+  const traced one(1.0);
+  const auto blended = [&] {
+    const traced kept = ramp ? one - *ramp : kept_by_turns(e, theta), stretched = ramp ? *ramp : one - kept;
+    return e.of == kind::yarn && e.by_wavelengths ? theta / (stretched * s + kept) : theta * (stretched / s + kept);
+  };
+  switch (e.of) {
+    case kind::yarn:
+    case kind::llama3:
+      return e.factor == 1.0 ? covering(theta, blended) : blended();  // the shares add up to 1, as no interval shows
+    case kind::ntk_fixed:
+      return theta * formula::geometric_frequencies(s, 1, e.pairs, e.pairs);
+    case kind::ntk_mixed: {
+      const traced share = counted_from(1, e.pairs) / traced(static_cast<double>(e.pairs));
+      return theta * exp(-(log(s) * pow(share, formula::setting(e.mixed))));
+    }
+    default: {
+      if (e.pairs == 1) return theta;
+      const traced longer =
+          e.of == kind::dynamic
+              ? larger(one, s * (formula::setting(e.length) / formula::setting(e.trained_length)) - (s - one))
+              : formula::setting(steps_of_length(e));
+      return theta * formula::geometric_frequencies(longer, 0, e.pairs, e.pairs - 1);
+    }
+  }
+}
+
+traced magnitude_at(const core::attributes& settings, const traced& factor) {
+  enum class rule { yarn, ratio, su };
+  const auto by =
+      core::chosen<rule>(settings, "rule", {{"yarn", rule::yarn}, {"ratio", rule::ratio}, {"su", rule::su}});
+  const traced one(1.0), growth = either(less(one, factor), log(factor), traced(0.0) * factor);
+  const auto scaled = [&](const char* by_setting) {
+    return formula::setting(0.1) * formula::setting(core::setting<double>(settings, by_setting)) * growth + one;
+  };
+  if (by == rule::yarn) return scaled("mscale");
+  if (by == rule::ratio) return scaled("mscale") / scaled("mscale_all_dim");
+  const auto trained = static_cast<double>(core::setting<std::int64_t>(settings, "trained_length"));
+  return power(one + growth / log(traced::from_integer(trained)), ratio(1, 2));
 }
 
 }  // namespace assay::reference

@@ -24,12 +24,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <string>
 
-#include "reference/algorithms/frequencies.hpp"
 #include "reference/algorithms/settings.hpp"
-#include "reference/primitives/constants.hpp"
+#include "reference/formula/recording.hpp"
 
 namespace assay::reference {
 
@@ -60,12 +59,6 @@ double index_above(const trained_pairs& e, double base, double beta);
 /// 2^(ceil(log2(L / L0)) + 1) - 1, by integers; at least 1.
 double steps_of_length(const extension& e);
 
-/// min(max(x, 0), 1).
-template <class R>
-R clamped_to_unit(const R& x) {
-  return -larger(-larger(x, R(0.0)), R(-1.0));
-}
-
 /// c(beta).
 template <class R>
 R index_of_turns(const trained_pairs& e, const R& base, double beta) {
@@ -73,96 +66,18 @@ R index_of_turns(const trained_pairs& e, const R& base, double beta) {
   return from_integer<R>(static_cast<double>(e.pairs)) * log(turns) / log(base);
 }
 
-/// How much of pair t is interpolated: 0 to 1.
-template <class R>
-using ramp_of_pairs = std::function<R(std::size_t t)>;
-/// That of yarn, from lo to hi.
-template <class R>
-ramp_of_pairs<R> ramp_of_index(const extension& e, const R& base) {
-  const auto at = [crossed = e.crossed](const R& from_low, const R& width) {
-    const double wide = to_double(width);
-    const bool is_step = wide == 0.0 || (wide < 0.0 && crossed == extension::crossing::step);
-    return clamped_to_unit(from_low / (is_step ? from_setting<R>(0.001) : width));
-  };
-  const auto by_turns = [&](double low, double high) { return high < low && e.crossed == extension::crossing::turns; };
-  const auto same_of_all = [](double high) {
-    return [share = R(high < 0.0 ? 1.0 : 0.0)](std::size_t) { return share; };
-  };
-  if (!e.truncates) {
-    const R low = larger(index_of_turns(e, base, e.fast), R(0.0)),
-            high = -larger(-index_of_turns(e, base, e.slow), R(-e.last));
-    if (by_turns(to_double(low), to_double(high))) return same_of_all(to_double(high));
-    return [=](std::size_t t) { return at(from_integer<R>(static_cast<double>(t)) - low, high - low); };
-  }
-  const double low = std::max(index_below(e, to_double(base), e.fast), 0.0),
-               high = std::min(index_above(e, to_double(base), e.slow), e.last);
-  if (by_turns(low, high)) return same_of_all(high);
-  return [=](std::size_t t) { return at(from_integer<R>(static_cast<double>(t) - low), from_integer<R>(high - low)); };
-}
-
-/// How much of a frequency stays as it is, by its turns: 0 to 1. Between equal ends is no pair: pi being
+/// How much of each pair yarn interpolates, 0 to 1, from lo to hi; base [k, 1] -> [k, r]. Nothing of those that have no
+/// such ramp.
+std::optional<formula::traced> ramp_of(const extension& e, const formula::traced& base);
+/// How much of frequencies stays as it is, by their turns: 0 to 1. Between equal ends is no pair: pi being
 /// transcendental, turns of a finite base are no rational number.
-template <class R>
-R kept_by_turns(const extension& e, const R& theta) {
-  const R turns = from_setting<R>(e.trained_length) / (R(2.0) * pi<R>()) * theta, low = from_setting<R>(e.slow);
-  if (e.slow == e.fast) return either(less(turns, low), R(0.0), R(1.0));
-  return clamped_to_unit((turns - low) / (from_setting<R>(e.fast) - low));
-}
-
-/// The ramp of those that have one.
-template <class R>
-ramp_of_pairs<R> ramp_of(const extension& e, const R& base) {
-  return e.of == extension::kind::yarn && !e.by_turns ? ramp_of_index(e, base) : ramp_of_pairs<R>();
-}
-/// Of theta = base^(-t/r). Precondition: the settings have no conflict; base > 1 for yarn.
-template <class R>
-R extended_frequency(const extension& e, const ramp_of_pairs<R>& ramp, const R& /*base*/, const R& theta,
-                     std::size_t t) {
-  using kind = extension::kind;
-  const auto r = static_cast<long>(e.pairs), pair = static_cast<long>(t);
-  const R s = from_setting<R>(e.factor);
-  if (e.of == kind::yarn || e.of == kind::llama3) {
-    const auto blended = [&] {
-      const R share = ramp ? ramp(t) : kept_by_turns(e, theta), rest = R(1.0) - share;
-      const R &kept = ramp ? rest : share, &stretched = ramp ? share : rest;
-      return e.of == kind::yarn && e.by_wavelengths ? theta / (stretched * s + kept) : theta * (stretched / s + kept);
-    };
-    return e.factor == 1.0 ? covering(theta, blended) : blended();  // the shares add up to 1, as no interval shows
-  }
-  if (e.of == kind::ntk_fixed) return theta * power(s, ratio(-(pair + 1), r));
-  if (e.of == kind::ntk_mixed) {
-    const R beta = from_setting<R>(e.mixed),
-            share = from_integer<R>(static_cast<double>(t + 1)) / R(static_cast<double>(e.pairs));
-    return theta * exp(-(log(s) * pow(share, beta)));
-  }
-  if (t == 0) return theta;
-  const R longer =
-      e.of == kind::dynamic
-          ? larger(R(1.0), s * (from_setting<R>(e.length) / from_setting<R>(e.trained_length)) - (s - R(1.0)))
-          : from_setting<R>(steps_of_length(e));
-  return theta * power(longer, ratio(-pair, r - 1));
-}
+formula::traced kept_by_turns(const extension& e, const formula::traced& theta);
+/// Of theta = base^(-t/r) [k, r], by the factor s and that ramp. Precondition: the settings have no conflict; base > 1
+/// for yarn.
+formula::traced extended_frequencies(const extension& e, const formula::traced& s,
+                                     const std::optional<formula::traced>& ramp, const formula::traced& theta);
 
 /// What multiplies queries and keys where contexts are `factor` times as long.
-template <class R>
-R magnitude_at(const core::attributes& settings, const R& factor) {
-  enum class rule { yarn, ratio, su };
-  const auto by =
-      core::chosen<rule>(settings, "rule", {{"yarn", rule::yarn}, {"ratio", rule::ratio}, {"su", rule::su}});
-  const R growth = either(less(R(1.0), factor), log(factor), R(0.0) * factor);
-  const auto scaled = [&](const char* by_setting) {
-    return from_setting<R>(0.1) * from_setting<R>(core::setting<double>(settings, by_setting)) * growth + R(1.0);
-  };
-  if (by == rule::yarn) return scaled("mscale");
-  if (by == rule::ratio) {
-    // Of equal numbers it is 1, which no interval shows: proofs are told. Programs divide, and the terms of the
-    // derivative cancel but for their roundings: readings that count these divide, too.
-    const bool equal = core::setting<double>(settings, "mscale") == core::setting<double>(settings, "mscale_all_dim");
-    if (equal && !computes_in_formats<R>) return R(1.0) + R(0.0) * growth;
-    return scaled("mscale") / scaled("mscale_all_dim");
-  }
-  const auto trained = static_cast<double>(core::setting<std::int64_t>(settings, "trained_length"));
-  return power(R(1.0) + growth / log(from_integer<R>(trained)), ratio(1, 2));
-}
+formula::traced magnitude_at(const core::attributes& settings, const formula::traced& factor);
 
 }  // namespace assay::reference

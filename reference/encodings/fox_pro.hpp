@@ -16,31 +16,14 @@
 // gates as automatic differentiation has them, y (1 - y) of y = sigmoid.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <string_view>
-#include <utility>
+#include <vector>
 
-#include "reference/accuracy_class.hpp"
-#include "reference/algorithms/root_mean_square.hpp"
-#include "reference/algorithms/sigmoid_of_autograd.hpp"
-#include "reference/derived_vjp.hpp"
-#include "reference/kinds/declarations.hpp"
+#include "reference/kinds/recorded_call.hpp"
 
 namespace assay::reference::encodings {
-
-/// sigmoid(a) and 1 - sigmoid(a), with the slopes that automatic differentiation has of y = sigmoid(a), or of
-/// y = sigmoid(-a): y (1 - y).
-template <class R>
-weight_pair<R> less_sigmoid(const R& a) {
-  if constexpr (carries_derivatives<R>) {
-    using N = typename R::underlying;
-    const auto slope_by = [](const N& y) { return y * (N(1.0) - y); };
-    const N w = sigmoid(a.number), slope = covering(slope_by(w), [&] { return slope_by(sigmoid(-a.number)); });
-    return {R::made(w, R::by(a, [&] { return slope; })), R::made(N(1.0) - w, R::by(a, [&] { return -slope; }))};
-  } else {
-    const R w = sigmoid(a);
-    return {w, R(1.0) - w};
-  }
-}
 
 struct fox_pro {
   static constexpr std::string_view name = "fox_pro";
@@ -54,73 +37,49 @@ struct fox_pro {
   enum class stage { norm, output };
   enum class shift_stage { gates, product };
 
-  /// The steps that variants replace.
-  template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
-    /// {sigmoid(a), sigmoid(-a)}, of the token before and of the token itself.
-    recipe_step<R, weight_pair<R>(const R& a)> taps = [](const R& a) {
-      return weight_pair<R>{sigmoid(a), sigmoid(-a)};
-    };
-    recipe_step<R, R(const R& g)> gate = [](const R& g) { return sigmoid(g); };
-    /// A row over the root of the mean of its squares and epsilon.
-    recipe_step<R, std::vector<R>(const std::vector<R>& row, double epsilon)> norm = normalised<R>;
+  using traced = formula::traced;
+  /// The weights of the token before, and of the token itself.
+  struct taps {
+    traced before, own;
   };
-  /// The gate of an output is computed in one way: automatic differentiation of y = sigmoid has the law of linear
-  /// alone.
-  template <class R>
-  static recipe<R> algorithm(accuracy_class c) {
-    recipe<R> how;
-    if (c == accuracy_class::linear) how.taps = less_sigmoid<R>;
+  /// The steps that variants replace.
+  struct recipe : recorded_recipe<recipe> {
+    std::function<taps(const traced& a)> taps_of = [](const traced& a) { return taps{sigmoid(a), sigmoid(-a)}; };
+    std::function<traced(const traced& g)> gate = [](const traced& g) { return sigmoid(g); };
+    /// Rows over the root of the mean of their squares and epsilon.
+    std::function<traced(const traced& x, const traced& epsilon, bool is_of_gradient)> norm = over_root;
+  };
+  static recipe algorithm(accuracy_class c) {
+    recipe how;
+    if (c == accuracy_class::linear) how.taps_of = less_sigmoid;
     return how;
   }
-  template <class R>
-  static recipe<R> law(accuracy_class c) {
-    recipe<R> how;
-    if (c == accuracy_class::linear) {
-      how.taps = less_sigmoid<R>;
-      how.gate = sigmoid_of_autograd<R>;
-    }
-    return how;
+  static std::vector<recorded_formula<recipe>> formulas() {
+    const std::vector<accuracy_class> gated{accuracy_class::sequential, accuracy_class::linear};
+    return {{shift_declaration(), shift, gated, 1}, {norm_declaration(), norm}, {output_declaration(), output, gated}};
   }
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records() {
-    const algorithm_list gated{accuracy_class::sequential, accuracy_class::linear};
-    return {record_of_rows<R>(shift_declaration(), gated, shift<R>),
-            record_of_rows<R>(norm_declaration(), one_algorithm, norm<false, R>),
-            record_of_rows<R>(output_declaration(), gated, norm<true, R>)};
+  /// The mean of products of two rows, as a column beside them.
+  static traced mean_of_products(const traced& x, const traced& y) {
+    core::shape one = shape_of(x);
+    const auto width = formula::traced_integer::constant(static_cast<std::int64_t>(one.back()));
+    one.back() = 1;
+    return reshaped(contracted(x, y, "bnhd,bnhd->bnh"), one) / index_number(width);
   }
 
  private:
   static core::operation shift_declaration();
   static core::operation norm_declaration();
   static core::operation output_declaration();
-  template <class R>
-  static record<R> record_of_rows(core::operation declaration, algorithm_list algorithms,
-                                  fields<R> (*forward)(const arguments<R>&, const recipe<R>&)) {
-    return {.declaration = std::move(declaration),
-            .algorithms = std::move(algorithms),
-            .forward = forward,
-            .vjp = derived_vjp<fox_pro, R>,
-            .jvp = not_offered};
+  static taps less_sigmoid(const traced& a) {
+    const traced before = sigmoid(a);
+    return {before, traced(1.0) - before};
   }
-  template <class R>
-  static fields<R> shift(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static weight_pair<R> taps_of(const recipe<R>& how, const R& a) {
-    const std::vector<R> both = in_stage<R>(
-        shift_stage::gates,
-        [&](const R& logit) {
-          const weight_pair<R> taps = how.taps(logit);
-          return std::vector<R>{taps.w, taps.v};
-        },
-        a);
-    return {both[0], both[1]};
-  }
-  template <bool gated, class R>
-  static fields<R> norm(const arguments<R>& call, const recipe<R>& how);
+  static formula::program shift(const recipe& how, const formula::program_sizes& call);
+  static formula::program norm(const recipe& how, const formula::program_sizes& call);
+  static formula::program output(const recipe& how, const formula::program_sizes& call);
+  /// Normalised rows times their weights.
+  static traced over_root(const traced& x, const traced& epsilon, bool is_of_gradient);
+  static traced normalised(const recipe& how, const recorded_call& in, const char* rows);
 
   static constexpr const char* source = "Lin et al. 2025, arXiv 2503.02130, section 3, and its released code";
 };
@@ -177,56 +136,50 @@ inline core::operation fox_pro::output_declaration() {
   return output;
 }
 
-template <class R>
-fields<R> fox_pro::shift(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>&x = call["x"], &a = call["a"], &x0 = call["x0"];
-  const auto& visible = call.integers.at("visible").values;
-  const std::size_t rows = x.shape(0), n = x.shape(1), heads = x.shape(2), d = x.shape(3);
-  field<R> y = make_field<R>({rows, n, heads, d}), last = make_field<R>({rows, heads, d});
-  for (std::size_t k = 0; k < rows * heads; ++k) {
-    const std::size_t b = k / heads, h = k % heads;
-    std::vector<R> before(x0.data() + k * d, x0.data() + (k + 1) * d);
-    for (std::size_t t = 0; t < n; ++t) {
-      const std::size_t token = (b * n + t) * heads + h;
-      const auto [back, own] = taps_of(how, a.data()[token]);
-      for (std::size_t c = 0; c < d; ++c) {
-        const R now = visible(b, t) == 0.0 ? R(0.0) : x.data()[token * d + c];
-        accumulator<R> sum;
-        sum.add_product(back, before[c]);
-        sum.add_product(own, now);
-        y.data()[token * d + c] = total_in(shift_stage::product, sum);
-        before[c] = now;
-      }
-    }
-    std::move(before.begin(), before.end(), last.data() + k * d);
-  }
-  return {{"y", std::move(y)}, {"x_n", std::move(last)}};
+inline formula::program fox_pro::shift(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const std::size_t rows = in.size("B"), n = in.size("n"), heads = in.size("h"), width = in.size("d");
+  const auto hidden = equal(reshaped(in.integers("visible"), {rows, n, 1, 1}), formula::traced_integer::constant(0));
+  const traced a = reshaped(in["a"], {rows, n, heads, 1}), first = reshaped(in["x0"], {rows, 1, heads, width}),
+               tokens = formula::joined({first, either(hidden, traced(0.0), in["x"])}, 1);
+  // Class linear has the gradient of sequential, too, by y (1 - y) of its own sigmoids.
+  const recipe& gates = in.is_other_gradient() ? recipe{} : how;
+  const taps weight = in_stage<traced>(shift_stage::gates, [&] { return gates.taps_of(a); });
+  const traced y = in_stage<traced>(shift_stage::product, [&] {
+    accumulator<traced> sum;
+    sum.add_product(weight.before, between(tokens, 1, 0, n));
+    sum.add_product(weight.own, between(tokens, 1, 1, n + 1));
+    return sum.total();
+  });
+  return in.finish_all({y, reshaped(between(tokens, 1, n, n + 1), {rows, heads, width})});
 }
 
-template <bool gated, class R>
-fields<R> fox_pro::norm(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>&x = call[gated ? "o" : "x"], &w = call["w"];
-  const std::size_t heads = x.shape(2), d = x.shape(3);
-  const bool shared = call.template setting<bool>("shared");
-  const double epsilon = call.template setting<double>("epsilon");
-  field<R> y = make_field<R>({x.shape(0), x.shape(1), heads, d});
-  for (std::size_t row = 0; row * d < x.size(); ++row) {
-    const R* from = x.data() + row * d;
-    const R* weights = w.data() + (shared ? 0 : row % heads * d);
-    const auto of_row = [&](const std::vector<R>& all) { return how.norm(all, epsilon); };
-    const std::vector<R> scaled = in_stage<R>(stage::norm, of_row, std::vector<R>(from, from + d));
-    const auto times = [](const R& u, const R& v) { return u * v; };
-    for (std::size_t c = 0; c < d; ++c) {
-      R& out = y.data()[row * d + c];
-      out = taken_by(stage::output, stage::norm, scaled[c]);
-      out = in_stage<R>(stage::output, times, out, weights[c]);
-      if constexpr (gated) {
-        const R gate = in_stage<R>(stage::output, how.gate, call["g"].data()[row * d + c]);
-        out = in_stage<R>(stage::output, times, out, gate);
-      }
-    }
-  }
-  return {{"y", std::move(y)}};
+/// y = x r. Its derivative is r (dx - y mean(y dx)): no power of r, and no product of x that is not normalised.
+inline fox_pro::traced fox_pro::over_root(const traced& x, const traced& epsilon, bool is_of_gradient) {
+  const traced r = reciprocal_root(mean_of_products(x, x) + epsilon, shape_of(x).back()), y = x * r;
+  if (!is_of_gradient) return y;
+  const traced of_y = detach(y), dx = (x - detach(x)) * detach(r);
+  return of_y + (dx + -(of_y * mean_of_products(of_y, dx)));
+}
+
+inline fox_pro::traced fox_pro::normalised(const recipe& how, const recorded_call& in, const char* rows) {
+  const traced x = in[rows], w = in["w"],
+               weights = in.setting<bool>("shared") ? between(w, 0, 0, std::min<std::size_t>(in.size("h"), 1)) : w;
+  const traced scaled =
+      in_stage<traced>(stage::norm, [&] { return how.norm(x, in.number("epsilon"), in.is_of_gradient()); });
+  return in_stage<traced>(stage::output,
+                          [&] { return taken_from(static_cast<std::size_t>(stage::norm), scaled) * weights; });
+}
+
+inline formula::program fox_pro::norm(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  return in.finish(normalised(how, in, "x"));
+}
+
+inline formula::program fox_pro::output(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced g = in["g"], y = normalised(how, in, "o");
+  return in.finish(in_stage<traced>(stage::output, [&] { return y * how.gate(g); }));
 }
 
 }  // namespace assay::reference::encodings

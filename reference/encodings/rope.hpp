@@ -36,15 +36,16 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reference/algorithms/extended_frequencies.hpp"
-#include "reference/kinds/rotary_scores.hpp"
-#include "reference/kinds/rotation.hpp"
-#include "reference/kinds/table.hpp"
+#include "reference/kinds/recorded_rotation.hpp"
 
 namespace assay::reference::encodings {
 
@@ -59,131 +60,129 @@ struct rope {
                      {"partial rotary of GPT-J, GPT-NeoX, Gemma 4", "`rotary` and `partial` of rope/rotate"}}};
   }
 
-  /// The parts of the formula: what mutants replace.
-  template <class R>
-  struct recipe : rotary_recipe<recipe, R> {
-    recipe_step<R, R(const R& base, std::size_t t, std::size_t steps)> frequency = geometric_frequency<R>;
+  using traced = formula::traced;
+  /// The steps that variants replace.
+  struct recipe : rotation_recipe, recorded_recipe<recipe> {
+    /// base^(-t / steps) of the first pairs.
+    std::function<traced(const traced& base, std::size_t pairs, std::size_t steps)> frequencies = geometric_frequencies;
     /// The steps of the exponent by features, pairs that have frequencies, and those of them that rotate.
-    recipe_step<R, std::size_t(std::size_t features, std::size_t pairs, std::size_t turning)> steps =
+    std::function<std::size_t(std::size_t features, std::size_t pairs, std::size_t turning)> steps =
         [](std::size_t, std::size_t pairs, std::size_t) { return pairs; };
-    /// What "ntk" multiplies a frequency by.
-    recipe_step<R, R(const R& factor, std::size_t t, std::size_t pairs)> stretch =
-        [](const R& factor, std::size_t t, std::size_t pairs) { return geometric_frequency<R>(factor, t, pairs - 1); };
-    recipe_step<R, ramp_of_pairs<R>(const extension& by, const R& base)> ramp = ramp_of<R>;
-    recipe_step<R, R(const extension& by, const ramp_of_pairs<R>& ramp, const R& base, const R& theta, std::size_t t)>
-        extend = extended_frequency<R>;
-    recipe_step<R, R(const core::attributes& settings, const R& factor)> magnitude = magnitude_at<R>;
+    /// What "ntk" multiplies frequencies by.
+    std::function<traced(const traced& factor, std::size_t pairs)> stretch =
+        [](const traced& factor, std::size_t pairs) { return geometric_frequencies(factor, pairs, pairs - 1); };
+    std::function<std::optional<traced>(const extension& by, const traced& base)> ramp = ramp_of;
+    std::function<traced(const extension& by, const traced& base, const traced& factor,
+                         const std::optional<traced>& ramp, const traced& theta)>
+        extend = [](const extension& by, const traced&, const traced& factor, const std::optional<traced>& share,
+                    const traced& theta) { return extended_frequencies(by, factor, share, theta); };
+    std::function<traced(const core::attributes& settings, const traced& factor)> magnitude = magnitude_at;
   };
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records();
+  static std::vector<recorded_formula<recipe>> formulas();
 
  private:
   static std::array<core::operation, 8> declarations();
-  static std::size_t pairs_of(const core::attributes& settings) {
-    return static_cast<std::size_t>(core::setting<std::int64_t>(settings, "pairs"));
-  }
-  template <class R>
-  static rows<R> frequencies(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static rows<R> extended(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static rows<R> divided_by(const field<R>& factors, const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static rows<R> divided(const arguments<R>& call, const recipe<R>& how) {
-    return divided_by(call["factors"], call, how);
-  }
-  static bool is_long(const core::attributes& settings);
-  template <class R>
-  static rows<R> switched(const arguments<R>& call, const recipe<R>& how) {
-    return divided_by(call[is_long(call.settings) ? "long_factor" : "short_factor"], call, how);
-  }
-  template <class R>
-  static rows<R> magnitudes(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  struct turns_by_base;
-  template <class R>
-  struct turns_by_inputs;
+  /// theta [k, r] of bases [k].
+  static traced frequencies_of(const recipe& how, const recorded_call& in, std::size_t steps);
+  static formula::program frequencies(const recipe& how, const formula::program_sizes& call);
+  static formula::program extended(const recipe& how, const formula::program_sizes& call);
+  static formula::program divided(const recipe& how, const formula::program_sizes& call);
+  static formula::program switched(const recipe& how, const formula::program_sizes& call);
+  static formula::program magnitudes(const recipe& how, const formula::program_sizes& call);
+  /// Queries, keys or both, at such positions.
+  static traced turned_by_base(const recipe& how, const recorded_call& in, const traced& x, const char* position);
+  static formula::program rotate(const recipe& how, const formula::program_sizes& call);
+  static formula::program rotate_by(const recipe& how, const formula::program_sizes& call);
+  static formula::program scores(const recipe& how, const formula::program_sizes& call);
 };
 
-/// theta_t of `pairs` pairs, stretched as the settings say.
-template <class R>
-rows<R> rope::frequencies(const arguments<R>& call, const recipe<R>& how) {
+inline rope::traced rope::frequencies_of(const recipe& how, const recorded_call& in, std::size_t steps) {
+  const traced bases = in["base"];
+  const std::size_t k = in.size("k"), r = in.size("r");
+  if (k == 0) return broadcast(traced(0.0), {k, r});
+  std::vector<traced> all;
+  for (std::size_t i = 0; i < k; ++i)
+    all.push_back(reshaped(how.frequencies(reshaped(between(bases, 0, i, i + 1), {}), r, steps), {1, r}));
+  return formula::joined(all, 0);
+}
+
+/// Stretched as the settings say.
+inline formula::program rope::frequencies(const recipe& how, const formula::program_sizes& call) {
   enum class scaling { none, ntk, interpolation };
+  recorded_call in(call);
   const auto by = core::chosen<scaling>(
       call.settings, "scaling",
       {{"none", scaling::none}, {"ntk", scaling::ntk}, {"interpolation", scaling::interpolation}});
-  const std::size_t pairs = pairs_of(call.settings);
-  const R factor = from_setting<R>(call.template setting<double>("factor"));
-  return {pairs, [&how, &base = call["base"], by, pairs, factor](std::size_t k, R* row) {
-            for (std::size_t t = 0; t < pairs; ++t) {
-              row[t] = how.frequency(base(k), t, how.steps(2 * pairs, pairs, pairs));
-              if (by == scaling::ntk && pairs > 1) row[t] = row[t] * how.stretch(factor, t, pairs);
-              if (by == scaling::interpolation) row[t] = row[t] / factor;
-            }
-          }};
+  const std::size_t pairs = in.size("r");
+  const traced theta = frequencies_of(how, in, how.steps(2 * pairs, pairs, pairs)), factor = in.number("factor");
+  if (by == scaling::ntk && pairs > 1) return in.finish(theta * how.stretch(factor, pairs));
+  return in.finish(by == scaling::interpolation ? theta / factor : theta);
 }
 
 /// The same for longer contexts (algorithms/extended_frequencies.hpp).
-template <class R>
-rows<R> rope::extended(const arguments<R>& call, const recipe<R>& how) {
-  return {pairs_of(call.settings), [&how, &base = call["base"], by = extension(call.settings)](std::size_t k, R* row) {
-            const ramp_of_pairs<R> ramp = how.ramp(by, base(k));
-            for (std::size_t t = 0; t < by.pairs; ++t)
-              row[t] = how.extend(by, ramp, base(k), how.frequency(base(k), t, by.pairs), t);
-          }};
+inline formula::program rope::extended(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const extension by(call.settings);
+  const traced base = reshaped(in["base"], {in.size("k"), 1}), theta = frequencies_of(how, in, by.pairs);
+  return in.finish(how.extend(by, base, in.number("factor"), how.ramp(by, base), theta));
 }
-template <class R>
-rows<R> rope::divided_by(const field<R>& factors, const arguments<R>& call, const recipe<R>& how) {
-  return {factors.size(), [&how, &base = call["base"], &factors](std::size_t k, R* row) {
-            for (std::size_t t = 0; t < factors.size(); ++t)
-              row[t] = how.frequency(base(k), t, factors.size()) / factors(t);
-          }};
+inline formula::program rope::divided(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  return in.finish(frequencies_of(how, in, in.size("r")) / in["factors"]);
 }
-inline bool rope::is_long(const core::attributes& settings) {
-  const auto length = core::setting<std::int64_t>(settings, "length"),
-             trained = core::setting<std::int64_t>(settings, "trained_length");
-  const bool at_it = core::chosen<bool>(settings, "switch", {{"above", false}, {"at_or_above", true}});
-  return at_it ? length >= trained : length > trained;
+inline formula::program rope::switched(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const auto length = in.setting<std::int64_t>("length"), trained = in.setting<std::int64_t>("trained_length");
+  const bool at_it = core::chosen<bool>(call.settings, "switch", {{"above", false}, {"at_or_above", true}});
+  const traced by_short = in["short_factor"], by_long = in["long_factor"];
+  const bool is_long = at_it ? length >= trained : length > trained;
+  return in.finish(frequencies_of(how, in, in.size("r")) / (is_long ? by_long : by_short));
 }
-template <class R>
-rows<R> rope::magnitudes(const arguments<R>& call, const recipe<R>& how) {
-  return {1, [&how, &call](std::size_t k, R* row) { *row = how.magnitude(call.settings, call["factor"](k)); }};
+/// The ratio of equal numbers is 1, which no interval shows: proofs are told. Programs divide, and the terms of the
+/// derivative cancel but for their roundings.
+inline formula::program rope::magnitudes(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced factor = in["factor"];
+  const bool is_one = in.setting<std::string>("rule") == "ratio" &&
+                      in.setting<double>("mscale") == in.setting<double>("mscale_all_dim");
+  if (is_one && in.is_truth()) return in.finish(traced(1.0) + traced(0.0) * factor);
+  return in.finish(how.magnitude(call.settings, factor));
 }
 
-template <class R>
-struct rope::turns_by_base : turns_by_frequency<R, recipe<R>> {
-  turns_by_base(const arguments<R>& call, const recipe<R>& with, const turned_vectors& of)
-      : turns_by_frequency<R, recipe<R>>{
-            with, {call.settings, call[of.x].shape(3), turning_pairs(call[of.x].shape(3), call.settings)}} {
-    const auto base = call.template setting<double>("base"), scale = call.template setting<double>("position_scale"),
-               multiplied_by = call.template setting<double>("magnitude");
-    const bool backwards =
-        core::chosen<bool>(call.settings, "direction", {{"counterclockwise", false}, {"clockwise", true}});
-    const auto in_angles = [](auto compute) { return in_stage<R>(rotary_stage::angle, compute); };
-    const std::size_t steps = with.steps(this->layout.features, this->layout.all_pairs(), this->layout.pairs);
-    for (std::size_t t = 0; t < this->layout.pairs; ++t)
-      this->theta.push_back(in_angles([&] {
-        const R b = from_setting<R>(base), found = or_product_of_factors(with.frequency(b, t, steps), b, t, steps);
-        return backwards ? -found : found;
-      }));
-    for (const double m : call.integers.at(of.position).values.storage())
-      this->position.push_back(
-          in_angles([&] { return scale == 1.0 ? from_integer<R>(m) : from_integer<R>(m) / from_setting<R>(scale); }));
-    if (multiplied_by != 1.0) this->magnitude = in_angles([&] { return from_setting<R>(multiplied_by); });
-  }
-};
-
-template <class R>
-struct rope::turns_by_inputs : turns_by_frequency<R, recipe<R>> {
-  turns_by_inputs(const arguments<R>& call, const recipe<R>& with, const turned_vectors& of)
-      : turns_by_frequency<R, recipe<R>>{with, {call.settings, call[of.x].shape(3), call["theta"].size()}} {
-    this->theta.assign(call["theta"].storage().begin(), call["theta"].storage().end());
-    this->position.assign(call[of.position].storage().begin(), call[of.position].storage().end());
-  }
-};
+inline rope::traced rope::turned_by_base(const recipe& how, const recorded_call& in, const traced& x,
+                                         const char* position) {
+  const std::size_t d = in.size("d");
+  const rotary_layout layout(in.settings(), d, turning_pairs(d, in.settings()));
+  const std::size_t steps = how.steps(d, layout.all_pairs(), layout.pairs);
+  const bool backwards =
+      core::chosen<bool>(in.settings(), "direction", {{"counterclockwise", false}, {"clockwise", true}});
+  const auto [theta, m] = in_stage<traced>(rotary_stage::angle, [&] {
+    const traced base = in.number("base"), at = position_of(in, position);
+    const traced found = or_products_of_factors(how.frequencies(base, layout.pairs, steps), base, steps);
+    const bool scaled = in.setting<double>("position_scale") != 1.0;
+    return std::pair(backwards ? -found : found, scaled ? at / in.number("position_scale") : at);
+  });
+  traced_rotation by = how.rotation_at(m, theta);
+  if (in.setting<double>("magnitude") != 1.0)
+    by = of_magnitude(by, in_stage<traced>(rotary_stage::angle, [&] { return in.number("magnitude"); }));
+  return turned_vectors_of(how, x, layout, by);
+}
+inline formula::program rope::rotate(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  return in.finish(turned_by_base(how, in, in["x"], "position"));
+}
+inline formula::program rope::rotate_by(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced x = in["x"], theta = in["theta"],
+               position = reshaped(in["position"], {in.size("B"), in.size("n"), 1, 1});
+  return in.finish(
+      turned_vectors_of(how, x, {call.settings, in.size("d"), in.size("r")}, how.rotation_at(position, theta)));
+}
+inline formula::program rope::scores(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  return in.finish(scores_of_turned(in, turned_by_base(how, in, in["q"], "query_position"),
+                                    turned_by_base(how, in, in["k"], "key_position")));
+}
 
 inline std::array<core::operation, 8> rope::declarations() {
   constexpr const char* source = "Su et al. 2021, arXiv 2104.09864, eqs. (15) and (34)";
@@ -225,7 +224,8 @@ inline std::array<core::operation, 8> rope::declarations() {
         .inputs = {base(1.0)},
         .outputs = {frequencies},
         .attributes = {pairs({1, 2, 3, 4, 8}),
-                       choice("scaling", {"none", "ntk", "interpolation"}, "for longer contexts"), factor(1.0)}},
+                       choice("scaling", {"none", "ntk", "interpolation"}, "for longer contexts"), factor(1.0)},
+        .independent = {"k"}},
        {.name = "rope/extended_frequencies",
         .source = "Peng et al. 2023, arXiv 2309.00071; Grattafiori et al. 2024, arXiv 2407.21783",
         .inputs = {fixed_base},
@@ -247,19 +247,22 @@ inline std::array<core::operation, 8> rope::declarations() {
                        real("mixed", {0.625, 1.0}, {0x1p-10, 4.0}, "beta of ntk_mixed"),
                        since({0, 2},
                              choice("crossed", {"reversed", "step", "turns"}, "the ramp of yarn where hi < lo"))},
+        .independent = {"k"},
         .conflict = [](const core::attributes& settings,
                        const core::axis_sizes&) { return conflict_of_extension(settings); }},
        {.name = "rope/divided_frequencies",
         .source = "Ding et al. 2024, arXiv 2402.13753",
         .inputs = {base(1.0), divisors("factors", "what divides each frequency")},
-        .outputs = {frequencies}},
+        .outputs = {frequencies},
+        .independent = {"k"}},
        {.name = "rope/switched_frequencies",
         .source = "Ding et al. 2024, arXiv 2402.13753; huggingface/transformers, \"longrope\"",
         .inputs = {base(1.0), divisors("short_factor", "what divides each frequency of short sequences"),
                    divisors("long_factor", "what divides each frequency of long ones")},
         .outputs = {frequencies},
         .attributes = {trained_length({4096, 8192}, 1.0, "L0, in tokens"), length({4096, 4097, 4095, 8192, 131072}),
-                       choice("switch", {"above", "at_or_above"}, "lengths that are long: above L0, or L0, too")}},
+                       choice("switch", {"above", "at_or_above"}, "lengths that are long: above L0, or L0, too")},
+        .independent = {"k"}},
        {.name = "rope/magnitude",
         .source = "Peng et al. 2023, arXiv 2309.00071, eq. (22); Ding et al. 2024, arXiv 2402.13753",
         .inputs = {core::parameter("factor", {"k"}, "how much longer", {.low = 0x1p-20})},
@@ -271,7 +274,8 @@ inline std::array<core::operation, 8> rope::declarations() {
                               "0.1 mscale log s + 1, that over the same of mscale_all_dim, sqrt(1 + log s / log L0)"),
                        real("mscale", {1.0, 0.707}, {0.0, 0x1p20}, "of yarn and ratio"),
                        real("mscale_all_dim", {1.0, 0.707, 0.0}, {0.0, 0x1p20}, "of ratio; of 0 the divisor is 1"),
-                       trained_length({4096, 8192, 3}, 2.0, "L0 of su")}},
+                       trained_length({4096, 8192, 3}, 2.0, "L0 of su")},
+        .independent = {"k"}},
        rotation_declaration({.name = "rope/rotate",
                              .source = source,
                              .inputs = {positions("position", "n")},
@@ -297,13 +301,11 @@ inline std::array<core::operation, 8> rope::declarations() {
                            .conflict = conflict_of_rotation})}};
 }
 
-template <class R>
-std::vector<rope::record<R>> rope::records() {
-  const auto [frequencies, extended, divided, switched, magnitudes, rotate, rotate_by, scores] = declarations();
-  return {table_record<rope, R, rope::frequencies<R>>(frequencies), table_record<rope, R, rope::extended<R>>(extended),
-          table_record<rope, R, rope::divided<R>>(divided),         table_record<rope, R, rope::switched<R>>(switched),
-          table_record<rope, R, rope::magnitudes<R>>(magnitudes),   rotation_record<turns_by_base, R>(rotate),
-          rotation_record<turns_by_inputs, R>(rotate_by),           scores_record<turns_by_base, R>(scores)};
+inline std::vector<recorded_formula<rope::recipe>> rope::formulas() {
+  const auto [of_bases, extended_ones, divided_ones, switched_ones, of_factors, rotation, rotation_by, of_pairs] =
+      declarations();
+  return {{of_bases, frequencies},  {extended_ones, extended}, {divided_ones, divided},  {switched_ones, switched},
+          {of_factors, magnitudes}, {rotation, rotate},        {rotation_by, rotate_by}, {of_pairs, scores}};
 }
 
 }  // namespace assay::reference::encodings

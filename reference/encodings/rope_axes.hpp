@@ -22,16 +22,17 @@
 // Position 0 on all axes is the identity: class tokens.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "reference/algorithms/settings.hpp"
-#include "reference/kinds/rotation.hpp"
+#include "reference/kinds/recorded_rotation.hpp"
 
 namespace assay::reference::encodings {
 
@@ -46,15 +47,10 @@ struct rope_axes {
                      {"M-RoPE of Qwen2-VL", "`assignment` and `section_0` to `section_2` of rope_axes/rotate"}}};
   }
 
-  template <class R>
-  struct recipe : rotary_recipe<recipe, R> {
-    recipe_step<R, R(const R& base, std::size_t t, std::size_t steps)> frequency = geometric_frequency<R>;
-  };
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records();
+  using traced = formula::traced;
+  /// The steps that variants replace.
+  struct recipe : rotation_recipe, recorded_recipe<recipe> {};
+  static std::vector<recorded_formula<recipe>> formulas();
 
   /// An axis of positions and the exponent -step / steps of a pair.
   struct pair_on_axis {
@@ -68,10 +64,10 @@ struct rope_axes {
     return core::chosen<bool>(settings, "assignment", {{"blocks", false}, {"alternating", true}});
   }
   static std::string conflict(const core::attributes& settings, const core::axis_sizes& sizes);
-  template <class R>
-  struct turns_by_base;
-  template <class R>
-  struct turns_by_inputs;
+  /// base^(-step / steps) of each pair.
+  static traced frequencies(const recorded_call& in, const std::vector<pair_on_axis>& shared);
+  static formula::program rotate(const recipe& how, const formula::program_sizes& call);
+  static formula::program rotate_by(const recipe& how, const formula::program_sizes& call);
 };
 
 inline std::vector<rope_axes::pair_on_axis> rope_axes::shared_out(const core::attributes& settings, std::size_t pairs,
@@ -118,62 +114,53 @@ inline std::string rope_axes::conflict(const core::attributes& settings, const c
   return conflict_of_pairs(pairs, "the sections' ", sizes);
 }
 
-template <class R>
-struct rope_axes::turns_by_base : turns_by_frequency<R, recipe<R>> {
-  std::size_t axes;
-  std::vector<pair_on_axis> shared;
-
-  turns_by_base(const arguments<R>& call, const recipe<R>& with, const turned_vectors&)
-      : turns_by_frequency<R, recipe<R>>{
-            with, layout_with_axes(call.settings, call["x"].shape(3), call.integers.at("position").shape()[2])} {
-    const core::tensor& positions = call.integers.at("position");
-    axes = positions.shape()[2];
-    shared = shared_out(call.settings, this->layout.pairs, axes);
-    const auto base = call.template setting<double>("base");
-    const auto in_angles = [](auto compute) { return in_stage<R>(rotary_stage::angle, compute); };
-    for (const auto& [axis, step, steps] : shared)
-      this->theta.push_back(in_angles([&, step = step, steps = steps] {
-        const R b = from_setting<R>(base);
-        return or_product_of_factors(with.frequency(b, step, steps), b, step, steps);
-      }));
-    for (const double m : positions.values.storage())
-      this->position.push_back(in_angles([&] { return from_integer<R>(m); }));
+inline rope_axes::traced rope_axes::frequencies(const recorded_call& in, const std::vector<pair_on_axis>& shared) {
+  const traced base = in.number("base");
+  // As many steps have one series of frequencies, of which each pair has one.
+  std::map<std::size_t, std::size_t> counts;
+  for (const pair_on_axis& pair : shared) counts[pair.steps] = std::max(counts[pair.steps], pair.step + 1);
+  std::map<std::size_t, std::size_t> first;
+  std::vector<traced> series;
+  std::size_t all = 0;
+  for (const auto& [steps, count] : counts) {
+    series.push_back(or_products_of_factors(geometric_frequencies(base, count, steps), base, steps));
+    first[steps] = all;
+    all += count;
   }
-  [[nodiscard]] std::vector<rotation<R>> rotations(std::size_t token) const {
-    std::vector<rotation<R>> all;
-    for (std::size_t t = 0; t < shared.size(); ++t)
-      all.push_back(this->how.rotation_at(this->position[token * axes + shared[t].axis], this->theta[t]));
-    return all;
-  }
-};
+  std::vector<std::int64_t> places;
+  for (const pair_on_axis& pair : shared) places.push_back(static_cast<std::int64_t>(first[pair.steps] + pair.step));
+  return gathered(formula::joined(series, 0), formula::known_integers({places.size()}, places), 0);
+}
 
-template <class R>
-struct rope_axes::turns_by_inputs {
-  using recipe = rope_axes::recipe<R>;
-  const recipe& how;
-  const field<R>&theta, &position;
-  rotary_layout layout;
+inline formula::program rope_axes::rotate(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced x = in["x"];
+  const rotary_layout layout = layout_with_axes(call.settings, in.size("d"), in.size("a"));
+  const std::vector<pair_on_axis> shared = shared_out(call.settings, layout.pairs, in.size("a"));
+  const traced position = position_of(in, "position");
+  if (shared.empty()) return in.finish(x);
+  std::vector<std::int64_t> axes;
+  for (const pair_on_axis& pair : shared) axes.push_back(static_cast<std::int64_t>(pair.axis));
+  const auto [theta, m] = in_stage<traced>(rotary_stage::angle, [&] {
+    return std::pair(frequencies(in, shared), gathered(position, formula::known_integers({axes.size()}, axes), 3));
+  });
+  return in.finish(turned_vectors_of(how, x, layout, how.rotation_at(m, theta)));
+}
 
-  turns_by_inputs(const arguments<R>& call, const recipe& with, const turned_vectors&)
-      : how(with),
-        theta(call["theta"]),
-        position(call["position"]),
-        layout(call.settings, call["x"].shape(3), theta.shape(2)) {}
-  [[nodiscard]] std::vector<rotation<R>> rotations(std::size_t token, std::size_t head) const {
-    const std::size_t axes = theta.shape(1), pairs = layout.pairs;
-    std::vector<rotation<R>> all;
-    for (std::size_t t = 0; t < pairs; ++t) {
-      R angle(0.0);
-      for (std::size_t k = 0; k < axes; ++k)
-        angle = in_stage<R>(
-            rotary_stage::angle,
-            [k](const R& sum, const R& m, const R& f) { return k == 0 ? R(m * f) : R(sum + m * f); }, angle,
-            position.storage()[token * axes + k], theta.storage()[(head * axes + k) * pairs + t]);
-      all.push_back(how.rotation_at(angle, R(1.0)));
-    }
-    return all;
-  }
-};
+inline formula::program rope_axes::rotate_by(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const std::size_t rows = in.size("B"), n = in.size("n"), h = in.size("h"), r = in.size("r");
+  const traced x = in["x"], theta = in["theta"], position = in["position"];
+  traced angle(0.0);
+  for (std::size_t k = 0; k < in.size("a"); ++k)
+    angle = in_stage<traced>(rotary_stage::angle, [&] {
+      const traced of_axis =
+          reshaped(between(position, 2, k, k + 1), {rows, n, 1, 1}) * reshaped(between(theta, 1, k, k + 1), {h, r});
+      return k == 0 ? of_axis : angle + of_axis;
+    });
+  return in.finish(turned_vectors_of(how, x, {call.settings, in.size("d"), r},
+                                     how.rotation_at(broadcast(angle, {rows, n, h, r}), traced(1.0))));
+}
 
 inline std::array<core::operation, 2> rope_axes::declarations() {
   const auto section = [](const char* called, const std::vector<std::int64_t>& values, const char* of) {
@@ -215,10 +202,9 @@ inline std::array<core::operation, 2> rope_axes::declarations() {
                 .named_only = true})}};
 }
 
-template <class R>
-std::vector<rope_axes::record<R>> rope_axes::records() {
-  const auto [rotate, rotate_by] = declarations();
-  return {rotation_record<turns_by_base, R>(rotate), rotation_record<turns_by_inputs, R>(rotate_by)};
+inline std::vector<recorded_formula<rope_axes::recipe>> rope_axes::formulas() {
+  const auto [rotation, rotation_by] = declarations();
+  return {{rotation, rotate}, {rotation_by, rotate_by}};
 }
 
 }  // namespace assay::reference::encodings

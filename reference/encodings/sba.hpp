@@ -15,19 +15,20 @@
 // `softplus`: exact; linear_above_15, as shawntan/stickbreaking-attention describes it, whose softplus(z) is z for
 // z > 15, so that a row may add up to 1 + 3e-7; base2, as its kernels have it (sb_varlen/softplus.py), which compare
 // with 15 in units of log 2: 10.397, and 1 + 3e-5. It is another function there, with the slope 1, and no rounding.
-// Special values, and what a row is: algorithms/stick_breaking.hpp. Laws: sums of softplus from the query back are of
-// class sequential; products of sigmoid(-z), and log(1 + exp(z)) for softplus, of class linear, both lose exp(z) beside
-// 1; sums as the total less prefix sums are of class cumsum.
+// z = -inf: the key is transparent, of weight 0. z = +inf: it takes what is left, and older keys have exactly 0. NaN
+// reaches its own key, older ones and r. Laws: sums of softplus from the query back are of class sequential; products
+// of sigmoid(-z), and log(1 + exp(z)) for softplus, of class linear, both lose exp(z) beside 1; sums as the total less
+// prefix sums are of class cumsum.
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "reference/algorithms/stick_breaking.hpp"
-#include "reference/kinds/attention.hpp"
-#include "reference/kinds/declarations.hpp"
-#include "reference/kinds/query_rows.hpp"
+#include "reference/kinds/recorded_attention.hpp"
 
 namespace assay::reference::encodings {
 
@@ -42,39 +43,78 @@ struct sba {
   /// What of the weights has a format of its own.
   enum class stage { weights, softplus };
 
-  template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
-    /// From the logits of the keys that a query sees to their weights, and the remainder behind them.
-    recipe_step<R, std::vector<R>(const std::vector<R>& logits, const stick_rule<R>& rule)> weights = stick_by_sums<R>;
+  using traced = formula::traced;
+  /// Weights of keys [B, h, n, m], and what is left, a column beside them.
+  struct broken {
+    traced weights, left;
   };
-  template <class R>
-  static recipe<R> algorithm(accuracy_class c) {
-    recipe<R> how;
-    if (c == accuracy_class::linear) how.weights = stick_by_product<R>;
-    if (c == accuracy_class::cumsum) how.weights = stick_by_sums<R, suffix_sums_by_prefix<R>>;
-    return how;
-  }
-  template <class R>
-  static recipe<R> law(accuracy_class c) {
-    recipe<R> how = algorithm<R>(c);
-    if (c == accuracy_class::cumsum) how.weights = stick_by_sums<R, law_of_total_less_prefix<R>>;
-    return how;
-  }
+  /// Which keys are seen, and the softplus of a logit: where it is linear it is the logit, the key breaks off
+  /// everything, and what it leaves is exp(-z) all the same.
+  struct stick {
+    formula::traced_truth seen;
+    formula::traced_integer factors, all_factors;  ///< how many keys a weight, and the rest, is a product of
+    std::string softplus;
+    std::size_t stage;  ///< of the softplus, which a program may keep in the dtype of the logits
+    bool is_truth;
 
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records();
+    [[nodiscard]] traced either_way(const traced& z, const traced& linear, const traced& exact) const {
+      if (softplus == "exact") return exact;
+      const traced fifteen(15.0), above = softplus == "base2" ? fifteen * log(traced(2.0)) : fifteen;
+      return either(less(above, z), linear, exact);
+    }
+    [[nodiscard]] traced share(const traced& z) const { return either_way(z, traced(1.0), sigmoid(z)); }
+    [[nodiscard]] traced left_by(const traced& z) const { return either_way(z, exp(-z), sigmoid(-z)); }
+    /// log sigmoid(z) = z - softplus(z)
+    [[nodiscard]] traced log_share(const traced& z) const { return either_way(z, traced(0.0), log_sigmoid(z)); }
+    /// 0 where no key is seen.
+    [[nodiscard]] traced softplus_by(const std::function<traced(const traced&)>& of, const traced& z) const {
+      const traced all = in_stage<traced>(stage, [&] { return either_way(z, z, of(z)); });
+      return either(seen, all, traced(0.0));
+    }
+  };
+  struct recipe : recorded_recipe<recipe> {
+    std::function<traced(const traced& z)> softplus_of = [](const traced& z) { return softplus(z); };
+    /// From each key on, to the query.
+    std::function<traced(const traced& terms)> sums = [](const traced& x) { return sums_from_each_on(x, keys); };
+    bool has_factors = false;  ///< products of sigmoids are right as well
+    /// In place of all that, from the logits to what is broken off.
+    std::function<broken(const traced& z, const stick& of)> weights{};
+  };
+  static recipe algorithm(accuracy_class c) {
+    recipe how;
+    if (c == accuracy_class::linear) how.softplus_of = log_of_sum, how.has_factors = true;
+    if (c == accuracy_class::cumsum) how.sums = [](const traced& x) { return sums_from_each_on_by_total(x, keys); };
+    return how;
+  }
+  static std::vector<recorded_formula<recipe>> formulas() {
+    const std::vector<accuracy_class> all{accuracy_class::sequential, accuracy_class::linear, accuracy_class::cumsum};
+    return {{weights_declaration(), weights, all}, {attention_declaration(), attention, all}};
+  }
+  static constexpr std::size_t keys = 3;  ///< the axis of keys
+
+  /// Sums from each key on, and behind the last one 0; from the next key on; and of all keys.
+  struct sums_of_keys {
+    traced from_own, from_next, of_all;
+    explicit sums_of_keys(const traced& sums);
+  };
+  /// exp(z - sum). Arithmetic subtracts the sum with the key's own softplus in it, as kernels do, unless that is
+  /// infinity from infinity; proofs keep all digits of log sigmoid(z).
+  static broken by_sums(const recipe& how, const traced& z, const stick& of);
 
  private:
   static core::operation weights_declaration();
   static core::operation attention_declaration();
-  template <class R>
-  struct breaking;
-  template <class R>
-  struct weight_rows;
-  template <class R>
-  struct attention_rows;
+  static traced log_of_sum(const traced& z);
+  static traced softplus_of_law(const traced& z);
+  static broken of_factors(const broken& all, const traced& z, const stick& of);
+  /// 0 for an infinite number.
+  static traced finite(const traced& z) {
+    return either(equal(magnitude_of(z), traced(std::numeric_limits<double>::infinity())), traced(0.0), z);
+  }
+  static stick stick_of(const recorded_call& in, const traced& z, std::size_t of_softplus);
+  static broken broken_by(const recipe& how, bool is_law, const traced& z, const stick& of);
+  static formula::program weights(const recipe& how, const formula::program_sizes& call);
+  static formula::program attention(const recipe& how, const formula::program_sizes& call);
 };
 
 inline core::operation sba::weights_declaration() {
@@ -121,82 +161,112 @@ inline core::operation sba::attention_declaration() {
   return attention;
 }
 
-/// What all queries share; `stage` is that of the softplus.
-template <class R>
-struct sba::breaking {
-  const sba::recipe<R>& how;
-  bool attend_current;
-  stick_rule<R> rule;
+inline sba::sums_of_keys::sums_of_keys(const traced& sums) {
+  core::shape one = shape_of(sums);
+  const std::size_t m = one.back();
+  one.back() = 1;
+  const traced all = formula::joined({sums, broadcast(traced(0.0), one)}, keys);
+  from_own = sums, from_next = between(all, keys, 1, m + 1), of_all = between(all, keys, 0, 1);
+}
 
-  breaking(const arguments<R>& call, const sba::recipe<R>& steps, std::size_t stage)
-      : how(steps), attend_current(call.template setting<bool>("attend_current")) {
-    const int form = core::chosen<int>(call.settings, "softplus", {{"exact", 0}, {"linear_above_15", 1}, {"base2", 2}});
-    const R infinite(std::numeric_limits<double>::infinity()), fifteen(15.0);
-    rule = {form == 0 ? infinite : form == 1 ? fifteen : fifteen * log(R(2.0)), stage};
-  }
-  [[nodiscard]] std::size_t seen(std::size_t i, std::size_t n, std::size_t m) const {
-    return keys_seen(i, n, m, attend_current);
-  }
-  /// Weights, and what is left.
-  template <class Stage>
-  [[nodiscard]] std::pair<std::vector<R>, R> broken(Stage of_weights, const std::vector<R>& logits) const {
-    std::vector<R> all = in_stage<R>(
-        of_weights, [this](const std::vector<R>& z) { return how.weights(z, rule); }, logits);
-    const R left = all.back();
-    all.pop_back();
-    return {std::move(all), left};
-  }
-};
+inline sba::traced sba::log_of_sum(const traced& z) {
+  const traced most(9.0);  // 1 is nothing beside exp(z) of more
+  return either(less(z, most), log(traced(1.0) + exp(either(less(z, most), z, most))), softplus(z));
+}
 
-template <class R>
-struct sba::weight_rows : breaking<R> {
-  using recipe = sba::recipe<R>;
-  const field<R>& z;
+/// Whose slope is 1 - y, too, as automatic differentiation of y = sigmoid(-z) has it.
+inline sba::traced sba::softplus_of_law(const traced& z) {
+  const traced x = finite(z), slope = covering(sigmoid(x), [&] { return traced(1.0) - sigmoid(-x); });
+  return detach(softplus(z)) + without_error(x - detach(x)) * detach(slope);
+}
 
-  weight_rows(const arguments<R>& call, const recipe& steps)
-      : breaking<R>(call, steps, static_cast<std::size_t>(stage::softplus)), z(call["z"]) {}
-  std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
-    const std::size_t n = z.shape(2), m = z.shape(3);
-    const R* row = z.data() + (block * n + i) * m;
-    auto [weights, left] = this->broken(stage::weights, std::vector<R>(row, row + this->seen(i, n, m)));
-    weights.resize(m, R(0.0));
-    return {std::move(weights), {left}};
-  }
-};
+/// What products of sigmoids are off by: each of these by 4 u, and a product by 1, besides what the logits are off by.
+inline sba::broken sba::of_factors(const broken& all, const traced& z, const stick& of) {
+  const traced x = finite(z), error = x - without_error(x), none(0.0);
+  const sums_of_keys sums(sums_from_each_on(either(of.seen, without_error(sigmoid(x)) * error, none), keys));
+  // The relative error of k factors is r_k = (1 + 4 u) r_{k-1} + 5 u; less what is charged for the ways here.
+  const auto off = [&](const traced& y, const traced& error_of_log, const formula::traced_integer& factors) {
+    using integer = formula::traced_integer;
+    const integer roundings = clamp(factors * integer::constant(4) - integer::constant(4), 0, 1 << 30);
+    return covering(y, [&] {
+      const traced exact = without_error(y), grown = exp(off_by(none, index_number(roundings))) - traced(1.0);
+      const traced made = exact + exact * (error_of_log + traced(1.25) * grown);
+      return either(less(integer::constant(0), factors), made, y);
+    });
+  };
+  return {off(all.weights, without_error(sigmoid(-x)) * error - sums.from_next, of.factors),
+          off(all.left, sums.of_all, of.all_factors)};
+}
 
-template <class R>
-struct sba::attention_rows : breaking<R> {
-  using recipe = sba::recipe<R>;
-  attention_heads<R> all;
-  bool gives_rest;
+inline sba::broken sba::by_sums(const recipe& how, const traced& z, const stick& of) {
+  const traced none(0.0), infinite(std::numeric_limits<double>::infinity());
+  const sums_of_keys sums(how.sums(of.softplus_by(how.softplus_of, z)));
+  // Kernels that work in base two multiply z and the sum with log2 e, a constant and a product, each of which rounds.
+  const auto less_sum = [](const traced& x, const traced& sum) {
+    const auto in_base_two = [](const traced& y) { return rounded_once(rounded_once(y)); };
+    return covering(x - sum, [&] { return in_base_two(x) - in_base_two(sum); });
+  };
+  const traced exponent = of.is_truth ? of.log_share(z) - sums.from_next
+                                      : either(equal(z, infinite), -sums.from_next, less_sum(z, sums.from_own));
+  return {either(of.seen, exp(exponent), none), exp(less_sum(none, sums.of_all))};
+}
 
-  attention_rows(const arguments<R>& call, const recipe& steps)
-      : breaking<R>(call, steps, attention_stages().size()),
-        all(call),
-        gives_rest(core::chosen<bool>(call.settings, "remainder", {{"drop", false}, {"value", true}})) {}
-  std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
-    using stage = attention_stage;
-    const attention_head<R> head = all.at(block);
-    const std::size_t n = head.queries, m = head.keys, width = head.value_width;
-    const auto [weights, left] = this->broken(stage::softmax, scaled_products(head, i, this->seen(i, n, m)));
-    const std::vector<R> factors = taken_by(stage::output, stage::softmax, weights);
-    const R rest = taken_by(stage::output, stage::softmax, left);
-    std::vector<R> out;
-    for (std::size_t c = 0; c < width; ++c) {
-      accumulator<R> sum;
-      for (std::size_t j = 0; j < factors.size(); ++j) sum.add_product(factors[j], head.v[j * width + c]);
-      if (gives_rest && i + m >= n) sum.add_product(rest, head.v[(i + m - n) * width + c]);
-      out.push_back(total_in(stage::output, sum));
+inline sba::stick sba::stick_of(const recorded_call& in, const traced& z, std::size_t of_softplus) {
+  const std::size_t n = in.size("n"), m = in.size("m"), own = in.setting<bool>("attend_current") ? 1 : 0;
+  std::vector<bool> is_seen;
+  std::vector<std::int64_t> factors, all_factors;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t behind = i + m + own, seen = behind > n ? std::min(behind - n, m) : 0;
+    all_factors.push_back(static_cast<std::int64_t>(seen));
+    for (std::size_t j = 0; j < m; ++j) {
+      is_seen.push_back(j < seen);
+      factors.push_back(static_cast<std::int64_t>(j < seen ? seen - j : 0));
     }
-    return {std::move(out), {left}};
   }
-};
+  return {broadcast(formula::known_truths({n, m}, is_seen), shape_of(z)),
+          formula::known_integers({n, m}, factors),
+          formula::known_integers({n, 1}, all_factors),
+          in.setting<std::string>("softplus"),
+          of_softplus,
+          in.is_truth()};
+}
 
-template <class R>
-std::vector<sba::record<R>> sba::records() {
-  const algorithm_list algorithms{accuracy_class::sequential, accuracy_class::linear, accuracy_class::cumsum};
-  return {query_rows_record<weight_rows, R>(weights_declaration(), algorithms),
-          query_rows_record<attention_rows, R>(attention_declaration(), algorithms)};
+inline sba::broken sba::broken_by(const recipe& how, bool is_law, const traced& z, const stick& of) {
+  if (how.weights) return how.weights(z, of);
+  if (!how.has_factors || !is_law) return by_sums(how, z, of);
+  recipe law = how;
+  law.softplus_of = softplus_of_law;
+  return of_factors(by_sums(law, z, of), z, of);
+}
+
+inline formula::program sba::weights(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced z = in["z"];
+  const stick of = stick_of(in, z, static_cast<std::size_t>(stage::softplus));
+  const auto [weights, left] =
+      in_stage<traced>(stage::weights, [&] { return broken_by(how, call.for_what == formula::purpose::law, z, of); });
+  return in.finish_all({weights, reshaped(left, {in.size("B"), in.size("h"), in.size("n")})});
+}
+
+inline formula::program sba::attention(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced q = in["q"], k = in["k"], v = in["v"];
+  const std::size_t n = in.size("n"), m = in.size("m"), without_key = n - std::min(n, m);
+  const traced z = in_stage<traced>(attention_stage::scores, [&] {
+    return factor_of_logits(in.setting<std::string>("scale"), in.size("d")) * contracted(q, k, "bhid,bhjd->bhij");
+  });
+  const auto softmax = static_cast<std::size_t>(attention_stage::softmax);
+  const stick of = stick_of(in, z, attention_stages().size());
+  const auto [weights, left] =
+      in_stage<traced>(softmax, [&] { return broken_by(how, call.for_what == formula::purpose::law, z, of); });
+  const traced o = in_stage<traced>(attention_stage::output, [&] {
+    const traced sum = contracted_where(of.seen, taken_from(softmax, weights), v, "bhij,bhjc->bhic");
+    if (in.setting<std::string>("remainder") == "drop") return sum;
+    const core::shape before{in.size("B"), in.size("h"), without_key, in.size("e")};
+    const traced own = formula::joined({broadcast(traced(0.0), before), between(v, 2, m - (n - without_key), m)}, 2);
+    return sum + taken_from(softmax, left) * own;
+  });
+  return in.finish_all({o, reshaped(left, {in.size("B"), in.size("h"), n})});
 }
 
 }  // namespace assay::reference::encodings

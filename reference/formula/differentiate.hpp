@@ -17,8 +17,8 @@
 //   power          p/q x^(p/q - 1): infinite at 0 below 1, and NaN times a cotangent of 0
 //   log, log1p     1 / x and 1 / (1 + x) also where the function itself has no value
 //   log_sum_exp    0 in a row of -inf alone, log_add_exp alike; NaN where one is inf
-//   softmax        NaN where the row has no softmax; for allowances the mean sum_j g_j y_j is G . o, too, where all that
-//                  the weights reach is o = sum_j y_j v_j, as kernels of attention have it
+//   softmax        NaN where the row has no softmax; for allowances the mean sum_j g_j y_j is G . o, too, where all
+//                  that the weights reach is o = sum_j y_j v_j, as kernels of attention have it
 //   right_as_well  g for x, of which 0 is right as well, and 0 for y, of which g is
 //   tanh, sigmoid  by products of sigmoids, which lose no digits far from 0; for allowances by 1 - tanh^2 and s (1 -
 //   s),
@@ -34,12 +34,17 @@
 
 namespace assay::reference::formula {
 
+/// Forms of a gradient.
+struct gradient_form {
+  bool is_for_proofs = false;             ///< enclosures lose fewer digits in it, and nobody computes it
+  bool keeps_digits_of_sigmoids = false;  ///< allowances have no s (1 - s)
+};
+
 /// Inputs: those of p, and behind them grad_NAME for every real output, of its shape. Outputs: grad_NAME for every real
 /// input, or for those that `of` names. An error: p has no such input, an input grad_NAME of its own, or a gradient
-/// that exceeds the limits of programs. `is_for_proofs`: in a form whose enclosures lose fewer digits, which is no
-/// program that anyone computes.
+/// that exceeds the limits of programs.
 core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& of = {},
-                                    bool is_for_proofs = false);
+                                    gradient_form how = {});
 
 /// The same of magnitudes: the sum of what is added up to a gradient of `forward`, each term without its sign. Nothing
 /// cancels in it.

@@ -6,6 +6,7 @@
 
 #include "reference/algorithms/frequencies.hpp"
 #include "reference/algorithms/kinks.hpp"
+#include "reference/algorithms/root_mean_square.hpp"
 #include "reference/algorithms/settings.hpp"
 #include "reference/formula/arrays.hpp"
 #include "reference/primitives/all.hpp"
@@ -122,6 +123,8 @@ R function_of(const node& n, const R& x) {
     case op::without_error:
       if constexpr (std::is_same_v<R, tracked>) return {x.number, 0.0};
       return x;
+    case op::reciprocal_root:
+      return reciprocal_root(x, static_cast<double>(n.integer(0)));
     case op::rounded_once:
       if constexpr (computes_in_formats<R>) return x.rounded_once();
       return x;
@@ -251,7 +254,13 @@ bool adds_nothing(const R& x, const R& y) {
     else
       return is_bounded(z);
   };
-  return (adds_nothing(x) && is_finite(y)) || (adds_nothing(y) && is_finite(x));
+  const auto is_zero = [](const R& z) {
+    if constexpr (std::is_same_v<R, rounded>)
+      return z.number == 0.0;
+    else
+      return adds_nothing(z);
+  };
+  return (is_zero(x) && is_finite(y)) || (is_zero(y) && is_finite(x));
 }
 
 template <class R>

@@ -75,6 +75,7 @@ constexpr operator_row rows[]{
     {op::held_in, "held_in", family::real_function, 1},
     {op::without_error, "without_error", family::real_function, 1},
     {op::with_gradient_of, "with_gradient_of", family::real_function, 2},
+    {op::reciprocal_root, "reciprocal_root", family::real_function, 1},
     {op::sum_of_products, "sum_of_products", family::real_function, any_number},
     {op::reshape, "reshape", family::movement, 1, of_reshape},
     {op::transpose, "transpose", family::movement, 1, of_axes},
@@ -96,6 +97,7 @@ constexpr operator_row rows[]{
     {op::softmax, "softmax", family::along_axis, 1, of_axis},
     {op::less_heaviest, "less_heaviest", family::along_axis, 2, of_axis},
     {op::cumulative_sum, "cumulative_sum", family::along_axis, 1, of_axis},
+    {op::cumulative_sum_by_rest, "cumulative_sum_by_rest", family::along_axis, 1, of_axis},
     {op::contract, "contract", family::along_axis, 2, of_contraction},
     {op::contract_where, "contract_where", family::along_axis, 3, of_contraction},
     {op::geometric_frequencies, "geometric_frequencies", family::along_axis, 1, of_frequencies},
@@ -121,7 +123,8 @@ std::optional<number_kind> kind_named(std::string_view name) {
 const operator_row& row_of(op what) { return rows[static_cast<std::size_t>(what)]; }
 const operator_row* find_operator(std::string_view name) {
   const auto* const it = std::find_if(std::begin(rows), std::end(rows), [&](const auto& r) { return r.name == name; });
-  constexpr std::array in_no_text{op::less_heaviest, op::held_in, op::without_error, op::with_gradient_of};
+  constexpr std::array in_no_text{op::less_heaviest,    op::held_in,         op::without_error,
+                                  op::with_gradient_of, op::reciprocal_root, op::cumulative_sum_by_rest};
   return it == std::end(rows) || std::ranges::find(in_no_text, it->what) != in_no_text.end() ? nullptr : it;
 }
 

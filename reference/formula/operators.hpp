@@ -71,6 +71,7 @@ enum class op : std::uint8_t {
   held_in,          ///< for faults alone, and in no text: x as a tensor of another dtype keeps it
   without_error,    ///< for allowances alone, and in no text: whatever x is off by, nothing else is
   with_gradient_of, ///< in no text: x, whose gradient is that of y, as one that is written by hand
+  reciprocal_root,  ///< in no text: of the mean of so many squares (algorithms/root_mean_square.hpp)
   sum_of_products,  ///< x y + z w + ..., in any order
   // What moves elements.
   reshape,
@@ -94,6 +95,7 @@ enum class op : std::uint8_t {
   softmax,
   less_heaviest,  ///< for proofs alone, and in no text: x less its element of the largest weight
   cumulative_sum,
+  cumulative_sum_by_rest,  ///< in no text: as the sum of all less those behind
   contract,
   contract_where,         ///< of terms that a mask of the shape of the first operand lets in: the others do not exist
   geometric_frequencies,  ///< base^(-t / steps) for t = first, first + 1, ...

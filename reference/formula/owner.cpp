@@ -94,8 +94,13 @@ program checked(const recorded_operation& r, const program_sizes& sizes) {
   }
   return forward;
 }
-program gradient_of(const recorded_operation& r, const program& forward, purpose for_what) {
-  return or_violation(differentiate(forward, differentiable_inputs(r.declaration), for_what == purpose::truth));
+// Where an operation has class linear, slopes of sigmoids that lose their digits are of that class.
+program gradient_of(const recorded_operation& r, const program& forward, const program_sizes& sizes) {
+  const bool has_linear = std::ranges::find(r.algorithms, accuracy_class::linear) != r.algorithms.end();
+  return or_violation(
+      differentiate(forward, differentiable_inputs(r.declaration),
+                    {.is_for_proofs = sizes.for_what == purpose::truth,
+                     .keeps_digits_of_sigmoids = has_linear && sizes.algorithm == accuracy_class::sequential}));
 }
 
 program made_for(const recorded_operation& r, const core::request& call, const program_sizes& sizes) {
@@ -108,7 +113,7 @@ program made_for(const recorded_operation& r, const core::request& call, const p
     if (auto shorter = with_softmax(forward)) forward = std::move(*shorter);
   }
   const bool is_forward = call.operation->is_forward(), is_law = sizes.for_what >= purpose::law;
-  program made = is_forward ? forward : gradient_of(r, forward, sizes.for_what);
+  program made = is_forward ? forward : gradient_of(r, forward, sizes);
   if (sizes.for_what == purpose::any_way || sizes.for_what == purpose::any_way_of_blocks) return made;
   if (!is_law) return or_violation(without_alternatives(made));
   return is_forward ? made : or_violation(magnitudes_of_terms(made, forward));
@@ -300,10 +305,12 @@ core::tensors evaluate_recorded(const recorded_operation& r, const core::request
 
 core::tensors program_owner::evaluate_in(const core::request& call, const core::precisions& formats,
                                          accuracy_class c) const {
-  // Runs with roundings at random take the ways that are right in turn.
+  // Runs with roundings at random take the ways that are right in turn, every other one those of the formula.
+  const recorded_operation& r = recorded_of(call);
   const auto seed = formats.seed();
-  const std::size_t form = seed ? *seed % (recorded_of(call).other_ways_of(call) + 1) : 0;
-  const auto made = program_of(call, seed ? purpose::any_way : purpose::arithmetic, c, form);
+  const std::size_t form = seed ? *seed / 2 % (r.other_ways_of(call) + 1) : 0;
+  const bool takes_other_ways = seed && (r.is_of_any_steps || *seed % 2 == 1);
+  const auto made = program_of(call, takes_other_ways ? purpose::any_way : purpose::arithmetic, c, form);
   return as_declared(plain_arithmetic(*made, call.inputs, storage_in(call), formats, stage_names(*call.operation)),
                      call);
 }

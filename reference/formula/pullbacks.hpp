@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "reference/formula/differentiate.hpp"
 #include "reference/formula/program_writer.hpp"
 
 namespace assay::reference::formula {
@@ -15,7 +16,7 @@ struct pullback {
   const std::vector<bool>& leads;  ///< whether a cotangent goes on from a node of the formula to an input
   const std::vector<std::optional<node_id>>& reached;  ///< by cotangents, the nodes of the formula so far
   const std::vector<std::vector<node_id>>& uses;  ///< of each node of the formula; an output is used by itself, too
-  bool is_for_proofs = false;
+  gradient_form how;
 
   [[nodiscard]] node_id in(std::size_t k) const { return n.in[k]; }
   [[nodiscard]] core::shape shape_of(node_id k) const { return to.shape_of(k); }

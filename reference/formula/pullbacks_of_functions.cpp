@@ -21,8 +21,10 @@ node_id product_of_sigmoids(const pullback& b, node_id x) {
   return b.to.product(function(b, op::sigmoid, x), function(b, op::sigmoid, b.to.negative(x)));
 }
 node_id slope_of_sigmoid(const pullback& b, node_id x) {
+  const node_id exact = product_of_sigmoids(b, x);
+  if (b.how.keeps_digits_of_sigmoids) return exact;
   const node_id usual = b.to.product(b.y, b.to.of(op::subtract, {b.to.number(1.0), b.y}));
-  return b.to.of(op::another_way, {product_of_sigmoids(b, x), usual});
+  return b.to.of(op::another_way, {exact, usual});
 }
 
 // 1 - tanh^2, and without its cancellation.
@@ -93,6 +95,8 @@ std::optional<node_id> of_one(const pullback& b) {
     case op::held_in:
     case op::without_error:
       return b.g;
+    case op::reciprocal_root:
+      return with_factor(b, b.to.product(b.to.of_fraction(-1, 2), b.to.of(op::divide, {b.y, x})));
     case op::power:
       return b.n.integer(0) == 0 ? std::nullopt : std::optional(back_through_power(b, x));
     default:

@@ -121,9 +121,9 @@ std::optional<node_id> mean_from_output(const pullback& b, const core::shape& ro
 node_id of_softmax(const pullback& b) {
   program_writer& to = b.to;
   const program_writer::list& axis = b.n.integers[0];
-  const node_id g = b.is_for_proofs ? to.of(op::less_heaviest, {b.g, b.y}, axis) : b.g;
+  const node_id g = b.how.is_for_proofs ? to.of(op::less_heaviest, {b.g, b.y}, axis) : b.g;
   node_id mean = to.sum(to.product(g, b.y), axis);
-  if (!b.is_for_proofs)
+  if (!b.how.is_for_proofs)
     if (const auto other = mean_from_output(b, b.shape_of(mean))) mean = to.of(op::another_way, {mean, *other});
   return to.product(b.y, to.of(op::subtract, {g, to.beside(mean, axis, b.shape_of(b.y))}));
 }
@@ -149,15 +149,24 @@ cotangents back_through_masked_contraction(const pullback& b) {
           std::nullopt};
 }
 
-// -t / steps base^(-t / steps) / base
+// -p base^(-p / q) / (q base) of exponents in lowest terms
 node_id of_frequencies(const pullback& b) {
   program_writer& to = b.to;
-  const node_id index = to.append({.what = op::iota, .integers = {std::vector{b.n.integer(1)}}});
-  const node_id first = to.append({.what = op::integer, .integers = {std::vector{b.n.integer(0)}}});
-  const node_id t = to.of(op::to_real, {to.of(op::add, {index, first})});
-  const node_id exponent = to.of(op::divide, {t, to.integer(static_cast<std::size_t>(b.n.integer(2)))});
-  const node_id slope = to.of(op::divide, {to.product(exponent, b.y), b.in(0)});
-  return to.sum(to.product(b.g, to.negative(slope)), {0});
+  std::vector<double> p, q;
+  for (std::int64_t k = 0; k < b.n.integer(1); ++k) {
+    const std::int64_t t = b.n.integer(0) + k, common = std::gcd(t, b.n.integer(2));
+    p.push_back(-static_cast<double>(t / common));
+    q.push_back(static_cast<double>(b.n.integer(2) / common));
+  }
+  const auto integers = [&](std::vector<double> values) {
+    node n{.what = op::data, .values = std::move(values)};
+    n.integers[0] = {static_cast<std::int64_t>(number_kind::integer)};
+    n.integers[1] = {b.n.integer(1)};
+    return to.of(op::to_real, {to.append(std::move(n))});
+  };
+  const node_id slope =
+      to.of(op::divide, {to.product(integers(std::move(p)), b.y), to.product(integers(std::move(q)), b.in(0))});
+  return to.sum(to.product(b.g, slope), {0});
 }
 
 }  // namespace
@@ -174,9 +183,10 @@ cotangents of_sums(const pullback& b) {
       return {of_frequencies(b)};
     case op::largest_share:
       return {std::nullopt};
-    case op::cumulative_sum: {
+    case op::cumulative_sum:
+    case op::cumulative_sum_by_rest: {
       const auto axis = static_cast<std::size_t>(b.n.integer(0));
-      return {b.to.reversed(b.to.of(op::cumulative_sum, {b.to.reversed(b.g, axis)}, b.n.integers[0]), axis)};
+      return {b.to.reversed(b.to.of(b.n.what, {b.to.reversed(b.g, axis)}, b.n.integers[0]), axis)};
     }
     default:
       return {of_reduction(b)};

@@ -92,6 +92,11 @@ traced power(const traced& x, rational e) {
   n.integers[1] = {e.q};
   return traced::at(add(std::move(n)));
 }
+traced reciprocal_root(const traced& x, std::size_t count) {
+  node n{.what = op::reciprocal_root, .in = {x.of()}};
+  n.integers[0] = {static_cast<std::int64_t>(count)};
+  return traced::at(add(std::move(n)));
+}
 traced setting(double x) { return traced::at(add({.what = op::setting, .number = x})); }
 traced geometric_frequencies(const traced& base, std::size_t first, std::size_t count, std::size_t steps) {
   node n{.what = op::geometric_frequencies, .in = {base.of()}};
@@ -272,6 +277,25 @@ traced summed_by_place(const traced& x, const traced_integer& places, std::size_
   shape[axis] = count;
   const traced none = broadcast(traced(0.0), shape);
   return traced::at(along_axis(op::scatter_add_along, {none.of(), places.of, x.of()}, axis));
+}
+traced cumulative_sum(const traced& x, std::size_t axis) {
+  return traced::at(along_axis(op::cumulative_sum, {x.of()}, axis));
+}
+
+namespace {
+
+traced sums_backwards(op what, const traced& x, std::size_t axis) {
+  return traced::at(recording::current().write([&](program_writer& to) {
+    const node_id sums = to.of(what, {to.reversed(x.of(), axis)}, {static_cast<std::int64_t>(axis)});
+    return to.reversed(sums, axis);
+  }));
+}
+
+}  // namespace
+
+traced sums_from_each_on(const traced& x, std::size_t axis) { return sums_backwards(op::cumulative_sum, x, axis); }
+traced sums_from_each_on_by_total(const traced& x, std::size_t axis) {
+  return sums_backwards(op::cumulative_sum_by_rest, x, axis);
 }
 traced_integer cumulative_sum(const traced_integer& x, std::size_t axis) {
   return {along_axis(op::cumulative_sum, {x.of}, axis)};

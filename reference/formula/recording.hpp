@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "reference/algorithms/settings.hpp"
 #include "reference/formula/program_writer.hpp"
 #include "reference/primitives/constants.hpp"
 #include "reference/readings/reading.hpp"
@@ -132,6 +133,8 @@ inline traced log_sum_exp(const traced& x, const traced& y) { return recorded(op
 /// Without a derivative.
 inline traced detach(const traced& x) { return recorded(op::detach, x); }
 traced power(const traced& x, rational e);
+/// 1 / sqrt(x) of the mean of so many squares (algorithms/root_mean_square.hpp).
+traced reciprocal_root(const traced& x, std::size_t count);
 /// A number of a definition (algorithms/settings.hpp).
 traced setting(double x);
 /// base^(-t / steps) for t = first, ..., first + count - 1. Precondition: the base is one number.
@@ -213,6 +216,12 @@ traced_integer gathered(const traced_integer& x, const traced_integer& places, s
 traced taken_along(const traced& x, const traced_integer& places, std::size_t axis);
 /// The sums of the elements that have each of `count` places of the axis, whose size that becomes.
 traced summed_by_place(const traced& x, const traced_integer& places, std::size_t count, std::size_t axis);
+/// Sums of an element and all before it.
+traced cumulative_sum(const traced& x, std::size_t axis);
+/// Sums of an element and all behind it.
+traced sums_from_each_on(const traced& x, std::size_t axis);
+/// The same as the sum of all less those before.
+traced sums_from_each_on_by_total(const traced& x, std::size_t axis);
 traced largest_along(const traced& x, std::int64_t axis);
 traced smallest_along(const traced& x, std::int64_t axis);
 traced log_sum_exp_along(const traced& x, std::int64_t axis);
@@ -234,6 +243,11 @@ namespace assay::reference {
 
 template <>
 formula::traced pi<formula::traced>();
+
+template <>
+struct setting_reader<formula::traced> {
+  static formula::traced read(double x) { return formula::setting(x); }
+};
 
 /// Terms in any order: one sum of products.
 template <>

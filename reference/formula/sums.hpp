@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "reference/algorithms/cumulative_sums.hpp"
 #include "reference/formula/ball_contraction.hpp"
 #include "reference/formula/rows.hpp"
 
@@ -59,7 +60,7 @@ reals<R> with_shares_of_largest(reals<R> x, const reduced_rows& rows) {
   return x;
 }
 
-/// softmax or cumulative_sum
+/// softmax or a cumulative sum
 template <class R>
 reals<R> along_rows(op what, reals<R> x, const rows_along& rows) {
   for (std::size_t r = 0; r < rows.count; ++r) {
@@ -67,12 +68,10 @@ reals<R> along_rows(op what, reals<R> x, const rows_along& rows) {
     std::vector<R> row;
     row.reserve(rows.size);
     for (std::size_t i = 0; i < rows.size; ++i) row.push_back(at(i));
-    if (what == op::softmax) row = softmax_of(row);
-    accumulator<R> sum;
-    for (std::size_t i = 0; i < rows.size; ++i) {
-      if (what == op::cumulative_sum) sum.add(row[i]);
-      at(i) = what == op::cumulative_sum ? sum.total() : row[i];
-    }
+    row = what == op::softmax          ? softmax_of(row)
+          : what == op::cumulative_sum ? reference::cumulative_sums(row)
+                                       : cumulative_sums_by_rest(row);
+    for (std::size_t i = 0; i < rows.size; ++i) at(i) = std::move(row[i]);
   }
   return x;
 }

@@ -7,7 +7,6 @@
 #include <map>
 
 #include "reference/core/counter_random.hpp"
-#include "reference/encodings/rope.hpp"
 #include "reference/kinds/attention.hpp"
 #include "reference/oracle.hpp"
 #include "reference/readings/value.hpp"
@@ -62,42 +61,6 @@ std::vector<adjoint<R>> taped_softmax(const std::vector<adjoint<R>>& logits) {
   std::vector<adjoint<R>> out;
   for (std::size_t j = 0; j < weights.size(); ++j) out.emplace_back(weights[j], first + static_cast<unsigned>(j));
   return out;
-}
-
-// Rotations by m theta_t as they are derived on paper (Su et al. 2021): x-bar = R_-m y-bar and, of the torque tau_t in
-// terms of x, theta-bar_t = sum of m tau_t, m-bar = sum of theta_t tau_t.
-template <class R>
-fields<R> rotation_vjp_by_hand(const arguments<R>& call) {
-  using pair = coordinate_pair<R>;
-  const auto turned_back = [](const pair& g, const rotation<R>& by) {
-    return pair{by_magnitude(g.first * by.cosine) + by_magnitude(g.second * by.sine),
-                by_magnitude(g.second * by.cosine) + by_magnitude(-(g.first * by.sine))};
-  };
-  const auto torque = [](const pair& x, const rotation<R>& by, const pair& g) {
-    const R of_sine = by_magnitude(g.second * x.first) + by_magnitude(-(g.first * x.second));
-    const R of_cosine = by_magnitude(g.first * x.first) + by_magnitude(g.second * x.second);
-    return of_sine * by_magnitude(by.cosine) + of_cosine * by_magnitude(-by.sine);
-  };
-  const field<R>&x = call["x"], &g = call["grad_y"], &theta = call["theta"], &position = call["position"];
-  const std::size_t heads = x.shape(2), width = x.shape(3);
-  field<R> of_x = g, of_theta = theta, of_position = position;
-  std::vector<accumulator<R>> turning(theta.size()), moving(position.size());
-  for (std::size_t v = 0; v < x.size() / width; ++v)
-    for (std::size_t t = 0; t < theta.size(); ++t) {
-      const R &m = position.storage()[v / heads], &frequency = theta.storage()[t];
-      const rotation<R> by = rotation_at(m, frequency);
-      const std::size_t first = v * width + 2 * t, second = first + 1;
-      const pair at{x.storage()[first], x.storage()[second]}, cotangents{g.storage()[first], g.storage()[second]};
-      const pair back = in_stage<R>(rotary_stage::product, turned_back, cotangents, by);
-      of_x.storage()[first] = back.first;
-      of_x.storage()[second] = back.second;
-      const R slope = in_stage<R>(rotary_stage::product, torque, at, by, cotangents);
-      turning[t].add_product(by_magnitude(m), slope);
-      moving[v / heads].add_product(by_magnitude(frequency), slope);
-    }
-  for (std::size_t t = 0; t < turning.size(); ++t) of_theta.storage()[t] = total_in(rotary_stage::product, turning[t]);
-  for (std::size_t i = 0; i < moving.size(); ++i) of_position.storage()[i] = total_in(rotary_stage::product, moving[i]);
-  return {{"grad_x", of_x}, {"grad_theta", of_theta}, {"grad_position", of_position}};
 }
 
 // Attention of which only the softmax is a block.
@@ -257,34 +220,5 @@ TEST_CASE("reference/derived_adjoint/a_bias_may_read_queries_and_keys", "[unit]"
     for (std::size_t i = 0; i < by_bias.at(gradient).size(); ++i) {
       const value y = doubled.at(gradient).storage()[i], expected = gradient == std::string("grad_q") ? y + y : y;
       CHECK(std::fabs((by_bias.at(gradient).storage()[i] - expected).to_double()) < 1e-90);
-    }
-}
-
-TEST_CASE("reference/derived_adjoint/rotations", "[property]") {
-  const auto derived = [](const auto& in) {
-    using R = std::decay_t<decltype(in["x"](0))>;
-    return evaluate<encodings::rope, R>(in, {});
-  };
-  const auto by_hand = [](const auto& in) { return rotation_vjp_by_hand(in); };
-  for (const dtype narrow : {dtype::f32, dtype::f16, dtype::bf16})
-    for (const core::precisions& formats : assignments(*find_operation("rope/rotate_by"), narrow)) {
-      comparison_of_adjoints s;
-      for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-        const core::request call =
-            drawn("rope/rotate_by:vjp", narrow, {{"B", 2}, {"n", 6}, {"h", 3}, {"d", 8}, {"r", 4}}, seed);
-        compare(call, formats, derived, by_hand, s);
-        CHECK(apart_at_100_digits(call, derived, by_hand) < 1e-90);
-      }
-      WARN(core::name_of(narrow) << " " << core::to_string(formats, find_operation("rope/rotate_by")->stages) << ": "
-                                 << s.at(0) << " " << s.at(0.05) << " " << s.at(0.5) << " " << s.at(0.95) << " "
-                                 << s.at(1) << ", rounded " << s.worst_rounded);
-      // The torque's products with a cosine and a sine are derivatives of the table, in its format; by hand they are
-      // products like the others. Where only those are narrow, which no published code has, less is granted.
-      const bool only_products =
-          formats.of(0) == dtype::f32 && formats.of(1) == dtype::f32 && formats.of(2) != dtype::f32;
-      CHECK(s.at(0.05) >= (only_products ? 0.15 : 0.8));
-      CHECK(s.at(0.5) >= 0.8);
-      CHECK(s.at(0.95) <= 2.0);
-      CHECK(s.worst_rounded <= 1.0);
     }
 }

@@ -7,7 +7,7 @@
 
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
-#include "properties/kinds/rotation_faults.hpp"
+#include "properties/kinds/compiled_rotation_faults.hpp"
 #include "reference/encodings/fope.hpp"
 
 namespace assay::properties::encodings::fope {
@@ -103,7 +103,7 @@ std::vector<variant> mutants() {
   const std::set<std::string> of_one_angle{"mutant/fope_rest_is_zero", "mutant/fope_positions_of_heads",
                                            "mutant/fope_torque_of_input", "mutant/fope_tables_of_halves",
                                            "mutant/fope_cosine_as_sine"};
-  for (variant& v : faults_of_rotation<encoding>("fope"))
+  for (variant& v : compiled::faults_of_rotation<encoding>("fope"))
     if (!of_one_angle.contains(v.id)) all.push_back(std::move(v));
   const auto reordered = [](void (*reorder)(core::tensors&)) -> variation<encoding> {
     return {.inputs = [reorder](request& call) { reorder(call.inputs); },
@@ -161,11 +161,11 @@ std::vector<variant> mutants() {
 
 std::vector<variant> controls() {
   std::vector<variant> all;
-  for (variant& v : controls_of_rotation<encoding>("fope"))
+  for (variant& v : compiled::controls_of_rotation<encoding>("fope"))
     if (v.id != "control/fope_complex_products") all.push_back(std::move(v));  // its torque is that of one angle
   using R = reference::rounded;
   all.push_back(changed("control/fope_complex_products", "torch.view_as_complex", "pairs as complex numbers",
-                        {.formula = [](encoding::recipe<R>& how) { how.turn = turned_as_complex; }}));
+                        {.formula = [](encoding::recipe<R>& how) { how.turn = compiled::turned_as_complex; }}));
   all.push_back(
       changed("control/fope_in_f64", "all in f64, rounded once", "another precision", {.arithmetic = in_f64}));
   all.push_back(changed("control/fope_other_order", "a matrix product that adds up from the other end",

@@ -10,6 +10,7 @@ namespace {
 
 using core::dtype;
 using encoding = reference::encodings::fox_pro;
+using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
 // Each number of a norm times a factor: factor(x, place of the number, epsilon).
@@ -42,13 +43,8 @@ double less_its_mean(const core::tensor& x, std::size_t k, double epsilon) {
 }
 // x / root(mean of x^2, epsilon), step by step.
 constexpr auto row_by = [](auto root) {
-  return [root]<class N>(const std::vector<N>& x, double epsilon) {
-    reference::accumulator<N> squares;
-    for (const N& y : x) squares.add_product(y, y);
-    const N divisor = root(squares.total() / N(static_cast<double>(x.size())), reference::from_setting<N>(epsilon));
-    std::vector<N> row;
-    for (const N& y : x) row.push_back(y / divisor);
-    return row;
+  return [root](const traced& x, const traced& epsilon, bool) {
+    return x / root(encoding::mean_of_products(x, x), epsilon);
   };
 };
 // Along tokens, from the last to the first.
@@ -79,9 +75,7 @@ std::vector<variant> mutants() {
                    "the token before has the weight of the token",
                    {.formula =
                         [](auto& how) {
-                          how.taps = [](const auto& a) {
-                            return reference::weight_pair<std::decay_t<decltype(a)>>{sigmoid(-a), sigmoid(a)};
-                          };
+                          how.taps_of = [](const traced& a) { return encoding::taps{sigmoid(-a), sigmoid(a)}; };
                         },
                     .telling = true}),
            changed("mutant/fox_pro_next_token", "torch.roll by -1", "the token after stands for the one before",
@@ -110,9 +104,8 @@ std::vector<variant> mutants() {
            changed("mutant/fox_pro_taps_in_bf16", "DT17 HabanaAI/vllm-fork#503: in bf16", "gates are rounded to bf16",
                    {.formula =
                         [](auto& how) {
-                          how.taps = [](const auto& a) {
-                            return reference::weight_pair<std::decay_t<decltype(a)>>{held_in(dtype::bf16, sigmoid(a)),
-                                                                                     held_in(dtype::bf16, sigmoid(-a))};
+                          how.taps_of = [](const traced& a) {
+                            return encoding::taps{held_in(dtype::bf16, sigmoid(a)), held_in(dtype::bf16, sigmoid(-a))};
                           };
                         }}),
            changed("mutant/fox_pro_epsilon_outside", "huggingface/transformers: x / (sqrt(mean) + eps)",
@@ -162,11 +155,7 @@ std::vector<variant> controls() {
   return {
       changed("control/fox_pro_one_less_sigmoid",
               "zhixuan-lin/forgetting-transformer: token_shift(x, alpha, 1 - alpha)", "of class linear: 1 - sigmoid(a)",
-              {.formula =
-                   [](auto& how) {
-                     using number = typename std::decay_t<decltype(how)>::number;
-                     how = encoding::algorithm<number>(reference::accuracy_class::linear);
-                   }}),
+              {.formula = [](auto& how) { how = encoding::algorithm(reference::accuracy_class::linear); }}),
       changed("control/fox_pro_step_by_step",
               "x / torch.sqrt(mean + eps), with the gradient of automatic differentiation",
               "a square root and a division",

@@ -1,6 +1,7 @@
 // Frequencies and magnitudes for longer contexts: faults of public reports, and right code.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "properties/encodings/rope/longer_contexts.hpp"
 #include "properties/faults/call_changes.hpp"
@@ -12,22 +13,21 @@ namespace assay::properties::encodings::rope {
 namespace {
 
 using of_rope = reference::encodings::rope;
-using reference::extension;
-using R = reference::rounded;
-using recipe = of_rope::recipe<R>;
-using ramp = reference::ramp_of_pairs<R>;
+using reference::extension, reference::formula::traced;
+using ramp = std::optional<traced>;
 inline constexpr auto& variant_of = make_variant<of_rope>;
+traced number(double x) { return reference::formula::setting(x); }
 
-/// A frequency of the right one: f(settings, ramp, base, theta, t).
+/// Frequencies of the right ones: f(settings, base, factor, ramp, theta).
 template <class F>
-variation<of_rope> with_frequency(F f) {
-  return {.formula = [f](recipe& how) { how.extend = f; }};
+variation<of_rope> with_frequencies(F f) {
+  return {.formula = [f](auto& how) { how.extend = f; }};
 }
 /// A magnitude of the right one m: f(rule, m).
 template <class F>
 variation<of_rope> with_magnitude(F f) {
   return {.formula = [f](auto& how) {
-    how.magnitude = [f](const core::attributes& settings, const auto& factor) {
+    how.magnitude = [f](const core::attributes& settings, const traced& factor) {
       return f(core::setting<std::string>(settings, "rule"), reference::magnitude_at(settings, factor));
     };
   }};
@@ -46,62 +46,68 @@ void factor_of_lengths(request& call) {
                                 static_cast<double>(setting_of<std::int64_t>(call, "trained_length"))));
 }
 
-R with_factor_in_power(extension by, const ramp& share, const R& base, const R& theta, std::size_t t) {
-  by.factor = std::pow(by.factor, static_cast<double>(t) / static_cast<double>(by.pairs));
-  return reference::extended_frequency(by, share, base, theta, t);
+/// t/r of each pair, or (t + 1)/r and so on.
+traced share_of_pairs(const extension& by, double first = 0.0) {
+  return (to_real(reference::formula::counted(by.pairs)) + traced(first)) / traced(static_cast<double>(by.pairs));
 }
-R with_ramp_reversed(const extension& by, const ramp& share, const R& base, const R& theta, std::size_t t) {
-  const ramp reversed = [&](std::size_t pair) { return R(1.0) - share(pair); };
-  return reference::extended_frequency(by, share ? reversed : share, base, theta, t);
+
+traced with_factor_in_power(const extension& by, const traced&, const traced& factor, const ramp& share,
+                            const traced& theta) {
+  const bool by_pairs = by.of == extension::kind::yarn || by.of == extension::kind::llama3;
+  if (by.of == extension::kind::ntk_fixed) return theta * pow(factor, -share_of_pairs(by) * share_of_pairs(by, 1.0));
+  return reference::extended_frequencies(
+      by, by_pairs || by.of == extension::kind::ntk_mixed ? pow(factor, share_of_pairs(by)) : factor, share, theta);
+}
+traced with_ramp_reversed(const extension& by, const traced&, const traced& factor, const ramp& share,
+                          const traced& theta) {
+  return reference::extended_frequencies(by, factor, share ? traced(1.0) - *share : share, theta);
 }
 // The longest context that the factor is for, which is no integer: s L / L0 - (s - 1) is s^2 - s + 1 always.
-R of_longest_length(extension by, const ramp& share, const R& base, const R& theta, std::size_t t) {
+traced of_longest_length(extension by, const traced&, const traced& factor, const ramp& share, const traced& theta) {
   if (by.of == extension::kind::dynamic) by.length = by.factor * by.trained_length;
-  return reference::extended_frequency(by, share, base, theta, t);
+  return reference::extended_frequencies(by, factor, share, theta);
 }
+traced wavelength_of(const traced& theta) { return traced(2.0) * reference::pi<traced>() / theta; }
 // In the band between low and high of llama3 the wavelengths are blended: kept(settings, theta) of them.
-template <R kept(const extension& by, const R& theta)>
-R with_wavelengths(const extension& by, const ramp& share, const R& base, const R& theta, std::size_t t) {
-  const R by_turns = reference::kept_by_turns(by, theta);
-  if (by.of != extension::kind::llama3 || by_turns.number <= 0.0 || by_turns.number >= 1.0)
-    return reference::extended_frequency(by, share, base, theta, t);
-  const R unstretched = kept(by, theta);
-  return theta / ((R(1.0) - unstretched) * reference::from_setting<R>(by.factor) + unstretched);
+template <traced kept(const extension& by, const traced& theta)>
+traced with_wavelengths(const extension& by, const traced&, const traced& factor, const ramp& share,
+                        const traced& theta) {
+  const traced right = reference::extended_frequencies(by, factor, share, theta);
+  if (by.of != extension::kind::llama3) return right;
+  const traced by_turns = reference::kept_by_turns(by, theta), one(1.0), unstretched = kept(by, theta);
+  return either(less(traced(0.0), by_turns) && less(by_turns, one),
+                theta / ((one - unstretched) * factor + unstretched), right);
 }
 // Linear in the wavelength, 0 at the short end.
-R kept_by_wavelength(const extension& by, const R& theta) {
-  const R trained = reference::from_setting<R>(by.trained_length), wavelength = R(2.0) * reference::pi<R>() / theta,
-          shortest = trained / reference::from_setting<R>(by.fast),
-          longest = trained / reference::from_setting<R>(by.slow);
-  return (wavelength - shortest) / (longest - shortest);
+traced kept_by_wavelength(const extension& by, const traced& theta) {
+  const traced trained = number(by.trained_length), shortest = trained / number(by.fast),
+               longest = trained / number(by.slow);
+  return (wavelength_of(theta) - shortest) / (longest - shortest);
 }
 
 // As huggingface/transformers computes them.
-R as_published(const extension& by, const ramp& share, const R& base, const R& theta, std::size_t t) {
+traced as_published(const extension& by, const traced& base, const traced& s, const ramp& share, const traced& theta) {
   using kind = extension::kind;
   const auto r = static_cast<double>(by.pairs);
-  const R one(1.0), s = reference::from_setting<R>(by.factor);
+  const traced one(1.0);
   if (by.of == kind::llama3) {
-    const R trained = reference::from_setting<R>(by.trained_length), low = reference::from_setting<R>(by.slow),
-            high = reference::from_setting<R>(by.fast), wavelength = R(2.0) * reference::pi<R>() / theta;
-    if (wavelength.number < (trained / high).number) return theta;
-    if (wavelength.number > (trained / low).number) return theta / s;
-    const R smooth = (trained / wavelength - low) / (high - low);
-    return (one - smooth) * theta / s + smooth * theta;
+    const traced trained = number(by.trained_length), low = number(by.slow), high = number(by.fast),
+                 wavelength = wavelength_of(theta), smooth = (trained / wavelength - low) / (high - low);
+    return either(less(wavelength, trained / high), theta,
+                  either(less(trained / low, wavelength), theta / s, (one - smooth) * theta / s + smooth * theta));
   }
   if (by.of == kind::yarn && share && !by.by_wavelengths) {
-    const R wavelength = one / theta, kept = one - share(t);
+    const traced wavelength = one / theta, kept = one - *share;
     return one / (s * wavelength) * (one - kept) + one / wavelength * kept;
   }
   if (by.of == kind::dynamic && by.pairs > 1) {
-    const R longer = reference::larger(one, s * reference::from_setting<R>(by.length / by.trained_length) - (s - one)),
-            stretched = base * pow(longer, R(r) / R(r - 1.0));
-    return one / pow(stretched, R(static_cast<double>(t)) / R(r));
+    const traced longer = larger(one, s * number(by.length / by.trained_length) - (s - one)),
+                 stretched = base * pow(longer, traced(r) / traced(r - 1.0));
+    return one / pow(stretched, share_of_pairs(by));
   }
-  if (by.of == kind::ntk_fixed) return one / pow(base * s, R(static_cast<double>(t)) / R(r)) / pow(s, one / R(r));
-  return reference::extended_frequency(by, share, base, theta, t);
+  if (by.of == kind::ntk_fixed) return one / pow(base * s, share_of_pairs(by)) / pow(s, one / traced(r));
+  return reference::extended_frequencies(by, s, share, theta);
 }
-
 }  // namespace
 
 std::vector<variant> mutants_of_longer_contexts() {
@@ -120,10 +126,10 @@ std::vector<variant> mutants_of_longer_contexts() {
       }),
       {
           variant_of("mutant/rope_factor_in_power", "apache/tvm#18576", "the factor is raised to 2t/d",
-                     with_frequency(with_factor_in_power)),
+                     with_frequencies(with_factor_in_power)),
           variant_of("mutant/rope_ramp_reversed", "Lightning-AI/litgpt, build_rope_cache",
                      "the fast pairs are interpolated, and the slow ones left alone",
-                     with_frequency(with_ramp_reversed)),
+                     with_frequencies(with_ramp_reversed)),
           variant_of("mutant/rope_betas_exchanged", "pytorch/torchtitan#3787", "beta_fast and beta_slow are exchanged",
                      {.inputs = exchange_betas}),
           variant_of("mutant/rope_factor_of_lengths", "huggingface/transformers#38224",
@@ -132,19 +138,19 @@ std::vector<variant> mutants_of_longer_contexts() {
           variant_of("mutant/rope_scaling_not_applied",
                      "unslothai/unsloth#6197, lablup/mlxcel#1355, felafax/felafax#59, jmaczan/tiny-vllm#1",
                      "frequencies are those of short contexts",
-                     with_frequency(
-                         [](const extension&, const ramp&, const R&, const R& theta, std::size_t) { return theta; })),
+                     with_frequencies([](const extension&, const traced&, const traced&, const ramp&,
+                                         const traced& theta) { return theta; })),
           variant_of("mutant/rope_wavelengths_blended_backwards", "ml-explore/mlx-examples#907, its first version",
                      "llama3 blends wavelengths by their share of the band, the short ones stretched most",
-                     with_frequency(with_wavelengths<kept_by_wavelength>)),
+                     with_frequencies(with_wavelengths<kept_by_wavelength>)),
           variant_of("mutant/rope_wavelengths_blended",
                      "ml-explore/mlx-examples#907, with its ends the right way round",
                      "llama3 blends wavelengths instead of frequencies",
-                     with_frequency(with_wavelengths<reference::kept_by_turns<R>>)),
+                     with_frequencies(with_wavelengths<reference::kept_by_turns>)),
           variant_of("mutant/rope_longest_length_always",
                      "vllm-project/vllm#41236, vllm-project/vllm#5093, vllm-project/vllm#3488",
                      "the base is stretched for the longest context at every length",
-                     with_frequency(of_longest_length)),
+                     with_frequencies(of_longest_length)),
           variant_of("mutant/rope_long_list_always", "lablup/mlxcel#1358", "short sequences have the long list",
                      {.inputs =
                           [](request& call) {
@@ -153,12 +159,11 @@ std::vector<variant> mutants_of_longer_contexts() {
                           }}),
           variant_of("mutant/rope_magnitude_of_magnitude", "NVIDIA/TensorRT-LLM#16379",
                      "a magnitude is the coefficient of another one",
-                     with_magnitude([](const std::string& rule, const auto& m) {
-                       using number = std::decay_t<decltype(m)>;
-                       return rule == "yarn" ? m * (m - number(1.0)) + number(1.0) : m;
+                     with_magnitude([](const std::string& rule, const traced& m) {
+                       return rule == "yarn" ? m * (m - traced(1.0)) + traced(1.0) : m;
                      })),
           variant_of("mutant/rope_magnitude_squared", "sgl-project/sglang#33558", "magnitudes are squared",
-                     with_magnitude([](const std::string&, const auto& m) { return m * m; })),
+                     with_magnitude([](const std::string&, const traced& m) { return m * m; })),
       },
   });
 }
@@ -166,12 +171,12 @@ std::vector<variant> mutants_of_longer_contexts() {
 std::vector<variant> controls_of_longer_contexts() {
   return {
       variant_of("control/rope_as_published", "huggingface/transformers and vllm-project/vllm",
-                 "three branches, inverse frequencies and a stretched base", with_frequency(as_published)),
+                 "three branches, inverse frequencies and a stretched base", with_frequencies(as_published)),
       variant_of("control/rope_ratio_of_equal", "yarn_get_mscale of deepseek-ai/DeepSeek-V3",
                  "a quotient, also of equal numbers",
                  {.formula =
                       [](auto& how) {
-                        how.magnitude = [](const core::attributes& settings, const auto& factor) {
+                        how.magnitude = [](const core::attributes& settings, const traced& factor) {
                           const auto by = [&](const char* coefficient) {
                             core::attributes of_yarn = settings;
                             of_yarn["rule"] = std::string("yarn");
@@ -186,7 +191,7 @@ std::vector<variant> controls_of_longer_contexts() {
       variant_of("control/rope_numbers_in_f64", "configurations in Python: numbers in f64, rounded once",
                  "another precision",
                  [] {
-                   variation<of_rope> how = with_frequency(as_published);
+                   variation<of_rope> how = with_frequencies(as_published);
                    how.arithmetic = in_f64;
                    return how;
                  }()),

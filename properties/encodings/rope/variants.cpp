@@ -16,7 +16,7 @@ std::vector<variant> controls_of_conventions();
 namespace {
 
 using encoding = reference::encodings::rope;
-using reference::geometric_frequency;
+using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
 // The setting; empty where the operation has none.
@@ -114,11 +114,14 @@ std::vector<variant> mutants() {
                         }}),
            changed("mutant/rope_interpolation_inverted", "RP14 ml-explore/mlx-lm#1554", "positions times the scale",
                    {.inputs = multiply_by_scale}),
-           changed(
-               "mutant/rope_base_times_factor", "RP14 lablup/mlxcel#1324",
-               "base' = base factor instead of base factor^(d/(d-2))",
-               {.formula =
-                    [](auto&how) { how.stretch = geometric_frequency<typename std::decay_t<decltype(how)>::number>; }}),
+           changed("mutant/rope_base_times_factor", "RP14 lablup/mlxcel#1324",
+                   "base' = base factor instead of base factor^(d/(d-2))",
+                   {.formula =
+                        [](auto&how) {
+                          how.stretch = [](const traced& factor, std::size_t pairs) {
+                            return reference::geometric_frequencies(factor, pairs, pairs);
+                          };
+                        }}),
            changed("mutant/rope_base_too_is_interpolated", "RP14 lablup/mlxcel#1389",
                    "interpolation stretches the base, too",
                    {.inputs =
@@ -145,23 +148,24 @@ std::vector<variant> mutants() {
 
 std::vector<variant> controls() {
   std::vector<variant> all = all_of({controls_of_rotation<encoding>("rope"), controls_of_conventions()});
-  all.push_back(changed(
-      "control/rope_frequencies_by_exp", "exp and log for a power", "exp(-(t/r) log base)", {.formula = [](auto& how) {
-        how.frequency = [](const auto& base, std::size_t t, std::size_t steps) {
-          using number = std::decay_t<decltype(base)>;
-          return exp(number(-static_cast<double>(t)) / number(static_cast<double>(steps)) * log(base));
-        };
-      }}));
+  all.push_back(changed("control/rope_frequencies_by_exp", "exp and log for a power", "exp(-(t/r) log base)",
+                        {.formula = [](auto& how) {
+                          how.frequencies = [](const traced& base, std::size_t pairs, std::size_t steps) {
+                            return exp(-to_real(reference::formula::counted(pairs)) /
+                                       traced(static_cast<double>(std::max<std::size_t>(steps, 1))) * log(base));
+                          };
+                        }}));
   // Frequencies alone are held to the law of a power.
   all.push_back(changed("control/rope_products_of_factors", "ggml_rope_cache_init of ggml-org/llama.cpp",
                         "each frequency is the one before it times a factor",
                         {.formula =
                              [](auto& how) {
-                               how.frequency = [](const auto& base, std::size_t t, std::size_t steps) {
-                                 std::decay_t<decltype(base)> product(1.0);
-                                 for (std::size_t k = 0; k < t; ++k)
-                                   product = product * geometric_frequency(base, 1, steps);
-                                 return product;
+                               how.frequencies = [](const traced& base, std::size_t pairs, std::size_t steps) {
+                                 std::vector<traced> products{broadcast(traced(1.0), {1})};
+                                 const traced factor =
+                                     power(base, reference::ratio(-1, std::max(static_cast<long>(steps), 1L)));
+                                 while (products.size() < pairs) products.push_back(products.back() * factor);
+                                 return between(reference::formula::joined(products, 0), 0, 0, pairs);
                                };
                              },
                          .declared =

@@ -1,6 +1,8 @@
 // Wrong and right ways to break a stick.
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
@@ -14,127 +16,131 @@ namespace {
 using namespace reference;  // the ways below are written in its vocabulary
 using core::infinity;
 using encoding = reference::encodings::sba;
+using stick = encoding::stick;
+using formula::traced, formula::traced_truth;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// Ways from the logits of a row to its weights and the remainder, of a number and of one on a tape.
+// Ways from logits to weights and the remainder.
 
-template <class N>
-using row = std::vector<N>;
-template <class N>
-row<N> softplus_of(const row<N>& z, const stick_rule<N>& rule) {
-  row<N> terms;
-  for (const N& x : z) terms.push_back(rule.softplus_of(x));
-  return terms;
-}
-// exp(f(j)) for every key, and exp(-sum) behind them.
-template <class N, class F>
-row<N> exponentials(std::size_t keys, const N& sum, F f) {
-  row<N> all;
-  for (std::size_t j = 0; j < keys; ++j) all.push_back(exp(f(j)));
-  all.push_back(exp(-sum));
-  return all;
-}
-template <class N>
-N first_or_zero(const row<N>& s) {
-  return s.empty() ? N(0.0) : s.front();
-}
+using way = encoding::broken (*)(const traced& z, const stick& of);
+constexpr std::size_t keys = encoding::keys;
 
-constexpr auto infinity_less_infinity = []<class N>(const row<N>& z, const stick_rule<N>& rule) -> row<N> {
-  const row<N> s = suffix_sums(softplus_of(z, rule));
-  return exponentials(z.size(), first_or_zero(s), [&](std::size_t j) { return z[j] - s[j]; });
-};
-constexpr auto own_softplus_missing = []<class N>(const row<N>& z, const stick_rule<N>& rule) -> row<N> {
-  const row<N> s = suffix_sums(softplus_of(z, rule));
-  return exponentials(z.size(), first_or_zero(s),
-                      [&](std::size_t j) { return j + 1 < z.size() ? z[j] - s[j + 1] : z[j]; });
-};
-constexpr auto from_far_end = []<class N>(const row<N>& z, const stick_rule<N>& rule) -> row<N> {
-  row<N> weights = stick_by_sums(row<N>(z.rbegin(), z.rend()), rule);
-  std::reverse(weights.begin(), weights.end() - 1);
-  return weights;
-};
-constexpr auto one_less_sigmoid = []<class N>(const row<N>& z, const stick_rule<N>& rule) -> row<N> {
-  row<N> weights(z.size() + 1, N(1.0));
-  for (std::size_t j = z.size(); j-- > 0;) {
-    const N share = rule.share(z[j]);
-    weights[j] = share * weights.back();
-    weights.back() = weights.back() * (N(1.0) - share);
+traced softplus_of(const traced& z, const stick& of) {
+  return of.softplus_by([](const traced& x) { return softplus(x); }, z);
+}
+traced if_seen(const stick& of, const traced& x) { return either(of.seen, x, traced(0.0)); }
+traced exp_if_seen(const stick& of, const traced& x) { return if_seen(of, exp(x)); }
+encoding::broken by_sums(const traced& z, const stick& of) { return encoding::by_sums({}, z, of); }
+traced_truth is_infinite(const traced& z) { return equal(z, traced(infinity)); }
+
+encoding::broken infinity_less_infinity(const traced& z, const stick& of) {
+  const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, of), keys));
+  return {exp_if_seen(of, z - s.from_own), exp(-s.of_all)};
+}
+encoding::broken own_softplus_missing(const traced& z, const stick& of) {
+  const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, of), keys));
+  return {exp_if_seen(of, z - s.from_next), exp(-s.of_all)};
+}
+encoding::broken from_far_end(const traced& z, const stick& of) {
+  encoding::recipe how;
+  how.sums = [](const traced& x) { return cumulative_sum(x, keys); };
+  const traced left = by_sums(z, of).left;
+  const traced s = how.sums(softplus_of(z, of));
+  return {exp_if_seen(of, either(is_infinite(z), softplus_of(z, of) - s, z - s)), left};
+}
+// Key by key from the nearest one: what it breaks off, and what it leaves.
+template <class Left>
+encoding::broken key_by_key(const traced& z, const stick& of, Left left_by) {
+  const std::size_t m = shape_of(z).back();
+  const traced one(1.0), share = if_seen(of, of.share(z)), leaves = either(of.seen, left_by(z), one);
+  core::shape column = shape_of(z);
+  column.back() = 1;
+  traced left = broadcast(one, column);
+  std::vector<traced> weights;
+  for (std::size_t j = m; j-- > 0;) {
+    weights.insert(weights.begin(), between(share, keys, j, j + 1) * left);
+    left = left * between(leaves, keys, j, j + 1);
   }
-  return weights;
-};
-constexpr auto remainder_by_subtraction = []<class N>(const row<N>& z, const stick_rule<N>& rule) -> row<N> {
-  row<N> weights = stick_by_sums(z, rule);
-  weights.back() = N(1.0);
-  for (std::size_t j = 0; j < z.size(); ++j) weights.back() = weights.back() - weights[j];
-  return weights;
-};
-constexpr auto softplus_in_bf16 = []<class N>(const row<N>& z, const stick_rule<N>& rule) -> row<N> {
-  row<N> terms;
-  for (const N& x : softplus_of(z, rule)) terms.push_back(held_in(core::dtype::bf16, x));
-  const row<N> s = suffix_sums(terms);
-  return exponentials(z.size(), first_or_zero(s), [&](std::size_t j) { return z[j] - s[j]; });
-};
-// The keys of another block of four have no share in what is left.
-constexpr auto carry_dropped = []<class N>(const row<N>& z, const stick_rule<N>& rule) -> row<N> {
-  row<N> all;
-  for (std::size_t first = 0; first < z.size(); first += 4) {
-    const row<N> block = stick_by_sums(row<N>(&z[first], &z[0] + std::min(first + 4, z.size())), rule);
-    all.insert(all.end(), block.begin(), block.end() - 1);
-  }
-  all.push_back(stick_by_sums(z, rule).back());
-  return all;
-};
+  return {weights.empty() ? share : joined(weights, keys), left};
+}
+encoding::broken one_less_sigmoid(const traced& z, const stick& of) {
+  return key_by_key(z, of, [&](const traced& x) { return traced(1.0) - of.share(x); });
+}
+encoding::broken by_product(const traced& z, const stick& of) {
+  return key_by_key(z, of, [&](const traced& x) { return of.left_by(x); });
+}
+encoding::broken remainder_by_subtraction(const traced& z, const stick& of) {
+  const traced weights = by_sums(z, of).weights;
+  core::shape column = shape_of(z);
+  column.back() = 1;
+  return {weights, traced(1.0) - reshaped(summed(weights, {static_cast<std::int64_t>(keys)}), column)};
+}
+encoding::broken softplus_in_bf16(const traced& z, const stick& of) {
+  const encoding::sums_of_keys s(sums_from_each_on(held_in(core::dtype::bf16, softplus_of(z, of)), keys));
+  return {exp_if_seen(of, z - s.from_own), exp(-s.of_all)};
+}
+// Blocks of four keys, the oldest first.
+template <class Each>
+void each_block(std::size_t m, Each each) {
+  for (std::size_t first = 0; first < m; first += 4) each(first, std::min(first + 4, m));
+}
+traced sums_in_blocks(const traced& x) {
+  std::vector<traced> blocks;
+  each_block(shape_of(x).back(), [&](std::size_t first, std::size_t last) {
+    blocks.push_back(sums_from_each_on(between(x, keys, first, last), keys));
+  });
+  return blocks.empty() ? x : joined(blocks, keys);
+}
+// The keys of another block have no share in what is left.
+encoding::broken carry_dropped(const traced& z, const stick& of) {
+  encoding::recipe how;
+  how.sums = sums_in_blocks;
+  return {encoding::by_sums(how, z, of).weights, by_sums(z, of).left};
+}
 // Backward sums the keys before a key and not those behind it.
-constexpr auto gradient_of_nearer_keys = []<class N>(const row<N>& z, const stick_rule<N>& rule) -> row<N> {
-  using number = typename N::underlying;
-  const auto sums = [](const row<N>& x) {
-    return taped_sums<number>(x, suffix_sums<number>, [](const row<number>& g) { return suffix_sums(g); });
+encoding::broken gradient_of_nearer_keys(const traced& z, const stick& of) {
+  encoding::recipe how;
+  how.sums = [](const traced& x) {
+    const traced nearer = cumulative_sum(x, keys);
+    return detach(sums_from_each_on(x, keys)) + (nearer - detach(nearer));
   };
-  const row<N> s = sums(softplus_of(z, rule));
-  return exponentials(z.size(), first_or_zero(s), [&](std::size_t j) { return z[j] - s[j]; });
-};
+  return encoding::by_sums(how, z, of);
+}
 
 // Right ones.
 
-constexpr auto by_log_shares = []<class N>(const row<N>& z, const stick_rule<N>& rule) -> row<N> {
-  const row<N> s = suffix_sums(softplus_of(z, rule));
-  return exponentials(z.size(), first_or_zero(s), [&](std::size_t j) {
-    return j + 1 < z.size() ? rule.log_share(z[j]) - s[j + 1] : rule.log_share(z[j]);
-  });
-};
-constexpr auto in_base_two = []<class N>(const row<N>& z, const stick_rule<N>& rule) -> row<N> {
-  const N unit = log(N(2.0)), scale = N(1.0) / unit;
-  row<N> terms;
-  for (const N& x : softplus_of(z, rule)) terms.push_back(x * scale);
-  const row<N> s = suffix_sums(terms);
-  return exponentials(z.size(), first_or_zero(s) * unit, [&](std::size_t j) {
-    return to_double(z[j]) == infinity ? (j + 1 < z.size() ? -(s[j + 1] * unit) : N(0.0))
-                                       : (z[j] * scale - s[j]) * unit;
-  });
-};
-// The weights of a block of four keys, times what nearer blocks have left.
-constexpr auto by_blocks = []<class N>(const row<N>& z, const stick_rule<N>& rule) -> row<N> {
-  row<N> all(z.size() + 1, N(1.0));
-  for (std::size_t last = z.size(); last > 0;) {
-    const std::size_t first = last - std::min<std::size_t>(last, 4);
-    const row<N> block = stick_by_sums(row<N>(&z[first], &z[0] + last), rule);
-    for (std::size_t j = first; j < last; ++j) all[j] = block[j - first] * all.back();
-    all.back() = all.back() * block.back();
-    last = first;
+encoding::broken by_log_shares(const traced& z, const stick& of) {
+  const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, of), keys));
+  return {exp_if_seen(of, of.log_share(z) - s.from_next), exp(-s.of_all)};
+}
+encoding::broken in_base_two(const traced& z, const stick& of) {
+  const traced unit = log(traced(2.0)), scale = traced(1.0) / unit;
+  const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, of) * scale, keys));
+  const traced exponent = either(is_infinite(z), -s.from_next, z * scale - s.from_own);
+  return {exp_if_seen(of, exponent * unit), exp(-(s.of_all * unit))};
+}
+// The weights of a block, times what nearer blocks have left.
+encoding::broken by_blocks(const traced& z, const stick& of) {
+  const traced terms = softplus_of(z, of), one(1.0);
+  core::shape column = shape_of(z);
+  column.back() = 1;
+  traced left = broadcast(one, column);
+  std::vector<traced> all;
+  std::vector<std::pair<std::size_t, std::size_t>> blocks;
+  each_block(shape_of(z).back(), [&](std::size_t first, std::size_t last) { blocks.emplace_back(first, last); });
+  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
+    const auto of_block = [&](const traced& x) { return between(x, keys, block->first, block->second); };
+    const encoding::sums_of_keys s(sums_from_each_on(of_block(terms), keys));
+    const traced own = of_block(z);
+    all.insert(all.begin(), exp(either(is_infinite(own), -s.from_next, own - s.from_own)) * left);
+    left = left * exp(-s.of_all);
   }
-  return all;
-};
-constexpr auto by_log_of_sum = []<class N>(const row<N>& z, const stick_rule<N>& rule) -> row<N> {
-  row<N> terms;
-  for (const N& x : z) terms.push_back(to_double(x) < 9 ? log(N(1.0) + exp(x)) : rule.softplus_of(x));
-  const row<N> s = suffix_sums(terms);
-  return exponentials(z.size(), first_or_zero(s), [&](std::size_t j) {
-    return to_double(z[j]) == infinity ? (j + 1 < z.size() ? -s[j + 1] : N(0.0)) : z[j] - s[j];
-  });
-};
-
+  return {all.empty() ? z : if_seen(of, joined(all, keys)), left};
+}
 // As a step of the formula and of its gradient.
-constexpr auto with_weights = [](auto of) { return [of](auto& how) { how.weights = of; }; };
+auto with_weights(way of) {
+  return [of](auto& how) { how.weights = of; };
+}
 
 }  // namespace
 
@@ -189,9 +195,7 @@ std::vector<variant> controls() {
   const auto finite = [](description& about) {
     for (const char* operation : {"sba/weights", "sba/weights:vjp"}) about.domain[operation] = {{"z", {}}};
   };
-  const auto algorithm = [](accuracy_class c) {
-    return [c](auto& how) { how = encoding::algorithm<typename std::decay_t<decltype(how)>::number>(c); };
-  };
+  const auto algorithm = [](accuracy_class c) { return [c](auto& how) { how = encoding::algorithm(c); }; };
   return {
       changed("control/sba_log_shares", "shawntan/stickbreaking-attention, sb_ref.py",
               "log sigmoid(z) and the sums of nearer keys", {.formula = with_weights(by_log_shares)}),
@@ -200,9 +204,9 @@ std::vector<variant> controls() {
       changed("control/sba_by_blocks", "blocks of keys", "blocks of four keys share what nearer blocks leave",
               {.formula = with_weights(by_blocks)}),
       changed("control/sba_log_of_sum", "shawntan/stickbreaking-attention, sb_varlen/softplus.py",
-              "softplus as log(1 + exp(z)): of class linear", {.formula = with_weights(by_log_of_sum)}),
+              "softplus as log(1 + exp(z)): of class linear", {.formula = algorithm(accuracy_class::linear)}),
       changed("control/sba_product", "a cumulative product", "products of sigmoid(-z): of class linear",
-              {.formula = algorithm(accuracy_class::linear)}),
+              {.formula = with_weights(by_product)}),
       changed("control/sba_total_less_prefix", "a cumulative sum of all keys",
               "of class cumsum, where logits are finite",
               {.formula = algorithm(accuracy_class::cumsum), .declared = finite}),

@@ -5,8 +5,8 @@
 
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
+#include "properties/kinds/compiled_rotation_faults.hpp"
 #include "properties/kinds/rotation.hpp"
-#include "properties/kinds/rotation_faults.hpp"
 #include "properties/kinds/table.hpp"
 #include "reference/encodings/xpos.hpp"
 
@@ -103,7 +103,7 @@ std::vector<variant> mutants() {
       {"mutant/xpos_fixed_scale_base", "512 where a model has 2048", "xpos/rotate/scale_base/ignored"},
       {"mutant/xpos_rotary_ignored", "AI-Hypercomputer/maxtext#4616", "xpos/rotate/rotary/ignored"},
   });
-  for (variant& v : faults_of_rotation<encoding>("xpos"))
+  for (variant& v : compiled::faults_of_rotation<encoding>("xpos"))
     // Scales end before angles of 10^5, and no angle has a gradient.
     if (v.id != "mutant/xpos_reduction_runs_out_of_bits" && v.id != "mutant/xpos_torque_of_input")
       all.push_back(std::move(v));
@@ -135,7 +135,7 @@ std::vector<variant> mutants() {
 }
 
 std::vector<variant> controls() {
-  std::vector<variant> all = controls_of_rotation<encoding>("xpos");
+  std::vector<variant> all = compiled::controls_of_rotation<encoding>("xpos");
   all.push_back(changed("control/xpos_reciprocal", "microsoft/torchscale: 1 / scale for keys",
                         "a power of a negative exponent is the reciprocal of a power", {.formula = [](auto& how) {
                           using number = typename std::decay_t<decltype(how)>::number;

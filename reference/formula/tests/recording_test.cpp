@@ -308,3 +308,68 @@ TEST_CASE("formula/recording/a_masked_contraction", "[unit]") {
   is(made.at("grad_p"), {1, 0, 10, 100, nan, 0});
   is(made.at("grad_v"), {502, 700, 3});
 }
+
+TEST_CASE("formula/recording/a_reciprocal_root", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  const program p = [] {
+    recording of;
+    of.output("y", reciprocal_root(of.input("x", {2}), 4));
+    return of.finish();
+  }();
+  const auto gradient = differentiate(p);
+  REQUIRE(gradient);
+  const computing_in format(assay::core::dtype::f16);
+  interpreter<rounded>::arrays numbers{{"x", reals<rounded>{rounded(4.0), rounded(0.25)}}};
+  const auto y = std::get<reals<rounded>>(interpreter<rounded>(p, numbers).run().at("y"));
+  CHECK((y[0].number == 0.5 && y[1].number == 2.0));
+  numbers.emplace("grad_y", reals<rounded>{rounded(16.0), rounded(1.0)});
+  const auto grad = std::get<reals<rounded>>(interpreter<rounded>(*gradient, numbers).run().at("grad_x"));
+  CHECK((grad[0].number == -1.0 && grad[1].number == -4.0));
+  // Four squares whose mean is 2^15 add up to more than the largest number.
+  const interpreter<tracked>::arrays bounded{{"x", reals<tracked>{tracked(0.25), tracked(32768.0)}}};
+  const auto error = std::get<reals<tracked>>(interpreter<tracked>(p, bounded).run().at("y"));
+  CHECK((error[0].error >= 8.0 && error[0].error < 8.25));
+  CHECK(std::isinf(error[1].error));
+}
+
+// Partial sums from either end, whichever are more: up to the third term 3 + 6, or 5 + 6.
+TEST_CASE("formula/recording/cumulative_sums", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  const auto made_by = [](traced (*sums)(const traced&, std::size_t)) {
+    recording of;
+    of.output("y", sums(of.input("x", {3}), 0));
+    return of.finish();
+  };
+  const computing_in format(assay::core::dtype::f32);
+  const auto evaluated = [&]<class R>(const program& p, const char* output, std::map<std::string, std::vector<R>> of) {
+    typename interpreter<R>::arrays in;
+    for (auto& [name, x] : of) in.emplace(name, reals<R>(x.begin(), x.end()));
+    return std::get<reals<R>>(interpreter<R>(p, in).run().at(output));
+  };
+  const std::vector<tracked> exact{tracked(1.0), tracked(2.0), tracked(3.0)};
+  const auto forwards =
+      evaluated(made_by(cumulative_sum), "y", std::map<std::string, std::vector<tracked>>{{"x", exact}});
+  CHECK((forwards[0].number == 1.0 && forwards[1].number == 3.0 && forwards[2].number == 6.0));
+  CHECK((forwards[0].error == 0.0 && forwards[1].error == 3.0 && forwards[2].error == 11.0));
+
+  const program backwards = made_by(sums_from_each_on), by_total = made_by(sums_from_each_on_by_total);
+  const std::map<std::string, std::vector<tracked>> in{{"x", exact}};
+  const auto usual = evaluated(backwards, "y", in), less_rest = evaluated(by_total, "y", in);
+  for (std::size_t k = 0; k < 3; ++k) {
+    CHECK((usual[k].number == less_rest[k].number));
+    CHECK(usual[k].error < less_rest[k].error);
+  }
+  const std::map<std::string, std::vector<rounded>> beside_infinity{
+      {"x", {rounded(1.0), rounded(HUGE_VAL), rounded(2.0)}}};
+  CHECK(evaluated(backwards, "y", beside_infinity)[2].number == 2.0);
+  CHECK(std::isnan(evaluated(by_total, "y", beside_infinity)[2].number));
+
+  const auto gradient = differentiate(by_total);
+  REQUIRE(gradient);
+  const std::vector<rounded> g{rounded(1.0), rounded(10.0), rounded(100.0)};
+  const auto grad =
+      evaluated(*gradient, "grad_x", std::map<std::string, std::vector<rounded>>{{"x", g}, {"grad_y", g}});
+  CHECK((grad[0].number == 1.0 && grad[1].number == 11.0 && grad[2].number == 111.0));
+}

@@ -1,0 +1,85 @@
+// Sums up to each place of a row, S_i = x_0 + ... + x_i, and what they may be off by.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "reference/readings/tracked.hpp"
+
+namespace assay::reference {
+
+template <class R>
+std::vector<R> cumulative_sums(const std::vector<R>& x) {
+  std::vector<R> all;
+  accumulator<R> sum;
+  all.reserve(x.size());
+  for (const R& term : x) {
+    sum.add(term);
+    all.push_back(sum.total());
+  }
+  return all;
+}
+/// As the sum of all less those behind i. No answer beside an infinite term (NaN).
+template <class R>
+std::vector<R> cumulative_sums_by_rest(const std::vector<R>& x) {
+  std::vector<R> behind{R(0.0)};
+  for (std::size_t i = x.size(); i-- > 0;) behind.push_back(behind.back() + x[i]);
+  std::vector<R> all;
+  for (std::size_t i = 0; i < x.size(); ++i) all.push_back(behind.back() - behind[x.size() - 1 - i]);
+  return all;
+}
+
+inline bool is_exact_zero(const tracked& x) { return x.number == 0.0 && x.error == 0.0; }
+/// So many roundings, in units of u, of sums that end at `sum`.
+inline tracked rounded_sum(double sum, double inherited, double magnitudes, double additions) {
+  const double of_sums = arithmetic_of_sums().u;
+  if (of_sums == tracked::u()) return {sum, inherited + magnitudes};
+  return {sum, inherited + magnitudes * (of_sums / tracked::u()) + additions * tracked::underflow_of_sums() +
+                   finite_magnitude(sum)};
+}
+
+/// The partial sums from the first term on or those from the last one on, whichever are more: together they are at
+/// least the number of additions times the sum, so that a slack of 2 covers every order (Higham 2002, section 4.2).
+/// Terms have their magnitudes, and an exact zero is no term.
+template <>
+inline std::vector<tracked> cumulative_sums(const std::vector<tracked>& x) {
+  std::vector<tracked> all;
+  double sum = 0, magnitudes = 0, inherited = 0, from_first = 0, from_last = 0, before = 0, terms = 0;
+  for (const tracked& term : x) {
+    if (!is_exact_zero(term)) {
+      const double magnitude = finite_magnitude(term.number);
+      sum += term.number, magnitudes += magnitude, inherited += term.error;
+      if (terms > 0) from_first += magnitudes, from_last += before + terms * magnitude;
+      before = magnitude, ++terms;
+    }
+    all.push_back(rounded_sum(sum, inherited, std::max(from_first, from_last), std::max(terms - 1.0, 0.0)));
+  }
+  return all;
+}
+/// Both sums share the roundings of the additions behind i where terms are added one after the other, and none of them
+/// where they are added by blocks, whichever are more.
+template <>
+inline std::vector<tracked> cumulative_sums_by_rest(const std::vector<tracked>& x) {
+  if (!std::ranges::all_of(x, [](const tracked& term) { return std::isfinite(term.number); }))
+    return cumulative_sums(x);
+  const std::size_t n = x.size();
+  std::vector<double> behind(n + 1, 0.0);  // the magnitudes from each place on
+  double terms = 0;
+  for (std::size_t i = n; i-- > 0;) {
+    behind[i] = behind[i + 1] + finite_magnitude(x[i].number);
+    if (!is_exact_zero(x[i])) ++terms;
+  }
+  const double depth = std::ceil(std::log2(terms + 2.0));
+  std::vector<tracked> all;
+  double sum = 0, inherited = 0, one_by_one = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    sum += x[i].number, inherited += x[i].error;
+    if (!is_exact_zero(x[i])) one_by_one += behind[i];
+    const double by_blocks = depth * (behind[0] + behind[i + 1]);
+    all.push_back(rounded_sum(sum, inherited, std::max(one_by_one, by_blocks) + finite_magnitude(sum), terms + 1.0));
+  }
+  return all;
+}
+
+}  // namespace assay::reference
