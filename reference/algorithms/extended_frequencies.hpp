@@ -32,6 +32,11 @@
 
 namespace assay::reference {
 
+template <>
+struct setting_reader<formula::traced> {
+  static formula::traced read(double x) { return formula::setting(x); }
+};
+
 /// Pairs of coordinates, and the length in tokens that they are trained at.
 struct trained_pairs {
   std::size_t pairs;

@@ -19,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "reference/algorithms/settings.hpp"
 #include "reference/formula/program_writer.hpp"
 #include "reference/primitives/constants.hpp"
 #include "reference/readings/reading.hpp"
@@ -243,11 +242,6 @@ namespace assay::reference {
 
 template <>
 formula::traced pi<formula::traced>();
-
-template <>
-struct setting_reader<formula::traced> {
-  static formula::traced read(double x) { return formula::setting(x); }
-};
 
 /// Terms in any order: one sum of products.
 template <>
