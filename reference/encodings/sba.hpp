@@ -177,7 +177,7 @@ inline sba::traced sba::log_of_sum(const traced& z) {
 /// Whose slope is 1 - y, too, as automatic differentiation of y = sigmoid(-z) has it.
 inline sba::traced sba::softplus_of_law(const traced& z) {
   const traced x = finite(z);
-  return with_slope(softplus(z), z, covering(sigmoid(x), [&] { return traced(1.0) - sigmoid(-x); }));
+  return with_slope(softplus(z), x, covering(sigmoid(x), [&] { return traced(1.0) - sigmoid(-x); }));
 }
 
 /// What products of sigmoids are off by: each of these by 4 u, and a product by 1, besides what the logits are off by.
