@@ -18,15 +18,14 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
-#include "reference/algorithms/settings.hpp"
-#include "reference/kinds/rotary_scores.hpp"
-#include "reference/kinds/rotation.hpp"
-#include "reference/kinds/table.hpp"
+#include "reference/kinds/recorded_rotation.hpp"
 
 namespace assay::reference::encodings {
 
@@ -38,100 +37,74 @@ struct xpos {
             .sources = {{"Sun et al. 2022", "https://arxiv.org/abs/2212.10554"}}};
   }
 
+  using traced = formula::traced;
+  using index = formula::traced_integer;
   /// What B divides: keys shrink where queries grow.
-  static double away_from(double position, double center, bool of_keys) {
-    return of_keys ? center - position : position - center;
+  static index away_from(const index& position, std::int64_t center, bool of_keys) {
+    const index c = index::constant(center);
+    return of_keys ? c - position : position - c;
   }
 
-  template <class R>
-  struct recipe : rotary_recipe<recipe, R> {
-    recipe_step<R, R(const R& base, std::size_t t, std::size_t steps)> frequency = geometric_frequency<R>;
-    recipe_step<R, double(double position, double center, bool of_keys)> away = away_from;
-    recipe_step<R, R(const R& zeta, const R& exponent)> scale = [](const R& zeta, const R& e) { return pow(zeta, e); };
+  /// The steps that variants replace.
+  struct recipe : rotation_recipe, recorded_recipe<recipe> {
+    std::function<index(const index& position, std::int64_t center, bool of_keys)> away = away_from;
+    std::function<traced(const traced& zeta, const traced& exponent)> scale =
+        [](const traced& zeta, const traced& exponent) { return pow(zeta, exponent); };
   };
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records();
+  static std::vector<recorded_formula<recipe>> formulas();
 
  private:
   static std::array<core::operation, 3> declarations();
-
-  /// z_t by position.
-  template <class R>
-  struct scales {
-    const recipe<R>& how;
-    std::vector<R> zeta{};
-    double base, center;
-    bool down;
-
-    scales(const arguments<R>& call, const recipe<R>& with, std::size_t pairs, bool of_keys)
-        : how(with),
-          base(call.template setting<double>("scale_base")),
-          center(static_cast<double>(call.template setting<std::int64_t>("center"))),
-          down(of_keys) {
-      const auto gamma = call.template setting<double>("gamma");
-      for (std::size_t t = 0; t < pairs; ++t)
-        zeta.push_back(in_stage<R>(rotary_stage::angle, [&] {
-          const R share = from_integer<R>(static_cast<double>(t)) / from_integer<R>(static_cast<double>(pairs));
-          return (share + from_setting<R>(gamma)) / (R(1.0) + from_setting<R>(gamma));
-        }));
-    }
-    [[nodiscard]] R of(double position, std::size_t t) const {
-      const double away = how.away(position, center, down);
-      if (away == 0.0) return R(1.0);
-      return in_stage<R>(
-          rotary_stage::angle, [&](const R& z) { return how.scale(z, from_integer<R>(away) / from_setting<R>(base)); },
-          zeta[t]);
-    }
-  };
-  template <class R>
-  static rows<R> scale(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  struct turns;
+  /// z_t of so many pairs; positions [..., 1].
+  static traced scales(const recipe& how, const recorded_call& in, const index& positions, std::size_t pairs,
+                       bool of_keys);
+  static formula::program scale(const recipe& how, const formula::program_sizes& call);
+  /// Queries or keys at such positions.
+  static traced turned_and_scaled(const recipe& how, const recorded_call& in, const traced& x, const char* position,
+                                  bool of_keys);
+  static formula::program rotate(const recipe& how, const formula::program_sizes& call);
+  static formula::program scores(const recipe& how, const formula::program_sizes& call);
 };
 
-template <class R>
-rows<R> xpos::scale(const arguments<R>& call, const recipe<R>& how) {
-  const auto pairs = static_cast<std::size_t>(call.template setting<std::int64_t>("pairs"));
-  return {pairs, [by = scales<R>(call, how, pairs, call.template setting<bool>("down")),
-                  &positions = call.integers.at("position").values.storage()](std::size_t i, R* row) {
-            for (std::size_t t = 0; t < by.zeta.size(); ++t) row[t] = by.of(positions[i], t);
-          }};
+inline xpos::traced xpos::scales(const recipe& how, const recorded_call& in, const index& positions, std::size_t pairs,
+                                 bool of_keys) {
+  const traced gamma = in.number("gamma"), one(1.0);
+  const traced share = to_real(formula::counted(pairs)) / traced::from_integer(static_cast<double>(pairs));
+  const traced zeta = (share + gamma) / (one + gamma);
+  const index away = how.away(positions, in.setting<std::int64_t>("center"), of_keys);
+  return either(equal(away, index::constant(0)), one, how.scale(zeta, to_real(away) / in.number("scale_base")));
+}
+inline formula::program xpos::scale(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const index positions = reshaped(in.integers("position"), {in.size("n"), 1});
+  return in.finish(scales(how, in, positions, in.size("r"), in.setting<bool>("down")));
 }
 
-template <class R>
-struct xpos::turns : turns_by_frequency<R, recipe<R>> {
-  const core::tensor& at;
-  scales<R> by;
-
-  turns(const arguments<R>& call, const recipe<R>& with, const turned_vectors& of)
-      : turns_by_frequency<R, recipe<R>>{with,
-                                         {call.settings, call[of.x].shape(3),
-                                          turning_pairs(call[of.x].shape(3), call.settings)}},
-        at(call.integers.at(of.position)),
-        by(call, with, this->layout.pairs,
-           of.keys || (call.settings.contains("down") && call.template setting<bool>("down"))) {
-    const auto in_angles = [](auto compute) { return in_stage<R>(rotary_stage::angle, compute); };
-    const auto base = call.template setting<double>("base");
-    const std::size_t pairs = this->layout.pairs;
-    for (std::size_t t = 0; t < pairs; ++t)
-      this->theta.push_back(in_angles([&] {
-        const R b = from_setting<R>(base);
-        return or_product_of_factors(with.frequency(b, t, pairs), b, t, pairs);
-      }));
-    for (const double m : at.values.storage()) this->position.push_back(in_angles([&] { return from_integer<R>(m); }));
-  }
-  [[nodiscard]] std::vector<rotation<R>> rotations(std::size_t token) const {
-    std::vector<rotation<R>> all = turns_by_frequency<R, recipe<R>>::rotations(token);
-    for (std::size_t t = 0; t < all.size(); ++t) {
-      const R z = taken_by(rotary_stage::table, rotary_stage::angle, by.of(at.values.storage()[token], t));
-      all[t] = of_magnitude(all[t], z);
-    }
-    return all;
-  }
-};
+inline xpos::traced xpos::turned_and_scaled(const recipe& how, const recorded_call& in, const traced& x,
+                                            const char* position, bool of_keys) {
+  const std::size_t d = in.size("d");
+  const rotary_layout layout(in.settings(), d, turning_pairs(d, in.settings()));
+  const auto [theta, m, z] = in_stage<traced>(rotary_stage::angle, [&] {
+    const traced base = in.number("base"), at = position_of(in, position);
+    const index places = reshaped(in.integers(position), shape_of(at));
+    return std::tuple(
+        or_products_of_factors(geometric_frequencies(base, layout.pairs, layout.pairs), base, layout.pairs), at,
+        scales(how, in, places, layout.pairs, of_keys));
+  });
+  return turned_vectors_of(how, x, layout,
+                           of_magnitude(how.rotation_at(m, theta), in_stage<traced>(rotary_stage::table, [&scale = z] {
+                                          return taken_from(static_cast<std::size_t>(rotary_stage::angle), scale);
+                                        })));
+}
+inline formula::program xpos::rotate(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  return in.finish(turned_and_scaled(how, in, in["x"], "position", in.setting<bool>("down")));
+}
+inline formula::program xpos::scores(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  return in.finish(scores_of_turned(in, turned_and_scaled(how, in, in["q"], "query_position", false),
+                                    turned_and_scaled(how, in, in["k"], "key_position", true)));
+}
 
 inline std::array<core::operation, 3> xpos::declarations() {
   constexpr const char* source = "Sun et al. 2022, arXiv 2212.10554, eqs. (9) and (11)";
@@ -151,7 +124,8 @@ inline std::array<core::operation, 3> xpos::declarations() {
         .source = source,
         .inputs = {positions("position", {"n"})},
         .outputs = {{.name = "z", .axes = {"n", "r"}, .meaning = "scales", .scale = core::error_scale::relative}},
-        .attributes = {integer("pairs", {4, 1, 2, 3, 8}, {1.0, 0x1p20}, "pairs of coordinates", "r")}},
+        .attributes = {integer("pairs", {4, 1, 2, 3, 8}, {1.0, 0x1p20}, "pairs of coordinates", "r")},
+        .independent = {"n"}},
        rotation_declaration({.name = "xpos/rotate",
                              .source = source,
                              .inputs = {positions("position", {"B", "n"})},
@@ -172,11 +146,9 @@ inline std::array<core::operation, 3> xpos::declarations() {
   return all;
 }
 
-template <class R>
-std::vector<xpos::record<R>> xpos::records() {
-  const auto [scale, rotate, scores] = declarations();
-  return {table_record<xpos, R, xpos::scale<R>>(scale), rotation_record<turns, R>(rotate),
-          scores_record<turns, R>(scores)};
+inline std::vector<recorded_formula<xpos::recipe>> xpos::formulas() {
+  const auto [of_positions, of_vectors, of_pairs] = declarations();
+  return {{of_positions, scale}, {of_vectors, rotate}, {of_pairs, scores}};
 }
 
 }  // namespace assay::reference::encodings

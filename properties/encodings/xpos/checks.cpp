@@ -5,8 +5,8 @@
 
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
-#include "properties/kinds/compiled_rotation_faults.hpp"
 #include "properties/kinds/rotation.hpp"
+#include "properties/kinds/rotation_faults.hpp"
 #include "properties/kinds/table.hpp"
 #include "reference/encodings/xpos.hpp"
 
@@ -14,6 +14,8 @@ namespace assay::properties::encodings::xpos {
 namespace {
 
 using encoding = reference::encodings::xpos;
+using reference::formula::traced;
+using index = reference::formula::traced_integer;
 inline constexpr auto& changed = make_variant<encoding>;
 
 // |m - c| where the fastest pair's scale is so far on the way to the largest number of the format: with the settings of
@@ -103,7 +105,7 @@ std::vector<variant> mutants() {
       {"mutant/xpos_fixed_scale_base", "512 where a model has 2048", "xpos/rotate/scale_base/ignored"},
       {"mutant/xpos_rotary_ignored", "AI-Hypercomputer/maxtext#4616", "xpos/rotate/rotary/ignored"},
   });
-  for (variant& v : compiled::faults_of_rotation<encoding>("xpos"))
+  for (variant& v : faults_of_rotation<encoding>("xpos"))
     // Scales end before angles of 10^5, and no angle has a gradient.
     if (v.id != "mutant/xpos_reduction_runs_out_of_bits" && v.id != "mutant/xpos_torque_of_input")
       all.push_back(std::move(v));
@@ -113,39 +115,38 @@ std::vector<variant> mutants() {
   all.push_back(changed("mutant/xpos_scales_counted", "lucidrains/rotary-embedding-torch#27: no offset in decoding",
                         "the scale is that of the number of a token in its call, and the angle that of its position",
                         {.inputs = count_scales_from_0}));
-  all.push_back(changed(
-      "mutant/xpos_keys_grow", "one scale for queries and keys", "keys grow as queries do",
-      {.formula = [](auto& how) { how.away = [](double position, double center, bool) { return position - center; }; },
-       .telling = true}));
+  all.push_back(changed("mutant/xpos_keys_grow", "one scale for queries and keys", "keys grow as queries do",
+                        {.formula =
+                             [](auto& how) {
+                               how.away = [](const index& position, std::int64_t center, bool) {
+                                 return position - index::constant(center);
+                               };
+                             },
+                         .telling = true}));
   all.push_back(changed("mutant/xpos_keys_about_another_centre",
                         "lucidrains/x-transformers#233: a centre for queries and another one for cached keys",
                         "the centre of keys is three tokens off", {.formula = [](auto& how) {
-                          how.away = [](double position, double center, bool of_keys) {
+                          how.away = [](const index& position, std::int64_t center, bool of_keys) {
                             return encoding::away_from(position, of_keys ? center + 3 : center, of_keys);
                           };
                         }}));
-  all.push_back(changed("mutant/xpos_scale_without_effect", "a scale that is found and not used", "scales are 1",
-                        {.formula =
-                             [](auto& how) {
-                               using number = typename std::decay_t<decltype(how)>::number;
-                               how.scale = [](const number&, const number&) { return number(1.0); };
-                             },
-                         .telling = true}));
+  all.push_back(
+      changed("mutant/xpos_scale_without_effect", "a scale that is found and not used", "scales are 1",
+              {.formula = [](auto& how) { how.scale = [](const traced&, const traced&) { return traced(1.0); }; },
+               .telling = true}));
   return all;
 }
 
 std::vector<variant> controls() {
-  std::vector<variant> all = compiled::controls_of_rotation<encoding>("xpos");
+  std::vector<variant> all = controls_of_rotation<encoding>("xpos");
   all.push_back(changed("control/xpos_reciprocal", "microsoft/torchscale: 1 / scale for keys",
                         "a power of a negative exponent is the reciprocal of a power", {.formula = [](auto& how) {
-                          using number = typename std::decay_t<decltype(how)>::number;
-                          how.scale = [](const number& zeta, const number& e) {
-                            return to_double(e) < 0.0 ? number(1.0) / pow(zeta, -e) : pow(zeta, e);
+                          how.scale = [](const traced& zeta, const traced& e) {
+                            return either(less(e, traced(0.0)), traced(1.0) / pow(zeta, -e), pow(zeta, e));
                           };
                         }}));
   all.push_back(changed("control/xpos_by_exp", "exp and log for a power", "exp(e log zeta)", {.formula = [](auto& how) {
-                          using number = typename std::decay_t<decltype(how)>::number;
-                          how.scale = [](const number& zeta, const number& e) { return exp(e * log(zeta)); };
+                          how.scale = [](const traced& zeta, const traced& e) { return exp(e * log(zeta)); };
                         }}));
   return all;
 }
