@@ -107,10 +107,10 @@ inline rotation<traced> gathered_from_table(const traced& position, const traced
 
 /// As most code, but for one stage in f64.
 inline declared_precision angles_in_f64(core::dtype storage) {
-  return with_stage_in(core::dtype::f64, "angle", {"table", "product", "scores", "accumulation"}, storage);
+  return with_stage_in(core::dtype::f64, "angle", {"table", "product", "series", "scores", "accumulation"}, storage);
 }
 inline declared_precision products_in_f64(core::dtype storage) {
-  return with_stage_in(core::dtype::f64, "product", {"angle", "table", "scores", "accumulation"}, storage);
+  return with_stage_in(core::dtype::f64, "product", {"angle", "table", "series", "scores", "accumulation"}, storage);
 }
 
 /// Faults of positions, pairs, angles and gradients beyond those that follow from a declaration.

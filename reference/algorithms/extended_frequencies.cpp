@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "reference/algorithms/frequencies.hpp"
 #include "reference/oracle.hpp"
 #include "reference/readings/enclosure.hpp"
 
@@ -14,15 +15,20 @@ using formula::traced;
 
 namespace {
 
-// The integer that both ends of an interval agree on.
-double integer_beside(const trained_pairs& e, double base, double beta, bool above) {
-  if (!(base >= 0.0)) return std::numeric_limits<double>::quiet_NaN();  // as its logarithm
+// The integer beside a number, below it or above, that both ends of an interval agree on.
+template <class Number>
+double integer_beside(Number number, bool above, const char* called) {
   for (const unsigned digits : precision_digits) {
     const computing_with_digits precision(digits);
-    const enclosure index = index_of_turns(e, enclosure(base), beta), integer = above ? -floor(-index) : floor(index);
+    const enclosure x = number(), integer = above ? -floor(-x) : floor(x);
     if (mpfr_equal_p(integer.low(), integer.high()) != 0) return to_double(integer);
   }
-  throw core::contract_violation("the index of a pair that makes " + std::to_string(beta) + " turns is undecided");
+  throw core::contract_violation(std::string(called) + " is undecided");
+}
+double index_beside(const trained_pairs& e, double base, double beta, bool above) {
+  if (!(base >= 0.0)) return std::numeric_limits<double>::quiet_NaN();  // as its logarithm
+  return integer_beside([&] { return index_of_turns(e, enclosure(base), beta); }, above,
+                        "the index of a pair that makes so many turns");
 }
 
 }  // namespace
@@ -58,8 +64,16 @@ std::string conflict_of_extension(const core::attributes& settings) {
   return of("high") >= of("low") ? "" : "attribute 'high' must not be smaller than 'low'";
 }
 
-double index_below(const trained_pairs& e, double base, double beta) { return integer_beside(e, base, beta, false); }
-double index_above(const trained_pairs& e, double base, double beta) { return integer_beside(e, base, beta, true); }
+double index_below(const trained_pairs& e, double base, double beta) { return index_beside(e, base, beta, false); }
+double index_above(const trained_pairs& e, double base, double beta) { return index_beside(e, base, beta, true); }
+
+std::int64_t length_of_turn(double base, std::size_t t, std::size_t pairs) {
+  constexpr std::int64_t beyond = std::int64_t{1} << 62;
+  if (static_cast<double>(t) / static_cast<double>(pairs) * std::log2(base) > 58.0) return beyond;
+  return static_cast<std::int64_t>(
+      integer_beside([&] { return enclosure(2.0) * pi<enclosure>() / geometric_frequency(enclosure(base), t, pairs); },
+                     true, "the length at which a pair makes a turn"));
+}
 
 double steps_of_length(const extension& e) {
   double steps = 1.0;  // 2^k of the least k with L <= 2^k L0; of shorter lengths k is 0 or below

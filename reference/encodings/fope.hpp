@@ -25,53 +25,43 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reference/algorithms/extended_frequencies.hpp"
-#include "reference/kinds/rotation.hpp"
-#include "reference/kinds/table.hpp"
+#include "reference/kinds/recorded_rotation.hpp"
 
 namespace assay::reference::encodings {
 
 /// Which frequencies are kept.
 struct kept_rule {
+  using index = formula::traced_integer;
   std::size_t pairs;
-  double base, count;
+  double base;
+  std::int64_t count;
   bool counts;
 
   explicit kept_rule(const core::attributes& settings)
       : pairs(static_cast<std::size_t>(core::setting<std::int64_t>(settings, "pairs"))),
         base(core::setting<double>(settings, "base")),
-        count(static_cast<double>(core::setting<std::int64_t>(settings, "count"))),
+        count(core::setting<std::int64_t>(settings, "count")),
         counts(core::chosen<bool>(settings, "rule", {{"at_least", false}, {"above", false}, {"count", true}})) {}
-  /// How many at this length: as base^(-t/pairs) falls with t, the last one kept has the index of one turn or is the
-  /// one before. At 6 tokens and fewer none makes a turn; 0 tokens have no such index.
-  [[nodiscard]] double at(double length) const {
-    const auto all = static_cast<double>(pairs);
-    if (counts) return std::min(count, all);
-    return length <= 6.0 ? 0.0 : std::clamp(index_below({pairs, length}, base, 1.0) + 1.0, 0.0, all);
+  [[nodiscard]] std::int64_t all() const { return static_cast<std::int64_t>(pairs); }
+  /// How many at these lengths [n].
+  [[nodiscard]] index at(const index& lengths) const {
+    const std::size_t n = shape_of(lengths)[0];
+    if (counts) return index::constant(std::min(count, all()));
+    std::vector<std::int64_t> first;  // the length at which each makes a turn
+    for (std::size_t t = 0; t < pairs; ++t) first.push_back(length_of_turn(base, t, pairs));
+    const auto too_short = less(reshaped(lengths, {n, 1}), formula::known_integers({pairs}, first));
+    const index kept = cumulative_sum(either(too_short, index::constant(0), index::constant(1)), 1);
+    return reshaped(between(kept, 1, pairs - 1, pairs), {n});
   }
 };
-
-/// The coefficients [g, D, O] over the sums of their columns.
-template <class R>
-field<R> over_column_sums(const field<R>& all) {
-  field<R> quotients = all;
-  const std::size_t frequencies = all.shape(1), columns = all.shape(2);
-  for (std::size_t column = 0; column < all.shape(0) * columns; ++column) {
-    const std::size_t first = column / columns * frequencies * columns + column % columns;
-    accumulator<R> sum;
-    for (std::size_t k = 0; k < frequencies; ++k) sum.add(all.data()[first + k * columns]);
-    const R total = sum.total();
-    for (std::size_t k = 0; k < frequencies; ++k) {
-      R& c = quotients.data()[first + k * columns];
-      c = c / total;
-    }
-  }
-  return quotients;
-}
 
 struct fope {
   static constexpr std::string_view name = "fope";
@@ -85,99 +75,66 @@ struct fope {
   /// What has a format of its own, in the order of the stages: those of a rotation, then the series.
   enum class stage { angle, table, product, series };
 
+  using traced = formula::traced;
+  using index = formula::traced_integer;
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : rotary_recipe<recipe, R> {
-    recipe() { this->rotation_at = wave_at<R>; }
-    recipe_step<R, double(const kept_rule& rule, double length)> kept = [](const kept_rule& rule, double length) {
-      return rule.at(length);
+  struct recipe : rotation_recipe, recorded_recipe<recipe> {
+    recipe() { rotation_at = wave_at; }
+    std::function<index(const kept_rule& rule, const index& lengths)> kept =
+        [](const kept_rule& rule, const index& lengths) { return rule.at(lengths); };
+    /// The coefficients [g, D, O] over the sums of their columns.
+    std::function<traced(const traced& coefficients)> normalize = [](const traced& c) {
+      const core::shape s = shape_of(c);
+      return c / reshaped(summed(c, {1}), {s[0], 1, s[2]});
     };
-    recipe_step<R, field<R>(const field<R>& coefficients)> normalize = over_column_sums<R>;
     /// Whose coefficients a head has.
     std::size_t (*group)(std::size_t head, std::size_t heads, std::size_t groups) =
         [](std::size_t head, std::size_t heads, std::size_t groups) { return head * groups / heads; };
   };
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records() {
+  static std::vector<recorded_formula<recipe>> formulas() {
     const auto [of_lengths, of_vectors] = declarations();
-    return {table_record<fope, R, fope::kept<R>>(of_lengths), rotation_record<turns, R>(of_vectors)};
+    return {{of_lengths, kept}, {of_vectors, rotate}};
   }
 
  private:
   static std::array<core::operation, 2> declarations();
   static std::string conflict(const core::attributes& settings, const core::axis_sizes& sizes);
   /// exp(i m omega).
-  template <class R>
-  static rotation<R> wave_at(const R& position, const R& omega) {
-    const R angle = in_stage<R>(
-        stage::angle, [](const R& m, const R& w) { return m * w; }, position, omega);
-    return in_stage<R>(
-        stage::series, [](const R& a) { return rotation<R>(a); }, angle);
+  static traced_rotation wave_at(const traced& position, const traced& omega) {
+    const traced angle = in_stage<traced>(stage::angle, [&] { return position * omega; });
+    return in_stage<traced>(stage::series, [&] { return traced_rotation(angle); });
   }
-  template <class R>
-  static rows<R> kept(const arguments<R>& call, const recipe<R>& how) {
-    return {1, [&how, &lengths = call.integers.at("length").values.storage(), by = kept_rule(call.settings)](
-                   std::size_t i, R* row) { *row = index_number<R>(how.kept(by, lengths[i])); }};
+  static formula::program kept(const recipe& how, const formula::program_sizes& call) {
+    recorded_call in(call);
+    return in.finish(how.kept(kept_rule(call.settings), in.integers("length")));
   }
-  template <class R>
-  struct turns;
+  static formula::program rotate(const recipe& how, const formula::program_sizes& call);
 };
 
-template <class R>
-struct fope::turns {
-  using recipe = fope::recipe<R>;
-  const recipe& how;
-  rotary_layout layout;
-  const field<R>& omega;
-  field<R> c_cos, c_sin;  ///< as cosines and sines are multiplied by them
-  std::vector<R> position{};
-  std::size_t heads;
-  rotation<R> padding{R(0.0)};
-
-  turns(const arguments<R>& call, const recipe& with, const turned_vectors&)
-      : how(with),
-        layout({{"layout", std::string("half_split")}, {"partial", std::string("proportional")}}, call["x"].shape(3),
-               std::min(call["c_cos"].shape(2), call["x"].shape(3) / 2)),
-        omega(call["omega"]),
-        c_cos(call["c_cos"]),
-        c_sin(call["c_sin"]),
-        heads(call["x"].shape(2)) {
-    for (const double m : call.integers.at("position").values.storage())
-      position.push_back(in_stage<R>(stage::angle, [&] { return from_integer<R>(m); }));
-    if (call.template setting<bool>("normalized"))
-      for (field<R>* c : {&c_cos, &c_sin})
-        *c = in_stage<R>(
-            stage::series, [&](const field<R>& all) { return how.normalize(all); }, *c);
-    padding.cosine = padding.sine = R(1.0);
-    if (core::chosen<bool>(call.settings, "padding", {{"ones", true}, {"identity", false}}))
-      layout.pairs = layout.features / 2;
+inline formula::program fope::rotate(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const std::size_t rows = in.size("B"), n = in.size("n"), h = in.size("h"), frequencies = in.size("D");
+  // A request with more columns than pairs is refused; what a diagnosis makes of one stays inside the head.
+  const std::size_t all = in.size("d") / 2, columns = std::min(in.size("O"), all);
+  const traced x = in["x"];
+  std::vector<std::int64_t> groups;
+  for (std::size_t head = 0; head < h; ++head)
+    groups.push_back(static_cast<std::int64_t>(how.group(head, h, in.size("g"))));
+  traced_rotation by = how.rotation_at(position_of(in, "position"), in["omega"]);
+  for (const auto& [wave, called] : {std::pair(&by.cosine, "c_cos"), {&by.sine, "c_sin"}}) {
+    const traced series = in_stage<traced>(stage::series, [&, of = *wave, name = called] {
+      const traced given = in[name], c = in.setting<bool>("normalized") ? how.normalize(given) : given;
+      const traced sums = contracted(reshaped(of, {rows, n, frequencies}), between(c, 2, 0, columns), "bnk,gko->bngo");
+      return gathered(sums, formula::known_integers({h}, groups), 2);
+    });
+    *wave = in_stage<traced>(stage::table, [&] { return taken_from(static_cast<std::size_t>(stage::series), series); });
+    if (in.setting<std::string>("padding") == "ones")
+      *wave = formula::joined({*wave, broadcast(traced(1.0), {rows, n, h, all - columns})}, 3);
   }
-  [[nodiscard]] std::vector<rotation<R>> rotations(std::size_t token, std::size_t head) const {
-    const std::size_t frequencies = omega.size(), columns = c_cos.shape(2);
-    // A request with more columns is refused; what a diagnosis makes of one stays inside the head.
-    const std::size_t series = std::min(columns, layout.features / 2);
-    const std::size_t first = how.group(head, heads, c_cos.shape(0)) * frequencies * columns;
-    std::vector<rotation<R>> waves, all(layout.pairs, padding);
-    for (std::size_t k = 0; k < frequencies; ++k) waves.push_back(how.rotation_at(position[token], omega.data()[k]));
-    const auto as_multiplied = [](const accumulator<R>& sum) {
-      return taken_by(stage::table, stage::series, total_in(stage::series, sum));
-    };
-    for (std::size_t o = 0; o < series; ++o) {
-      accumulator<R> cosine, sine;
-      for (std::size_t k = 0; k < frequencies; ++k) {
-        const std::size_t at = first + k * columns + o;
-        cosine.add_product(waves[k].cosine, c_cos.data()[at]);
-        sine.add_product(waves[k].sine, c_sin.data()[at]);
-      }
-      all[o].cosine = as_multiplied(cosine);
-      all[o].sine = as_multiplied(sine);
-    }
-    return all;
-  }
-};
+  const rotary_layout layout({{"layout", std::string("half_split")}, {"partial", std::string("proportional")}},
+                             in.size("d"), shape_of(by.sine)[3]);
+  return in.finish(turned_vectors_of(how, x, layout, by));
+}
 
 inline std::string fope::conflict(const core::attributes&, const core::axis_sizes& sizes) {
   const auto said = [&](const char* axis) { return std::string(axis) + " = " + std::to_string(sizes.at(axis)); };
@@ -224,7 +181,8 @@ inline std::array<core::operation, 2> fope::declarations() {
                             "base of the frequencies"),
                        choice("rule", {"at_least", "above", "count"},
                               "2 pi / length or more, more than that, which is the same, or `count`"),
-                       integer("count", {40, 0, 1, 64, 16}, {0.0, 0x1p20}, "how many by the rule count")}},
+                       integer("count", {40, 0, 1, 64, 16}, {0.0, 0x1p20}, "how many by the rule count")},
+        .independent = {"n"}},
        std::move(rotate)}};
 }
 

@@ -7,7 +7,7 @@
 
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
-#include "properties/kinds/compiled_rotation_faults.hpp"
+#include "properties/kinds/rotation_faults.hpp"
 #include "reference/encodings/fope.hpp"
 
 namespace assay::properties::encodings::fope {
@@ -27,6 +27,8 @@ void reverse_frequencies(core::tensors& all) {
 namespace {
 
 using reference::encodings::kept_rule;
+using reference::formula::traced;
+using index = reference::formula::traced_integer;
 using encoding = reference::encodings::fope;
 inline constexpr auto& changed = make_variant<encoding>;
 
@@ -68,22 +70,16 @@ void clear_padded(core::tensors& outputs, const request& call) {
   for (std::size_t i = 0; i < y->second.size(); ++i)
     if (i % (s.at("d") / 2) >= s.at("O")) y->second.values.storage()[i] = 0.0;
 }
-constexpr auto over_row_sums = [](const auto& coefficients) {
-  auto quotients = coefficients;
-  const std::size_t columns = coefficients.shape(2);
-  for (std::size_t first = 0; first < coefficients.size(); first += columns) {
-    auto sum = coefficients.data()[first];
-    for (std::size_t o = 1; o < columns; ++o) sum = sum + coefficients.data()[first + o];
-    for (std::size_t o = 0; o < columns; ++o) quotients.data()[first + o] = coefficients.data()[first + o] / sum;
-  }
-  return quotients;
-};
-// At the length times this, and so many more.
-variation<encoding> kept_at(double times, double more) {
+traced over_row_sums(const traced& c) {
+  const core::shape s = shape_of(c);
+  return c / reshaped(summed(c, {2}), {s[0], s[1], 1});
+}
+// At lengths times this, and so many more.
+variation<encoding> kept_at(std::int64_t times, std::int64_t more) {
   return {.formula = [=](auto& how) {
-    how.kept = [=](const kept_rule& by, double length) {
-      if (by.counts) return by.at(length);
-      return std::clamp(by.at(length * times) + more, 0.0, static_cast<double>(by.pairs));
+    how.kept = [=](const kept_rule& by, const index& lengths) {
+      const index kept = by.at(lengths * index::constant(times));
+      return by.counts ? kept : clamp(kept + index::constant(more), 0, by.all());
     };
   }};
 }
@@ -103,7 +99,7 @@ std::vector<variant> mutants() {
   const std::set<std::string> of_one_angle{"mutant/fope_rest_is_zero", "mutant/fope_positions_of_heads",
                                            "mutant/fope_torque_of_input", "mutant/fope_tables_of_halves",
                                            "mutant/fope_cosine_as_sine"};
-  for (variant& v : compiled::faults_of_rotation<encoding>("fope"))
+  for (variant& v : faults_of_rotation<encoding>("fope"))
     if (!of_one_angle.contains(v.id)) all.push_back(std::move(v));
   const auto reordered = [](void (*reorder)(core::tensors&)) -> variation<encoding> {
     return {.inputs = [reorder](request& call) { reorder(call.inputs); },
@@ -144,16 +140,16 @@ std::vector<variant> mutants() {
                    "by the rule count there are as many as asked for, though there are fewer pairs",
                    {.formula =
                         [](auto& how) {
-                          how.kept = [](const kept_rule& by, double length) {
-                            return by.counts ? by.count : by.at(length);
+                          how.kept = [](const kept_rule& by, const index& lengths) {
+                            return by.counts ? index::constant(by.count) : by.at(lengths);
                           };
                         }}),
            changed("mutant/fope_half_a_turn", "pi / N for 2 pi / N", "frequencies of half a turn are kept",
-                   kept_at(2.0, 0.0)),
+                   kept_at(2, 0)),
            changed("mutant/fope_last_one_dropped", "the index of the last one for their number",
-                   "the last frequency of those to be kept is dropped", kept_at(1.0, -1.0)),
+                   "the last frequency of those to be kept is dropped", kept_at(1, -1)),
            changed("mutant/fope_rounded_up", "one more beside a ceil, which has it already",
-                   "frequencies are kept down to the first one that makes no turn", kept_at(1.0, 1.0)),
+                   "frequencies are kept down to the first one that makes no turn", kept_at(1, 1)),
        })
     all.push_back(std::move(v));
   return all;
@@ -161,11 +157,10 @@ std::vector<variant> mutants() {
 
 std::vector<variant> controls() {
   std::vector<variant> all;
-  for (variant& v : compiled::controls_of_rotation<encoding>("fope"))
+  for (variant& v : controls_of_rotation<encoding>("fope"))
     if (v.id != "control/fope_complex_products") all.push_back(std::move(v));  // its torque is that of one angle
-  using R = reference::rounded;
-  all.push_back(changed("control/fope_complex_products", "torch.view_as_complex", "pairs as complex numbers",
-                        {.formula = [](encoding::recipe<R>& how) { how.turn = compiled::turned_as_complex; }}));
+  all.push_back(changed("control/fope_complex_products", "torch.view_as_complex", "products in double",
+                        {.arithmetic = products_in_f64, .declared = usual_arithmetic_declared}));
   all.push_back(
       changed("control/fope_in_f64", "all in f64, rounded once", "another precision", {.arithmetic = in_f64}));
   all.push_back(changed("control/fope_other_order", "a matrix product that adds up from the other end",
