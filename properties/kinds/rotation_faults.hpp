@@ -35,40 +35,40 @@ void clear_the_rest(core::tensors& outputs, const request& call);
 // Wrong steps.
 
 namespace rotations {
-using reference::coordinate_pair, reference::rotation, reference::formula::traced;
+using reference::traced_pairs, reference::traced_rotation, reference::formula::traced;
 
-inline coordinate_pair<traced> turned_backwards(const coordinate_pair<traced>& x, const rotation<traced>& by) {
+inline traced_pairs turned_backwards(const traced_pairs& x, const traced_rotation& by) {
   return {x.first * by.cosine + x.second * by.sine, x.second * by.cosine - x.first * by.sine};
 }
-inline coordinate_pair<traced> turned_by_swapped(const coordinate_pair<traced>& x, const rotation<traced>& by) {
+inline traced_pairs turned_by_swapped(const traced_pairs& x, const traced_rotation& by) {
   return {x.first * by.cosine - x.second * by.sine, x.first * by.cosine + x.second * by.sine};
 }
-inline rotation<traced> in_bf16(const traced& position, const traced& theta) {
-  rotation<traced> r(position * theta);
+inline traced_rotation in_bf16(const traced& position, const traced& theta) {
+  traced_rotation r(position * theta);
   for (traced* x : {&r.cosine, &r.sine}) *x = held_in(core::dtype::bf16, *x);
   return r;
 }
-inline rotation<traced> with_cosine_as_sine(const traced& position, const traced& theta) {
+inline traced_rotation with_cosine_as_sine(const traced& position, const traced& theta) {
   const traced angle = position * theta;
-  rotation<traced> r(angle);
-  r.cosine = rotation<traced>(reference::formula::setting(M_PI_2) - angle).sine;
+  traced_rotation r(angle);
+  r.cosine = traced_rotation(reference::formula::setting(M_PI_2) - angle).sine;
   return r;
 }
 /// By a 2 pi of 24 bits.
-inline rotation<traced> reduced_once(const traced& position, const traced& theta) {
-  return rotation<traced>(properties::reduced_once(position * theta));
+inline traced_rotation reduced_once(const traced& position, const traced& theta) {
+  return traced_rotation(properties::reduced_once(position * theta));
 }
-inline rotation<traced> reduced_by_parts(const traced& position, const traced& theta) {
+inline traced_rotation reduced_by_parts(const traced& position, const traced& theta) {
   const auto [rest, turned] = properties::reduced_by_parts(position * theta);
-  rotation<traced> r(rest);
+  traced_rotation r(rest);
   for (traced* x : {&r.cosine, &r.sine}) *x = either(turned, -*x, *x);
   return r;
 }
 /// Whose cosine has the derivative 0, and whose sine 1: what a pair gives the sine is the torque of the angle. Of x
 /// where the pair is turned as it is right.
-inline rotation<traced> of_torque(const traced& position, const traced& theta) {
+inline traced_rotation of_torque(const traced& position, const traced& theta) {
   const traced angle = position * theta;
-  rotation<traced> r(angle);
+  traced_rotation r(angle);
   r.cosine = detach(r.cosine);
   r.sine = detach(r.sine) + (angle - detach(angle));
   return r;
@@ -77,21 +77,21 @@ inline rotation<traced> of_torque(const traced& position, const traced& theta) {
 // Right ones.
 
 /// The torque is that of y, g_second y_first - g_first y_second, as fused kernels have it.
-inline coordinate_pair<traced> turned_with_torque(const coordinate_pair<traced>& x, const rotation<traced>& by) {
-  rotation<traced> r = by;
+inline traced_pairs turned_with_torque(const traced_pairs& x, const traced_rotation& by) {
+  traced_rotation r = by;
   r.cosine = detach(by.cosine);
   r.sine = detach(by.sine);
-  const coordinate_pair<traced> y = reference::turned(x, r);
+  const traced_pairs y = reference::turned(x, r);
   const traced turned = by.sine - r.sine;
   return {y.first - detach(y.second) * turned, y.second + detach(y.first) * turned};
 }
-inline coordinate_pair<traced> leaving_still_pairs(const coordinate_pair<traced>& x, const rotation<traced>& by) {
+inline traced_pairs leaving_still_pairs(const traced_pairs& x, const traced_rotation& by) {
   const auto still = equal(by.sine, traced(0.0)) && equal(by.cosine, traced(1.0));
-  const coordinate_pair<traced> y = reference::turned(x, by);
+  const traced_pairs y = reference::turned(x, by);
   return {either(still, x.first, y.first), either(still, x.second, y.second)};
 }
 /// The rotations of all angles in a row, read from a table that begins with the last one.
-inline rotation<traced> gathered_from_table(const traced& position, const traced& theta) {
+inline traced_rotation gathered_from_table(const traced& position, const traced& theta) {
   const traced angle = position * theta;
   const core::shape s = shape_of(angle);
   std::size_t count = 1;
@@ -99,7 +99,7 @@ inline rotation<traced> gathered_from_table(const traced& position, const traced
   std::vector<std::int64_t> backwards;
   for (std::size_t k = count; k-- > 0;) backwards.push_back(static_cast<std::int64_t>(k));
   const auto order = reference::formula::known_integers({count}, backwards);
-  rotation<traced> r(gathered(reshaped(angle, {count}), order, 0));
+  traced_rotation r(gathered(reshaped(angle, {count}), order, 0));
   for (traced* x : {&r.cosine, &r.sine}) *x = reshaped(gathered(*x, order, 0), s);
   return r;
 }

@@ -19,19 +19,6 @@ R geometric_frequency(const R& base, std::size_t t, std::size_t steps) {
   return power(base, ratio(-static_cast<long>(t), static_cast<long>(steps)));
 }
 
-/// theta = base^(-t / steps), with the allowance of a product of t factors base^(-1 / steps) where that is larger: code
-/// that goes from pair to pair multiplies, and rounds each time (ggml-org/llama.cpp, ggml_rope_cache_init).
-template <class R>
-R or_product_of_factors(const R& theta, const R& base, std::size_t t, std::size_t steps) {
-  if (t == 0) return theta;
-  return covering(theta, [&] {
-    const R factor = power(base, ratio(-1, static_cast<long>(steps)));
-    R product = factor;
-    for (std::size_t k = 1; k < t; ++k) product = product * factor;
-    return product;
-  });
-}
-
 /// A sine or cosine of an angle, with the allowance of code that has the angle in two parts, coarse and fine, where
 /// that is larger. By the addition theorem it is a sum of two products of a sine and a cosine, whose magnitudes add up
 /// to `size`. The first pair has exact angles: there no other error hides that of the products.
@@ -61,18 +48,5 @@ template <carries_derivatives D>
 D cosine_of(const D& angle) {
   return D::made(cosine_of(angle.number), D::by(angle, [&] { return -sine_of(angle.number); }));
 }
-
-/// cos and sin of an angle.
-template <class R>
-struct rotation {
-  R cosine, sine;
-  explicit rotation(const R& angle) : cosine(cosine_of(angle)), sine(sine_of(angle)) {}
-
-  friend rotation in_units(rotation x, double factor) {
-    x.cosine = in_units(x.cosine, factor);
-    x.sine = in_units(x.sine, factor);
-    return x;
-  }
-};
 
 }  // namespace assay::reference

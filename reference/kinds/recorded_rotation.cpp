@@ -10,6 +10,21 @@ namespace assay::reference {
 
 using formula::traced;
 
+traced_rotation::traced_rotation(const traced& angle) : cosine(cosine_of(angle)), sine(sine_of(angle)) {}
+
+traced_rotation rotation_at(const traced& position, const traced& theta) {
+  const traced angle = in_stage<traced>(rotary_stage::angle, [&] { return position * theta; });
+  return in_stage<traced>(rotary_stage::table, [&] { return traced_rotation(angle); });
+}
+traced_pairs turned(const traced_pairs& x, const traced_rotation& by) {
+  return {x.first * by.cosine - x.second * by.sine, x.first * by.sine + x.second * by.cosine};
+}
+traced_rotation of_magnitude(traced_rotation by, const traced& magnitude) {
+  for (traced* wave : {&by.cosine, &by.sine})
+    *wave = in_stage<traced>(rotary_stage::table, [&] { return *wave * magnitude; });
+  return by;
+}
+
 traced geometric_frequencies(const traced& base, std::size_t pairs, std::size_t steps) {
   return formula::geometric_frequencies(base, 0, pairs, std::max<std::size_t>(steps, 1));
 }

@@ -12,32 +12,28 @@
 //
 // Gradients: x-bar is y-bar turned by -a; a-bar = y-bar_second y_first - y-bar_first y_second, the torque.
 //
-// An operation of this kind is a class template over the reading R,
-//   struct turns { using recipe = ...;                      made of rotary_recipe: the steps that variants replace
-//     turns(const arguments<R>&, const recipe&, turned_vectors);   what all tokens share: frequencies, settings
-//     rotary_layout layout;
-//     std::vector<rotation<R>> rotations(std::size_t token) const; }   of each pair, at this token of [B, n];
-//                                                           rotations(token, head) where heads have their own
-// Loops, declarations and the gradient are the kind's. The gradient is derived head by head: it holds the graph of one
-// vector at a time, and what a frequency or a position gets from all heads and tokens is one sum, in any order.
+// Formulas are those of all vectors at once (recorded_rotation.hpp); layouts and declarations are here.
+//
+// Scores of queries and keys that are rotated are s_ij = factor (R_i q_i) . (R_j k_j), of q [B, n, h u, d], k [B, m, h,
+// d] -> s [B, h u, n, m], and of positions of both. Settings: `scale`, 1 / sqrt(d) (Vaswani et al. 2017, eq. 1) or 1;
+// `logit_factor`, which multiplies it; `group`, u: so many heads of queries, one behind the other, have a head of keys
+// together (Ainslie et al. 2023, arXiv 2305.13245). A rotation that is known up to its difference from another one says
+// all: published code turns both, and an error of an angle grows with its position, not with the distance. NaN in a
+// query or a key reaches all of its scores.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "reference/algorithms/frequencies.hpp"
-#include "reference/derived_vjp.hpp"
 #include "reference/kinds/declarations.hpp"
-#include "reference/oracle.hpp"
 
 namespace assay::reference {
 
 /// What of a rotation has a format of its own, in the order of rotary_stages(); `scores` where queries and keys are
-/// multiplied (rotary_scores.hpp).
+/// multiplied.
 enum class rotary_stage { angle, table, product, scores };
 
 /// f16 and bf16: angles in f32, their cosines and sines cast to the dtype of the tensors, and products of that dtype,
@@ -49,55 +45,6 @@ inline std::vector<core::stage_declaration> rotary_stages() {
           {.name = "table", .meaning = "cosines and sines of the angles", .narrow = true},
           {.name = "product", .meaning = "products with the coordinates, and their sums", .narrow = true}};
 }
-
-/// Two coordinates that are turned together.
-template <class R>
-struct coordinate_pair {
-  R first, second;
-
-  friend coordinate_pair in_units(const coordinate_pair& x, double factor) {
-    return {in_units(x.first, factor), in_units(x.second, factor)};
-  }
-};
-
-/// The rotation by m theta.
-template <class R>
-rotation<R> rotation_at(const R& position, const R& theta) {
-  const R angle = in_stage<R>(
-      rotary_stage::angle, [](const R& m, const R& t) { return m * t; }, position, theta);
-  return in_stage<R>(
-      rotary_stage::table, [](const R& a) { return rotation<R>(a); }, angle);
-}
-template <class R>
-coordinate_pair<R> turned(const coordinate_pair<R>& x, const rotation<R>& by) {
-  return {x.first * by.cosine - x.second * by.sine, x.first * by.sine + x.second * by.cosine};
-}
-
-/// Cosine and sine times a magnitude, as huggingface/transformers multiplies its tables by `attention_scaling`.
-template <class R>
-rotation<R> of_magnitude(const rotation<R>& by, const R& magnitude) {
-  return in_stage<R>(
-      rotary_stage::table,
-      [](rotation<R> r, const R& factor) {
-        r.cosine = r.cosine * factor;
-        r.sine = r.sine * factor;
-        return r;
-      },
-      by, magnitude);
-}
-
-/// Which vectors of a call turn, and where the positions of their tokens are.
-struct turned_vectors {
-  const char *x = "x", *position = "position";
-  bool keys = false;  ///< of scores: queries and keys may turn by rules of their own
-};
-
-/// The steps that all encodings of this kind have.
-template <template <class> class Recipe, class R>
-struct rotary_recipe : differentiable_recipe<Recipe, R> {
-  recipe_step<R, rotation<R>(const R& position, const R& theta)> rotation_at = reference::rotation_at<R>;
-  recipe_step<R, coordinate_pair<R>(const coordinate_pair<R>&, const rotation<R>&)> turn = turned<R>;
-};
 
 /// Where the coordinates of pair t stand: side by side, or `apart` from one another. Those that turn are the first of
 /// the features, or with the setting `at` = "end" the last. Settings that an operation does not have are standard ones.
@@ -193,104 +140,6 @@ inline std::string conflict_of_rotation(const core::attributes& settings, const 
   return conflict_of_pairs(turning_pairs(sizes.at("d"), settings), "rotary = ", sizes);
 }
 
-/// Angles m theta_t: a position m of each token, a frequency of each pair.
-template <class R, class Recipe>
-struct turns_by_frequency {
-  using recipe = Recipe;
-  const recipe& how;
-  rotary_layout layout;
-  std::vector<R> theta{}, position{};
-  std::optional<R> magnitude{};
-
-  [[nodiscard]] std::vector<rotation<R>> rotations(std::size_t token) const {
-    std::vector<rotation<R>> all;
-    for (const R& t : theta) {
-      all.push_back(how.rotation_at(position[token], t));
-      if (magnitude) all.back() = of_magnitude(all.back(), *magnitude);
-    }
-    return all;
-  }
-};
-
-/// Whether heads have angles of their own.
-template <class Turns>
-inline constexpr bool turns_by_head = requires(const Turns& formula) {
-  formula.rotations(0, 0);
-};
-template <class Turns>
-auto rotations_at(const Turns& formula, std::size_t token, [[maybe_unused]] std::size_t head) {
-  if constexpr (turns_by_head<Turns>)
-    return formula.rotations(token, head);
-  else
-    return formula.rotations(token);
-}
-
-/// Turns one vector in place.
-template <class R, class Turns>
-void turn(const Turns& formula, const typename Turns::recipe& how, const std::vector<rotation<R>>& by, R* x) {
-  for (std::size_t t = 0; t < formula.layout.pairs; ++t) {
-    R &first = x[formula.layout.first(t)], &second = x[formula.layout.second(t)];
-    coordinate_pair<R> both = in_stage<R>(rotary_stage::product, how.turn, coordinate_pair<R>{first, second}, by[t]);
-    first = std::move(both.first);
-    second = std::move(both.second);
-  }
-}
-
-template <template <class> class Turns, class R>
-fields<R> rotate(const arguments<R>& call, const typename Turns<R>::recipe& how) {
-  const Turns<R> formula(call, how, {});
-  field<R> y = call["x"];
-  const std::size_t heads = y.shape(2), features = y.shape(3);
-  for (std::size_t token = 0; y.size() > 0 && token < y.shape(0) * y.shape(1); ++token) {
-    std::vector<rotation<R>> by;
-    for (std::size_t head = 0; head < heads; ++head) {
-      if (head == 0 || turns_by_head<Turns<R>>) by = rotations_at(formula, token, head);
-      turn(formula, how, by, y.storage().data() + (token * heads + head) * features);
-    }
-  }
-  return {{"y", std::move(y)}};
-}
-
-/// See derived_vjp.hpp.
-template <template <class> class Turns, class R>
-fields<R> rotate_vjp(const arguments<R>& call, const typename Turns<R>::recipe& how) {
-  if constexpr (carries_derivatives<R>) {
-    throw core::contract_violation("no second derivative of " + call.operation);
-  } else {
-    using number = adjoint<R>;
-    using steps = typename Turns<number>::recipe;
-    tape<R> graph;
-    const lifted_inputs<R> lifted(call, *find_operation(core::operation_name(call.operation).forward));
-    const auto variables = graph.last();
-    const steps of_gradient = how.of_gradient ? steps(*how.of_gradient) : steps{};
-    const Turns<number> formula(lifted.in, of_gradient, {});
-    const auto shared = graph.last();
-    const field<number>& x = lifted.in["x"];
-    const std::size_t heads = x.shape(2), features = x.shape(3);
-    for (std::size_t token = 0; x.size() > 0 && token < x.shape(0) * x.shape(1); ++token) {
-      std::vector<rotation<number>> by;
-      auto angles = graph.last();
-      std::vector<number> y(features);
-      for (std::size_t head = 0; head < heads; ++head) {
-        const std::size_t v = token * heads + head;
-        if (head == 0 || turns_by_head<Turns<number>>) {
-          by = rotations_at(formula, token, head);
-          angles = graph.last();
-        }
-        for (std::size_t k = 0; k < features; ++k) y[k] = x.storage()[v * features + k];
-        turn(formula, of_gradient, by, y.data());
-        for (std::size_t k = 0; k < features; ++k)
-          graph.put(y[k].node, cotangent<R>(call["grad_y"].storage()[v * features + k]));
-        graph.sweep(angles);
-        const bool again = head + 1 < heads && !turns_by_head<Turns<number>>;
-        graph.sweep(shared, again ? tape<R>::then::keep : tape<R>::then::forget);
-      }
-    }
-    graph.sweep(variables);
-    return lifted.gradients();
-  }
-}
-
 inline core::tensor_declaration vectors_by_head(const char* called, const char* meaning) {
   return {.name = called, .axes = {"B", "n", "h", "d"}, .meaning = meaning};
 }
@@ -309,14 +158,31 @@ inline core::operation rotation_declaration(core::operation declaration) {
   declaration.independent = {"B", "n", "h"};
   return declaration;
 }
-/// Of such a declaration.
-template <template <class> class Turns, class R>
-operation_record<R, typename Turns<R>::recipe> rotation_record(core::operation declaration) {
-  return {.declaration = std::move(declaration),
-          .algorithms = one_algorithm,
-          .forward = rotate<Turns, R>,
-          .vjp = rotate_vjp<Turns, R>,
-          .jvp = not_offered};
+/// The declaration of scores, which puts q and k before the inputs and rotary_stages() before the stages,
+/// and has the output and the settings of scores f16 and bf16: as eager attention of huggingface/transformers has it,
+/// products of the dtype of the tensors that are added up in f32, cast, and scaled.
+inline core::operation scores_declaration(core::operation declaration) {
+  core::tensor_declaration k = vectors_by_head("k", "keys");
+  k.axes[1] = "m";
+  core::tensor_declaration q = vectors_by_head("q", "queries");
+  q.axes[2] = "h*u";
+  declaration.inputs.insert(declaration.inputs.begin(), {std::move(q), std::move(k)});
+  declaration.outputs = {{.name = "s",
+                          .axes = {"B", "h*u", "n", "m"},
+                          .meaning = "scores, queries by keys",
+                          .scale = core::error_scale::by_row}};
+  declaration.attributes.insert(
+      declaration.attributes.end(),
+      {choice("scale", {"inverse_sqrt", "one"}, "of a score: 1 / sqrt(d), or 1"),
+       real("logit_factor", {1.0, 1.8132604341559297}, {0x1p-20, 0x1p20}, "multiplies all scores"),
+       integer("group", {1, 2, 3}, {1.0, 0x1p20}, "heads of q to a head of k", "u")});
+  declaration.axis_roles = {{"u", core::axis_role::parameter}};
+  declaration.stages = rotary_stages();
+  declaration.stages.push_back({.name = "scores", .meaning = "products of q and k, and their scale", .narrow = true});
+  declaration.stages.push_back({.name = std::string(core::accumulation), .meaning = "the sums of those products"});
+  declaration.grows_with = core::with_position;
+  declaration.independent = {"B"};
+  return declaration;
 }
 
 }  // namespace assay::reference
