@@ -68,8 +68,7 @@ double index_below(const trained_pairs& e, double base, double beta) { return in
 double index_above(const trained_pairs& e, double base, double beta) { return index_beside(e, base, beta, true); }
 
 std::int64_t length_of_turn(double base, std::size_t t, std::size_t pairs) {
-  constexpr std::int64_t beyond = std::int64_t{1} << 62;
-  if (static_cast<double>(t) / static_cast<double>(pairs) * std::log2(base) > 58.0) return beyond;
+  if (static_cast<double>(t) / static_cast<double>(pairs) * std::log2(base) > 49.0) return no_turn;
   return static_cast<std::int64_t>(
       integer_beside([&] { return enclosure(2.0) * pi<enclosure>() / geometric_frequency(enclosure(base), t, pairs); },
                      true, "the length at which a pair makes a turn"));

@@ -62,7 +62,8 @@ std::string conflict_of_extension(const core::attributes& settings);
 double index_below(const trained_pairs& e, double base, double beta);
 double index_above(const trained_pairs& e, double base, double beta);
 /// The first length, in tokens, at which base^(-t/pairs) makes a turn: ceil(2 pi base^(t/pairs)), decided by intervals;
-/// 2^62 for all beyond 2^61. Precondition: base >= 1 is finite.
+/// `no_turn` for all beyond 2^51. Precondition: base >= 1 is finite.
+inline constexpr std::int64_t no_turn = std::int64_t{1} << 53;
 std::int64_t length_of_turn(double base, std::size_t t, std::size_t pairs);
 /// 2^(ceil(log2(L / L0)) + 1) - 1, by integers; at least 1.
 double steps_of_length(const extension& e);

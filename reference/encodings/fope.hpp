@@ -53,13 +53,10 @@ struct kept_rule {
   [[nodiscard]] std::int64_t all() const { return static_cast<std::int64_t>(pairs); }
   /// How many at these lengths [n].
   [[nodiscard]] index at(const index& lengths) const {
-    const std::size_t n = shape_of(lengths)[0];
     if (counts) return index::constant(std::min(count, all()));
-    std::vector<std::int64_t> first;  // the length at which each makes a turn
+    std::vector<std::int64_t> first{0};  // the length at which none is kept, one, two, ...
     for (std::size_t t = 0; t < pairs; ++t) first.push_back(length_of_turn(base, t, pairs));
-    const auto too_short = less(reshaped(lengths, {n, 1}), formula::known_integers({pairs}, first));
-    const index kept = cumulative_sum(either(too_short, index::constant(0), index::constant(1)), 1);
-    return reshaped(between(kept, 1, pairs - 1, pairs), {n});
+    return last_reached(lengths, std::move(first), no_turn);
   }
 };
 

@@ -301,6 +301,20 @@ traced_integer cumulative_sum(const traced_integer& x, std::size_t axis) {
   return {along_axis(op::cumulative_sum, {x.of}, axis)};
 }
 
+// By halves, from one power of two less one on.
+traced_integer last_reached(const traced_integer& x, std::vector<std::int64_t> places, std::int64_t beyond) {
+  std::size_t half = 1;
+  while (2 * half <= places.size()) half *= 2;
+  places.resize(2 * half, beyond);
+  const traced_integer known = known_integers({places.size()}, places);
+  traced_integer reached = traced_integer::constant(0);
+  for (; half > 0; half /= 2) {
+    const traced_integer next = reached + traced_integer::constant(static_cast<std::int64_t>(half));
+    reached = either(less(x, gathered(known, next, 0)), reached, next);
+  }
+  return reached;
+}
+
 namespace {
 
 // Where f changes between `first` and `last`, and what it is from there on.
@@ -342,18 +356,7 @@ traced_integer stepwise(const traced_integer& x, std::int64_t low, std::int64_t 
     return gathered(known_integers({values.size()}, values), clamp(x, before, last) - traced_integer::constant(before),
                     0);
   }
-  // How many of the places, but for the first one, x has reached: by halves, from one power of two less one on.
-  std::size_t half = 1;
-  while (2 * half <= all.first.size()) half *= 2;
-  const std::int64_t beyond = high + 1;
-  all.first.resize(2 * half, beyond);
-  const traced_integer places = known_integers({all.first.size()}, all.first);
-  traced_integer reached = traced_integer::constant(0);
-  for (; half > 0; half /= 2) {
-    const traced_integer next = reached + traced_integer::constant(static_cast<std::int64_t>(half));
-    reached = either(less(x, gathered(places, next, 0)), reached, next);
-  }
-  return gathered(known_integers({all.value.size()}, all.value), reached, 0);
+  return gathered(known_integers({all.value.size()}, all.value), last_reached(x, std::move(all.first), high + 1), 0);
 }
 traced largest_along(const traced& x, std::int64_t axis) {
   return traced::at(along_axis(op::largest, {x.of()}, static_cast<std::size_t>(axis)));

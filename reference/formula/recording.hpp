@@ -162,9 +162,11 @@ traced_integer either(const traced_truth& condition, const traced_integer& x, co
 inline traced right_as_well(const traced& x, const traced& y) { return recorded(op::right_as_well, x, y); }
 /// x, off by |y| u more in the stage of the scope: for allowances alone.
 inline traced off_by(const traced& x, const traced& y) { return recorded(op::off_by, x, y); }
-/// x with the derivative `slope` in y, which is another one than that of the steps of x.
+/// x, whose gradient is that of y in place of its own.
+inline traced with_gradient_of(const traced& x, const traced& y) { return recorded(op::with_gradient_of, x, y); }
+/// x with the derivative `slope` in y.
 inline traced with_slope(const traced& x, const traced& y, const traced& slope) {
-  return recorded(op::with_gradient_of, x, detach(slope) * y);
+  return with_gradient_of(x, detach(slope) * y);
 }
 /// x, which other() computes in another way: for allowances alone.
 template <class Other>
@@ -185,6 +187,9 @@ traced_integer counted(std::size_t size);
 /// What is known while it is recorded, in row-major order.
 traced_integer known_integers(const core::shape& s, const std::vector<std::int64_t>& values);
 traced_truth known_truths(const core::shape& s, const std::vector<bool>& values);
+/// The index of the last of these places, which never fall, that x has reached. Precondition: x has reached the first
+/// one, and not `beyond`, which is no less than any of them.
+traced_integer last_reached(const traced_integer& x, std::vector<std::int64_t> places, std::int64_t beyond);
 /// f(x) of integers from `low` to `high`: programs know it by the places where it changes. Precondition: on either side
 /// of 0 it never falls, or never rises.
 traced_integer stepwise(const traced_integer& x, std::int64_t low, std::int64_t high,

@@ -1,6 +1,9 @@
 // Series of few terms, by hand, and counts of models.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "properties/kinds/table.hpp"
 #include "reference/oracle.hpp"
@@ -34,6 +37,18 @@ TEST_CASE("fope/kept/of_models", "[property]") {
   CHECK(kept(16, 1e4, 2e9) == 16);
   CHECK(kept(64, 1e4, 512, "count") == 40);
   CHECK(kept(32, 1e4, 512, "count") == 32);
+  // Frequencies that make no turn at any length that there is.
+  CHECK(kept(64, 1e300, 7) == 1);
+  CHECK(kept(64, 1e300, 2e9) == 2);
+  CHECK(kept(64, std::numeric_limits<double>::max(), 2e9) == 2);
+}
+
+// Their product is more than a program may hold.
+TEST_CASE("fope/kept/many_lengths_of_many_pairs", "[property]") {
+  const std::vector<double> lengths(30000, 512);
+  const auto kept =
+      properties::table_by_hand("fope/kept", {{"length", lengths}}, {{"pairs", std::int64_t{4096}}, {"base", 1e4}});
+  CHECK(std::ranges::all_of(kept, [](double k) { return k == 1957; }));
 }
 
 TEST_CASE("fope/rotate/by_hand", "[property]") {
