@@ -184,14 +184,13 @@ std::vector<variant> faults_of_attention(const std::string& name, const std::str
 template <class Encoding>
 std::vector<variant> faults_of_weights(const std::string& name) {
   return {
+      make_variant<Encoding>("mutant/" + name + "_padded_keys_count",
+                             "SC13 pytorch/pytorch#139641: padding enters with 0 instead of -inf",
+                             "blocks of four keys are filled up with keys of logit 0",
+                             {.formula = weights::steps(weights::with_padded_keys), .telling = true}),
       make_variant<Encoding>(
-          "mutant/" + name + "_padded_keys_count", "SC13 pytorch/pytorch#139641: padding enters with 0 instead of -inf",
-          "blocks of four keys are filled up with keys of logit 0",
-          {.formula = weights::steps(weights::with_padded_keys), .telling = true}),
-      make_variant<Encoding>("mutant/" + name + "_mask_after_softmax",
-                             "GR04 jax-ml/jax#23842: masked after the exponential",
-                             "masked keys take their share of the weight",
-                             {.formula = weights::steps(weights::masked_after_softmax)}),
+          "mutant/" + name + "_mask_after_softmax", "GR04 jax-ml/jax#23842: masked after the exponential",
+          "masked keys take their share of the weight", {.formula = weights::steps(weights::masked_after_softmax)}),
       make_variant<Encoding>("mutant/" + name + "_no_rescaling", "FW10 a running maximum without rescaling",
                              "an online softmax keeps its sum when the maximum grows",
                              {.formula = weights::steps(weights::never_rescaled)}),

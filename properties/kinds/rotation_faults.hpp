@@ -70,7 +70,7 @@ inline traced_rotation of_torque(const traced& position, const traced& theta) {
   const traced angle = position * theta;
   traced_rotation r(angle);
   r.cosine = detach(r.cosine);
-  r.sine = detach(r.sine) + (angle - detach(angle));
+  r.sine = with_gradient_of(r.sine, angle);
   return r;
 }
 
@@ -82,8 +82,8 @@ inline traced_pairs turned_with_torque(const traced_pairs& x, const traced_rotat
   r.cosine = detach(by.cosine);
   r.sine = detach(by.sine);
   const traced_pairs y = reference::turned(x, r);
-  const traced turned = by.sine - r.sine;
-  return {y.first - detach(y.second) * turned, y.second + detach(y.first) * turned};
+  return {with_gradient_of(y.first, y.first - detach(y.second) * by.sine),
+          with_gradient_of(y.second, y.second + detach(y.first) * by.sine)};
 }
 inline traced_pairs leaving_still_pairs(const traced_pairs& x, const traced_rotation& by) {
   const auto still = equal(by.sine, traced(0.0)) && equal(by.cosine, traced(1.0));

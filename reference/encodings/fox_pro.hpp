@@ -158,8 +158,8 @@ inline formula::program fox_pro::shift(const recipe& how, const formula::program
 inline fox_pro::traced fox_pro::over_root(const traced& x, const traced& epsilon, bool is_of_gradient) {
   const traced r = reciprocal_root(mean_of_products(x, x) + epsilon, shape_of(x).back()), y = x * r;
   if (!is_of_gradient) return y;
-  const traced of_y = detach(y), dx = (x - detach(x)) * detach(r);
-  return of_y + (dx + -(of_y * mean_of_products(of_y, dx)));
+  const traced of_y = detach(y), dx = x * detach(r);
+  return with_gradient_of(y, dx - of_y * mean_of_products(of_y, dx));
 }
 
 inline fox_pro::traced fox_pro::normalised(const recipe& how, const recorded_call& in, const char* rows) {

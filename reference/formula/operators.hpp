@@ -66,13 +66,13 @@ enum class op : std::uint8_t {
   index_number,  ///< to_real of an integer that code keeps as one: no format rounds it
   to_integer,
   detach,
-  taken_by,         ///< x of a stage as the products of another one take it in (readings/stages.hpp)
-  rounded_once,     ///< x, and for allowances alone: right as well where it is rounded before it is used
-  held_in,          ///< for faults alone, and in no text: x as a tensor of another dtype keeps it
-  without_error,    ///< for allowances alone, and in no text: whatever x is off by, nothing else is
-  with_gradient_of, ///< in no text: x, whose gradient is that of y, as one that is written by hand
-  reciprocal_root,  ///< in no text: of the mean of so many squares (algorithms/root_mean_square.hpp)
-  sum_of_products,  ///< x y + z w + ..., in any order
+  taken_by,          ///< x of a stage as the products of another one take it in (readings/stages.hpp)
+  rounded_once,      ///< x, and for allowances alone: right as well where it is rounded before it is used
+  held_in,           ///< for faults alone, and in no text: x as a tensor of another dtype keeps it
+  without_error,     ///< for allowances alone, and in no text: whatever x is off by, nothing else is
+  with_gradient_of,  ///< in no text: x, whose gradient is that of y, as one that is written by hand
+  reciprocal_root,   ///< in no text: of the mean of so many squares (algorithms/root_mean_square.hpp)
+  sum_of_products,   ///< x y + z w + ..., in any order
   // What moves elements.
   reshape,
   transpose,

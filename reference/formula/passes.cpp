@@ -63,8 +63,7 @@ core::result<program> without_alternatives(const program& p) {
     const node& n = p.nodes()[k];
     const bool is_as_its_first = n.what == op::right_as_well || n.what == op::another_way || n.what == op::off_by ||
                                  n.what == op::with_gradient_of;
-    if (is_as_its_first && p.type_of(n.in[0]) == p.type_of(k))
-      same_as[k] = same_as[n.in[0]];
+    if (is_as_its_first && p.type_of(n.in[0]) == p.type_of(k)) same_as[k] = same_as[n.in[0]];
   }
   return needed_nodes(p, p.inputs(), p.outputs(), same_as, without_alternatives);
 }

@@ -62,7 +62,8 @@ merged_parts merge_by_shift(const attention_parts& parts, const merge_rule& rule
                least = smallest_along(either(has_keys, parts.lses, infinite), axis);
   const traced less =
       off_by(rounded_times(masked, each_part.of_lse) - beside(rounded_times(shift, each.of_lse)), each_part.of_sum);
-  const traced powers = either(has_keys, power_of_part(rule, less, each_part.of_difference, in), zero), total = either(has_any, summed(powers, {axis}), one);
+  const traced powers = either(has_keys, power_of_part(rule, less, each_part.of_difference, in), zero),
+               total = either(has_any, summed(powers, {axis}), one);
   traced weights = rounded_times(powers / beside(total), each_part.of_weight);
   if (in.is_truth()) {
     const traced unit = rule.base_two ? log(traced(2.0)) : one;

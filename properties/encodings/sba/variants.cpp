@@ -100,10 +100,7 @@ encoding::broken carry_dropped(const traced& z, const stick& of) {
 // Backward sums the keys before a key and not those behind it.
 encoding::broken gradient_of_nearer_keys(const traced& z, const stick& of) {
   encoding::recipe how;
-  how.sums = [](const traced& x) {
-    const traced nearer = cumulative_sum(x, keys);
-    return detach(sums_from_each_on(x, keys)) + (nearer - detach(nearer));
-  };
+  how.sums = [](const traced& x) { return with_gradient_of(sums_from_each_on(x, keys), cumulative_sum(x, keys)); };
   return encoding::by_sums(how, z, of);
 }
 
