@@ -60,14 +60,15 @@ merged_parts merge_by_shift(const attention_parts& parts, const merge_rule& rule
   const merge_roundings each(count), each_part(beside(count));
   const traced shift = detach(largest_along(masked, axis)),
                least = smallest_along(either(has_keys, parts.lses, infinite), axis);
-  const traced less =
+  const traced exponent =
       off_by(rounded_times(masked, each_part.of_lse) - beside(rounded_times(shift, each.of_lse)), each_part.of_sum);
-  const traced powers = either(has_keys, power_of_part(rule, less, each_part.of_difference, in), zero),
+  const traced powers = either(has_keys, power_of_part(rule, exponent, each_part.of_difference, in), zero),
                total = either(has_any, summed(powers, {axis}), one);
   traced weights = rounded_times(powers / beside(total), each_part.of_weight);
   if (in.is_truth()) {
     const traced unit = rule.base_two ? log(traced(2.0)) : one;
-    const traced_truth is_alone = has_keys && reshaped(equal(count, one), column);
+    const traced_truth is_alone =
+        has_keys && reshaped(equal(count, one), column) && less(magnitude_of(parts.lses), infinite);
     weights = either(is_alone, one, either(has_keys, softmax_along(masked * unit, axis), zero));
   }
   core::shape of_values = all;

@@ -55,6 +55,10 @@ TEST_CASE("attention/merge/parts_without_keys", "[property]") {
   CHECK(values(merged({1, 1, 1, 1}, {inf, -inf}, plus), "lse") == numbers{inf});
   CHECK(values(merged({}, {}, plus), "lse") == numbers{inf});
   CHECK(std::isnan(values(merged({1, 1, 1, 1}, {nan, 0}), "lse").front()));
+  // One part alone is the result, unless its lse is none.
+  for (const double no_lse : {nan, inf})
+    for (const char* output : {"o", "lse"})
+      CHECK(std::isnan(values(merged({8, 16, 1, 1}, {no_lse, -inf}), output).front()));
 }
 
 TEST_CASE("attention/merge/gradients_by_hand", "[property]") {
