@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/container_hash/hash.hpp>
 #include <boost/math/statistics/univariate_statistics.hpp>
+#include <boost/multi_index/hashed_index.hpp>
+#include <boost/multi_index/member.hpp>
+#include <boost/multi_index/sequenced_index.hpp>
+#include <boost/multi_index_container.hpp>
 #include <cmath>
-#include <deque>
 
 #include "reference/error_bound.hpp"
 #include "reference/formula/blocks.hpp"
@@ -103,7 +107,23 @@ program gradient_of(const recorded_operation& r, const program& forward, const p
                      .keeps_digits_of_sigmoids = has_linear && sizes.algorithm == accuracy_class::sequential}));
 }
 
+// Of whatever formula, where no output has an element: no step of it need be recorded. Somebody else's is asked, as it
+// may refuse such sizes.
+std::optional<program> without_elements(const recorded_operation& r, const core::operation& op,
+                                        const core::axis_sizes& sizes) {
+  program made;
+  for (const core::tensor_declaration& d : op.outputs) {
+    const core::shape shape = core::shape_of(d, sizes);
+    if (r.is_of_any_steps || elements_of(shape) != 0) return std::nullopt;
+    const node_id none = *made.append({.what = op::data,
+                                       .integers = {{{static_cast<std::int64_t>(kind_of(d))}, {shape.begin(), shape.end()}, {}}}});
+    (void)made.name_output(d.name, none);
+  }
+  return made;
+}
+
 program made_for(const recorded_operation& r, const core::request& call, const program_sizes& sizes) {
+  if (auto none = without_elements(r, *call.operation, sizes.axes)) return std::move(*none);
   program forward = checked(r, sizes);
   if (sizes.for_what == purpose::law_of_blocks || sizes.for_what == purpose::any_way_of_blocks) {
     auto blocks = with_blocks(forward);
@@ -143,19 +163,59 @@ std::vector<std::string> stage_names(const core::operation& op) {
 }
 
 // The programs of the calls of late: the same sizes are asked by every rung, law and part.
-struct program_owner::known_programs {
-  struct entry {
-    std::string of;
+class program_owner::known_programs {
+ public:
+  struct key {
+    std::string operation;
     purpose for_what;
     accuracy_class algorithm;
     std::size_t form;
     core::attributes settings;
     core::axis_sizes sizes;
+    friend bool operator==(const key&, const key&) = default;
+  };
+
+  std::shared_ptr<const program> find(const key& asked) {
+    const std::lock_guard lock(mutex_);
+    auto& by_key = all_.get<1>();
+    const auto known = by_key.find(asked);
+    if (known == by_key.end()) return nullptr;
+    all_.relocate(all_.begin(), all_.project<0>(known));
+    return known->made;
+  }
+  void keep(key of, std::shared_ptr<const program> made) {
+    const std::lock_guard lock(mutex_);
+    nodes_ += made->nodes_in_all();
+    if (!all_.push_front({std::move(of), made}).second) nodes_ -= made->nodes_in_all();
+    for (; nodes_ > most_nodes_kept && all_.size() > 1; all_.pop_back()) nodes_ -= all_.back().made->nodes_in_all();
+  }
+
+ private:
+  static constexpr std::size_t most_nodes_kept = std::size_t{1} << 16;
+  struct entry {
+    key of;
     std::shared_ptr<const program> made;
   };
-  static constexpr std::size_t most = 64;
-  std::mutex mutex;
-  std::deque<entry> all;
+  struct hash_of_key {
+    std::size_t operator()(const key& k) const {
+      std::size_t hash = 0;
+      boost::hash_combine(hash, k.operation);
+      boost::hash_combine(hash, static_cast<int>(k.for_what));
+      boost::hash_combine(hash, static_cast<int>(k.algorithm));
+      boost::hash_combine(hash, k.form);
+      boost::hash_combine(hash, k.sizes);
+      for (const auto& [name, value] : k.settings) boost::hash_combine(hash, std::hash<core::attribute>{}(value));
+      return hash;
+    }
+  };
+  // The one of late first.
+  boost::multi_index_container<entry, boost::multi_index::indexed_by<
+                                          boost::multi_index::sequenced<>,
+                                          boost::multi_index::hashed_unique<
+                                              boost::multi_index::member<entry, key, &entry::of>, hash_of_key>>>
+      all_;
+  std::mutex mutex_;
+  std::size_t nodes_ = 0;
 };
 
 program_owner::program_owner(std::string name, core::encoding_summary summary, std::vector<recorded_operation> all)
@@ -180,23 +240,13 @@ const recorded_operation& program_owner::recorded_of(const core::request& call) 
 
 std::shared_ptr<const program> program_owner::program_of(const core::request& call, purpose for_what,
                                                          accuracy_class algorithm, std::size_t form) const {
-  const core::axis_sizes sizes = core::sizes_of(call);
-  const core::attributes settings = core::completed(*call.operation, call.attributes);
-  const auto is_asked = [&](const known_programs::entry& e) {
-    return e.of == call.operation->name && e.for_what == for_what && e.algorithm == algorithm && e.form == form &&
-           e.sizes == sizes && e.settings == settings;
-  };
-  {
-    const std::lock_guard lock(known_->mutex);
-    const auto it = std::ranges::find_if(known_->all, is_asked);
-    if (it != known_->all.end()) return it->made;
-  }
+  known_programs::key of{call.operation->name, for_what, algorithm, form,
+                         core::completed(*call.operation, call.attributes), core::sizes_of(call)};
+  if (auto known = known_->find(of)) return known;
   const recorded_operation& r = recorded_of(call);
-  auto made = std::make_shared<const program>(
-      made_for(r, call, {r.declaration, settings, sizes, for_what, algorithm, form, !call.operation->is_forward()}));
-  const std::lock_guard lock(known_->mutex);
-  known_->all.push_front({call.operation->name, for_what, algorithm, form, settings, sizes, made});
-  if (known_->all.size() > known_programs::most) known_->all.pop_back();
+  auto made = std::make_shared<const program>(made_for(
+      r, call, {r.declaration, of.settings, of.sizes, for_what, algorithm, form, !call.operation->is_forward()}));
+  known_->keep(std::move(of), made);
   return made;
 }
 

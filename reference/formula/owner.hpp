@@ -100,7 +100,7 @@ class program_owner final : public formula_owner {
   [[nodiscard]] law_outputs law(const core::request& call, accuracy_class c, const core::precisions& compute,
                                 purpose for_what, std::size_t form) const;
   void narrow(law_outputs& law, const core::request& call, accuracy_class c, const core::precisions& compute) const;
-  struct known_programs;
+  class known_programs;
   std::string name_;
   core::encoding_summary summary_;
   std::vector<recorded_operation> recorded_;
