@@ -249,10 +249,12 @@ class Pullback:
                 accumulate(into, place, times(derivative, bar))
 
     def _frequencies(self, bars, into):
-        first, steps, base = self.node.attributes["first"], self.node.attributes["steps"], self.operands[0][0]
-        for t, (bar, y) in enumerate(zip(bars, self.result), first):
+        first, count, steps = (self.node.attributes[name] for name in ("first", "count", "steps"))
+        for k, (bar, y) in enumerate(zip(bars, self.result)):
             if bar is not None:
-                accumulate(into, 0, multiply(bar, divide(multiply(fraction(-t, steps), y), base)))
+                place, t = divmod(k, count)
+                slope = divide(multiply(fraction(-first - t, steps), y), self.operands[0][place])
+                accumulate(into, place, multiply(bar, slope))
 
     def _elementwise(self, bars, into):
         if self.node.op == "power":

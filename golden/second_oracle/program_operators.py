@@ -260,8 +260,8 @@ def values_of(node, nodes, values):
     if node.op == "power":
         return [power(one, node.attributes["p"], node.attributes["q"]) for one in x]
     if node.op == "geometric_frequencies":
-        first, steps = node.attributes["first"], node.attributes["steps"]
-        return [frequency(x[0], t, steps) for t in range(first, first + node.size)]
+        first, count, steps = (node.attributes[name] for name in ("first", "count", "steps"))
+        return [frequency(base, t, steps) for base in x for t in range(first, first + count)]
     function = FUNCTIONS[kind][node.op]
     spread = [[operand[i] for i in broadcast_places(one.shape, node.shape)] for operand, one in zip(operands, inputs)]
     return list(map(function, *spread))

@@ -98,6 +98,7 @@ OPERATORS = [
     ("rounded_once", {}, "r23", lambda x: x),
     ("sum_of_products", {}, "r23 r3 r23 r1", lambda x, y, z, w: x * y + z * w),
     ("geometric_frequencies", {"first": 1, "count": 3, "steps": 2}, "p", lambda x: x ** -numpy.array([0.5, 1, 1.5])),
+    ("geometric_frequencies", {"first": 0, "count": 2, "steps": 1}, "p3", lambda x: x[:, None] ** -numpy.array([0, 1.0])),
     ("setting", {"value": 0.1}, "", lambda: 0.1),
     ("data", {"kind": "real", "shape": [2], "values": [0.1, "-inf"]}, "", lambda: numpy.array([0.1, -math.inf])),
     ("data", {"kind": "integer", "shape": [1, 2], "values": [3, -1]}, "", lambda: numpy.array([[3, -1]])), ("less", {}, "r23 r3", numpy.less),

@@ -63,7 +63,7 @@ struct rope {
   using traced = formula::traced;
   /// The steps that variants replace.
   struct recipe : rotation_recipe, recorded_recipe<recipe> {
-    /// base^(-t / steps) of the first pairs.
+    /// base^(-t / steps) of the first pairs, along an axis behind those of base.
     std::function<traced(const traced& base, std::size_t pairs, std::size_t steps)> frequencies = geometric_frequencies;
     /// The steps of the exponent by features, pairs that have frequencies, and those of them that rotate.
     std::function<std::size_t(std::size_t features, std::size_t pairs, std::size_t turning)> steps =
@@ -97,13 +97,7 @@ struct rope {
 };
 
 inline rope::traced rope::frequencies_of(const recipe& how, const recorded_call& in, std::size_t steps) {
-  const traced bases = in["base"];
-  const std::size_t k = in.size("k"), r = in.size("r");
-  if (k == 0) return broadcast(traced(0.0), {k, r});
-  std::vector<traced> all;
-  for (std::size_t i = 0; i < k; ++i)
-    all.push_back(reshaped(how.frequencies(reshaped(between(bases, 0, i, i + 1), {}), r, steps), {1, r}));
-  return formula::joined(all, 0);
+  return how.frequencies(in["base"], in.size("r"), steps);
 }
 
 /// Stretched as the settings say.

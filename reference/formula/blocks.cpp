@@ -94,7 +94,7 @@ class block_pass {
     if (!found_) return std::nullopt;
     for (const program::output& o : from_.outputs())
       if (!made_.name_output(o.name, now_[o.of])) return std::nullopt;
-    auto lean = without_dead_nodes(made_);
+    auto lean = without_dead_nodes(std::move(made_));
     return lean ? std::optional(std::move(*lean)) : std::nullopt;
   }
 

@@ -54,17 +54,17 @@ class sums_of_boxes {
     if (to_.is_zeros(g)) return other;
     if (to_.is_zeros(other)) return g;
     if (!are_apart(g, other)) return to_.of(op::add, {g, other});
-    const node box = to_.node_of(other);
-    return to_.of(op::update, {g, box.in[1]}, box.integers[0]);
+    const node& box = to_.node_of(other);
+    return to_.append({.what = op::update, .in = {g, box.in[1]}, .integers = {box.integers[0]}});
   }
 
  private:
   /// Whether `g` is zeros but for boxes, and `other` zeros but for one box beside all of these.
   [[nodiscard]] bool are_apart(node_id g, node_id other) const {
-    const node box = to_.node_of(other);
+    const node& box = to_.node_of(other);
     if (box.what != op::update || !to_.is_zeros(box.in[0])) return false;
     while (!to_.is_zeros(g)) {
-      const node now = to_.node_of(g);
+      const node& now = to_.node_of(g);
       if (now.what != op::update || overlap(now, box)) return false;
       g = now.in[0];
     }
@@ -142,8 +142,8 @@ core::result<program> with_all_nodes(const program& p, const std::optional<std::
 core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& of,
                                     gradient_form how) {
   try {
-    const auto made = with_all_nodes(p, of, how);
-    return made ? without_dead_nodes(*made) : made;
+    auto made = with_all_nodes(p, of, how);
+    return made ? without_dead_nodes(std::move(*made)) : made;
   } catch (const unwritable& error) {
     return core::failure(std::string("its gradient: ") + error.what());
   }

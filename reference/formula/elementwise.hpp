@@ -16,9 +16,9 @@ template <class R>
 class elementwise_run {
  public:
   /// Precondition: what they take from elsewhere is made.
-  elementwise_run(const program& p, const std::vector<node_id>& members,
-                  const std::vector<std::optional<array<R>>>& made, const std::vector<std::string>& stages)
-      : shape_(p.type_of(members.back()).shape), stages_(stages), own_places_(tile) {
+  elementwise_run(const program& p, std::span<const node_id> members, const std::vector<std::optional<array<R>>>& made,
+                  const std::vector<std::string>& stages)
+      : shape_(p.type_of(members.back()).shape), stages_(stages), own_places_(std::min(tile, elements_of(shape_))) {
     steps_.reserve(members.size());
     std::iota(own_places_.begin(), own_places_.end(), std::size_t{0});
     for (const node_id k : members) {

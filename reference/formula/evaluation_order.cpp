@@ -1,7 +1,7 @@
 #include "reference/formula/evaluation_order.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <numeric>
 
 namespace assay::reference::formula {
 
@@ -22,27 +22,38 @@ bool is_elementwise(op what) {
 // What a run keeps beside the arrays: so many tiles.
 constexpr std::size_t longest_run = 64;
 
-evaluation_order::evaluation_order(const program& p) : together_(p.nodes().size()), forgotten_(p.nodes().size()) {
+evaluation_order::groups::groups(const std::vector<node_id>& owners) : first_(owners.size() + 1, 0) {
+  for (const node_id k : owners)
+    if (k < owners.size()) ++first_[k];
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  members_.resize(first_.back());
+  for (auto k = static_cast<node_id>(owners.size()); k-- > 0;)
+    if (owners[k] < owners.size()) members_[--first_[owners[k]]] = k;
+}
+
+evaluation_order::evaluation_order(const program& p) {
   const auto count = static_cast<node_id>(p.nodes().size());
   const std::vector<node_id> last_uses = p.last_uses();
-  // The one turn that all who take a node are evaluated in, so far; `count` where there are several.
-  std::vector<std::optional<node_id>> asked_in(count);
-  std::vector<node_id> turn(count), last_turn(count, 0);
+  // The one turn that all who take a node are evaluated in, so far, or `several`; in which one a node is evaluated, and
+  // how many others with it.
+  constexpr node_id none = most_nodes, several = none + 1;
+  std::vector<node_id> asked_in(count, none), turn(count, none), members(count, 0), last_turn(count, 0);
   for (node_id k = count; k-- > 0;) {
     if (last_uses[k] == 0) continue;
-    const bool joins = last_uses[k] < count && *asked_in[k] < count && together_[*asked_in[k]].size() < longest_run &&
-                       is_elementwise(p.nodes()[k].what) && is_elementwise(p.nodes()[*asked_in[k]].what) &&
-                       p.type_of(k).shape == p.type_of(*asked_in[k]).shape;
-    turn[k] = joins ? *asked_in[k] : k;
-    together_[turn[k]].push_back(k);
+    const bool joins = last_uses[k] < count && asked_in[k] < count && members[asked_in[k]] < longest_run &&
+                       is_elementwise(p.nodes()[k].what) && is_elementwise(p.nodes()[asked_in[k]].what) &&
+                       p.type_of(k).shape == p.type_of(asked_in[k]).shape;
+    turn[k] = joins ? asked_in[k] : k;
+    ++members[turn[k]];
     for (const node_id taken : p.nodes()[k].in) {
-      asked_in[taken] = asked_in[taken].value_or(turn[k]) == turn[k] ? turn[k] : count;
+      asked_in[taken] = asked_in[taken] == none || asked_in[taken] == turn[k] ? turn[k] : several;
       last_turn[taken] = std::max(last_turn[taken], turn[k]);
     }
   }
-  for (auto& run : together_) std::reverse(run.begin(), run.end());
   for (node_id k = 0; k < count; ++k)
-    if (last_uses[k] != 0 && last_uses[k] < count && turn[k] == k) forgotten_[last_turn[k]].push_back(k);
+    if (last_uses[k] == 0 || last_uses[k] == count || turn[k] != k) last_turn[k] = none;
+  together_ = groups(turn);
+  forgotten_ = groups(last_turn);
 }
 
 }  // namespace assay::reference::formula

@@ -31,7 +31,7 @@ class interpreter {
   arrays run() {
     const auto count = static_cast<node_id>(made_.size());
     for (node_id k = 0; k < count; ++k) {
-      const std::vector<node_id>& together = order_.in_turn_of(k);
+      const std::span<const node_id> together = order_.in_turn_of(k);
       if (together.empty()) continue;
       made_[k] = is_elementwise(program_.nodes()[k].what) ? elementwise_run<R>(program_, together, made_, stages_)()
                                                           : named_in_errors(k);
@@ -172,11 +172,12 @@ class interpreter {
     if (n.what == op::geometric_frequencies)
       return in_stage(
           n,
-          [&](const numbers& base) {
+          [&](const numbers& bases) {
             numbers all;
-            for (std::int64_t t = 0; t < n.integer(1); ++t)
-              all.push_back(frequency(base.front(), static_cast<std::size_t>(n.integer(0) + t),
-                                      static_cast<std::size_t>(n.integer(2))));
+            for (const R& base : bases)
+              for (std::int64_t t = 0; t < n.integer(1); ++t)
+                all.push_back(frequency(base, static_cast<std::size_t>(n.integer(0) + t),
+                                        static_cast<std::size_t>(n.integer(2))));
             return all;
           },
           in<R>(n, 0));

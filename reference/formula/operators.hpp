@@ -98,7 +98,7 @@ enum class op : std::uint8_t {
   cumulative_sum_by_rest,  ///< in no text: as the sum of all less those behind
   contract,
   contract_where,         ///< of terms that a mask of the shape of the first operand lets in: the others do not exist
-  geometric_frequencies,  ///< base^(-t / steps) for t = first, first + 1, ...
+  geometric_frequencies,  ///< base^(-t / steps) for t = first, first + 1, ..., along an axis behind those of base
   // Loops.
   scan  ///< a body so many times, each with what the one before has left (scan.hpp)
 };

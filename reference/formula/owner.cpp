@@ -115,8 +115,8 @@ std::optional<program> without_elements(const recorded_operation& r, const core:
   for (const core::tensor_declaration& d : op.outputs) {
     const core::shape shape = core::shape_of(d, sizes);
     if (r.is_of_any_steps || elements_of(shape) != 0) return std::nullopt;
-    const node_id none = *made.append({.what = op::data,
-                                       .integers = {{{static_cast<std::int64_t>(kind_of(d))}, {shape.begin(), shape.end()}, {}}}});
+    const node_id none = *made.append(
+        {.what = op::data, .integers = {{{static_cast<std::int64_t>(kind_of(d))}, {shape.begin(), shape.end()}, {}}}});
     (void)made.name_output(d.name, none);
   }
   return made;
@@ -133,9 +133,9 @@ program made_for(const recorded_operation& r, const core::request& call, const p
     if (auto shorter = with_softmax(forward)) forward = std::move(*shorter);
   }
   const bool is_forward = call.operation->is_forward(), is_law = sizes.for_what >= purpose::law;
-  program made = is_forward ? forward : gradient_of(r, forward, sizes);
+  program made = is_forward ? std::move(forward) : gradient_of(r, forward, sizes);
   if (sizes.for_what == purpose::any_way || sizes.for_what == purpose::any_way_of_blocks) return made;
-  if (!is_law) return or_violation(without_alternatives(made));
+  if (!is_law) return or_violation(without_alternatives(std::move(made)));
   return is_forward ? made : or_violation(magnitudes_of_terms(made, forward));
 }
 
@@ -191,7 +191,7 @@ class program_owner::known_programs {
   }
 
  private:
-  static constexpr std::size_t most_nodes_kept = std::size_t{1} << 16;
+  static constexpr std::size_t most_nodes_kept = std::size_t{1} << 14;
   struct entry {
     key of;
     std::shared_ptr<const program> made;
@@ -209,10 +209,10 @@ class program_owner::known_programs {
     }
   };
   // The one of late first.
-  boost::multi_index_container<entry, boost::multi_index::indexed_by<
-                                          boost::multi_index::sequenced<>,
-                                          boost::multi_index::hashed_unique<
-                                              boost::multi_index::member<entry, key, &entry::of>, hash_of_key>>>
+  boost::multi_index_container<
+      entry, boost::multi_index::indexed_by<
+                 boost::multi_index::sequenced<>,
+                 boost::multi_index::hashed_unique<boost::multi_index::member<entry, key, &entry::of>, hash_of_key>>>
       all_;
   std::mutex mutex_;
   std::size_t nodes_ = 0;
@@ -240,8 +240,9 @@ const recorded_operation& program_owner::recorded_of(const core::request& call) 
 
 std::shared_ptr<const program> program_owner::program_of(const core::request& call, purpose for_what,
                                                          accuracy_class algorithm, std::size_t form) const {
-  known_programs::key of{call.operation->name, for_what, algorithm, form,
-                         core::completed(*call.operation, call.attributes), core::sizes_of(call)};
+  known_programs::key of{
+      call.operation->name, for_what, algorithm, form, core::completed(*call.operation, call.attributes),
+      core::sizes_of(call)};
   if (auto known = known_->find(of)) return known;
   const recorded_operation& r = recorded_of(call);
   auto made = std::make_shared<const program>(made_for(

@@ -11,9 +11,9 @@ core::result<program> part_of(const program& p, const std::vector<node_id>& inpu
                               const std::vector<program::output>& outputs);
 
 /// All inputs, and of the other nodes those that an output needs.
-core::result<program> without_dead_nodes(const program& p);
+core::result<program> without_dead_nodes(program p);
 
 /// Without what counts for allowances alone, but where that has more axes.
-core::result<program> without_alternatives(const program& p);
+core::result<program> without_alternatives(program p);
 
 }  // namespace assay::reference::formula

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reference/core/result.hpp"
@@ -68,6 +69,11 @@ class program {
 
   [[nodiscard]] const std::vector<node>& nodes() const { return nodes_; }
   [[nodiscard]] const array_type& type_of(node_id n) const { return types_[n]; }
+  [[nodiscard]] std::pair<node, array_type> node_and_type(node_id n) const& { return {nodes_[n], types_[n]}; }
+  /// Of a program on its way out: the node is gone from it.
+  [[nodiscard]] std::pair<node, array_type> node_and_type(node_id n) && {
+    return {std::exchange(nodes_[n], {}), std::exchange(types_[n], {})};
+  }
   [[nodiscard]] const std::vector<output>& outputs() const { return outputs_; }
   /// Those of its nodes that are inputs.
   [[nodiscard]] const std::vector<node_id>& inputs() const { return inputs_; }

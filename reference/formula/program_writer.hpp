@@ -22,9 +22,10 @@ class program_writer {
   explicit program_writer(program& p);
 
   void set_stage(std::string stage) { stage_ = std::move(stage); }
-  /// Copies: nodes that are written move the others.
+  /// Until a node is written, which moves the others.
+  [[nodiscard]] const node& node_of(node_id k) const { return program_.nodes()[k]; }
+  /// A copy, which stays.
   [[nodiscard]] core::shape shape_of(node_id k) const { return program_.type_of(k).shape; }
-  [[nodiscard]] node node_of(node_id k) const { return program_.nodes()[k]; }
 
   /// Whether it is written as zeros, and moved or not: nothing is there.
   [[nodiscard]] bool is_zeros(node_id x) const;

@@ -23,23 +23,24 @@ struct pullback {
 
   /// The cotangent, and 0 where something is hidden from it. Of several masks one is made.
   [[nodiscard]] node_id hidden(node_id where_hidden) const {
+    if (!is_masked(g)) return to.where(where_hidden, to.number(0.0), g);
     const node masked = to.node_of(g);
-    if (is_masked(masked))
-      return to.where(to.of(op::either_one, {where_hidden, masked.in[0]}), masked.in[1], masked.in[2]);
-    return to.where(where_hidden, to.number(0.0), g);
+    return to.where(to.of(op::either_one, {where_hidden, masked.in[0]}), masked.in[1], masked.in[2]);
   }
   /// f of the cotangent, elementwise and linear. Where a branch of the formula is not taken the cotangent is 0, and 0
   /// times anything is 0 there: f is of the other branch alone.
   template <class F>
   [[nodiscard]] node_id linear(F f) const {
+    if (!is_masked(g)) return f(g);
     const node masked = to.node_of(g);
-    return is_masked(masked) ? to.where(masked.in[0], masked.in[1], f(masked.in[2])) : f(g);
+    return to.where(masked.in[0], masked.in[1], f(masked.in[2]));
   }
 
  private:
-  [[nodiscard]] bool is_masked(const node& x) const {
+  [[nodiscard]] bool is_masked(node_id k) const {
+    const node& x = to.node_of(k);
     if (x.what != op::where) return false;
-    const node first = to.node_of(x.in[1]);
+    const node& first = to.node_of(x.in[1]);
     return first.what == op::number && first.number == 0.0;
   }
 };

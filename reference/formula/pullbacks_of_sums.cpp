@@ -82,7 +82,7 @@ std::optional<node_id> output_of(const pullback& b) {
   for (node_id weights = b.y;;) {
     const auto use = only_use(b, weights);
     if (!use || *use == weights) return std::nullopt;
-    const node n = b.to.node_of(*use);
+    const node& n = b.to.node_of(*use);
     if (n.what == op::contract || n.what == op::contract_where) {
       const contraction letters = *contraction_of(n.text);
       const auto is_summed = [&](char c) { return letters.result.find(c) == std::string::npos; };
@@ -164,9 +164,11 @@ node_id of_frequencies(const pullback& b) {
     n.integers[1] = {b.n.integer(1)};
     return to.of(op::to_real, {to.append(std::move(n))});
   };
+  const auto along = static_cast<std::int64_t>(b.shape_of(b.in(0)).size());
+  const node_id bases = to.beside(b.in(0), {along}, b.shape_of(b.y));
   const node_id slope =
-      to.of(op::divide, {to.product(integers(std::move(p)), b.y), to.product(integers(std::move(q)), b.in(0))});
-  return to.sum(to.product(b.g, slope), {0});
+      to.of(op::divide, {to.product(integers(std::move(p)), b.y), to.product(integers(std::move(q)), bases)});
+  return to.sum(to.product(b.g, slope), {along});
 }
 
 }  // namespace

@@ -133,10 +133,12 @@ result<array_type> contracted(const node& n, const types& in) {
 result<array_type> frequencies(const node& n, const array_type& base) {
   constexpr std::int64_t limit = std::int64_t{1} << 31;
   const std::int64_t first = n.integer(0), count = n.integer(1), steps = n.integer(2);
-  if (base != array_type{}) return failure("its base is one real number");
+  if (base.kind != number_kind::real) return failure("its bases are real numbers");
   if (first < 0 || first >= limit || count < 0 || count >= limit || steps <= 0 || steps >= limit)
     return failure("first and count are not below 0, steps is above, and all are below 2^31");
-  auto s = shape_from({count});
+  list sizes(base.shape.begin(), base.shape.end());
+  sizes.push_back(count);
+  auto s = shape_from(sizes);
   if (!s) return tl::make_unexpected(s.error());
   return array_type{number_kind::real, std::move(*s)};
 }

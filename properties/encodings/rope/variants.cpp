@@ -148,13 +148,15 @@ std::vector<variant> mutants() {
 
 std::vector<variant> controls() {
   std::vector<variant> all = all_of({controls_of_rotation<encoding>("rope"), controls_of_conventions()});
-  all.push_back(changed("control/rope_frequencies_by_exp", "exp and log for a power", "exp(-(t/r) log base)",
-                        {.formula = [](auto& how) {
-                          how.frequencies = [](const traced& base, std::size_t pairs, std::size_t steps) {
-                            return exp(-to_real(reference::formula::counted(pairs)) /
-                                       traced(static_cast<double>(std::max<std::size_t>(steps, 1))) * log(base));
-                          };
-                        }}));
+  all.push_back(changed(
+      "control/rope_frequencies_by_exp", "exp and log for a power", "exp(-(t/r) log base)", {.formula = [](auto& how) {
+        how.frequencies = [](const traced& base, std::size_t pairs, std::size_t steps) {
+          core::shape one_pair = shape_of(base);
+          one_pair.push_back(1);
+          return exp(-to_real(reference::formula::counted(pairs)) /
+                     traced(static_cast<double>(std::max<std::size_t>(steps, 1))) * reshaped(log(base), one_pair));
+        };
+      }}));
   // Frequencies alone are held to the law of a power.
   all.push_back(changed("control/rope_products_of_factors", "ggml_rope_cache_init of ggml-org/llama.cpp",
                         "each frequency is the one before it times a factor",

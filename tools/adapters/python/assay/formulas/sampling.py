@@ -105,7 +105,7 @@ class _Reading:
         return [self.axes.new(node["size"], True)]
 
     def _geometric_frequencies(self, node, taken):
-        return [self.axes.new(node["count"], True)]
+        return [*taken[0], self.axes.new(node["count"], True)]
 
     def _broadcast(self, node, taken):
         return self._beside(taken, tuple(node["shape"]))
