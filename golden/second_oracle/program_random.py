@@ -66,10 +66,10 @@ class Drawing:
         return self.text("sum_of_products", *(self.one(REALS) for _ in range(4)))
 
     def frequencies(self):
-        rows = self.draws.choice((1, ROWS))
-        x = self.text("slice", self.one(REALS), start=[0, 0], stop=[rows, 1], step=[1, 1])
+        of, first = self.one(REALS), self.draws.randrange(3)
+        rows = ROWS if first == 2 else 1
+        x = self.text("slice", of, start=[0, 0], stop=[rows, 1], step=[1, 1])
         base = self.text("exp", self.text("reshape", x, shape=[] if rows == 1 else [rows]))
-        first = self.draws.randrange(3)
         return self.spread(self.text("geometric_frequencies", base, first=first, count=COLUMNS, steps=4))
 
     def scanned(self):
