@@ -9,6 +9,8 @@
 
 namespace assay::reference {
 
+inline bool is_exact_zero(const tracked& x) { return x.number == 0.0 && x.error == 0.0; }
+
 template <class R>
 std::vector<R> cumulative_sums(const std::vector<R>& x) {
   std::vector<R> all;
@@ -29,8 +31,24 @@ std::vector<R> cumulative_sums_by_rest(const std::vector<R>& x) {
   for (std::size_t i = 0; i < x.size(); ++i) all.push_back(behind.back() - behind[x.size() - 1 - i]);
   return all;
 }
+/// From the sum of all on, less one after the other of those behind i: so has autograd the gradient behind a cumsum.
+template <class R>
+std::vector<R> cumulative_sums_from_total(const std::vector<R>& x) {
+  std::vector<R> all(x.size());
+  accumulator<R> sum;
+  const auto add = [&](const R& term) {
+    if constexpr (std::is_same_v<R, tracked>)
+      if (is_exact_zero(term)) return;
+    sum.add(term);
+  };
+  for (const R& term : x) add(term);
+  for (std::size_t i = x.size(); i-- > 0;) {
+    all[i] = sum.total();
+    add(-x[i]);
+  }
+  return all;
+}
 
-inline bool is_exact_zero(const tracked& x) { return x.number == 0.0 && x.error == 0.0; }
 /// So many roundings, in units of u, of sums that end at `sum`.
 inline tracked rounded_sum(double sum, double inherited, double magnitudes, double additions) {
   const double of_sums = arithmetic_of_sums().u;

@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "reference/accuracy_class.hpp"
-#include "reference/readings/adjoint.hpp"
 #include "reference/readings/rounded.hpp"
-#include "reference/readings/stages.hpp"
+#include "reference/readings/tracked.hpp"
 
 namespace assay::reference {
 
@@ -23,47 +22,54 @@ namespace assay::reference {
 template <class R>
 R between_positions(const R& w, const R& lower, const R& upper) {
   const R mean = w * upper + (R(1.0) - w) * lower;
-  if constexpr (carries_derivatives<R>)
-    return mean;
-  else
+  if constexpr (std::is_same_v<R, tracked>)
     return covering(mean, [&] { return lower + w * (upper - lower); });
+  else
+    return mean;
 }
 
-/// What of it mutants and controls replace.
+/// Where p lies in a table of so many positions, at least one.
 template <class R>
-struct interpolation_steps {
-  /// The number between two, w of the way from the lower one.
-  recipe_step<R, R(const R& w, const R& lower, const R& upper)> between = between_positions<R>;
-  /// The upper position, from the lower one, and whether p is that.
-  recipe_step<R, double(double lower, bool is_at_it)> next = [](double k, bool is_at_it) {
-    return is_at_it ? k : k + 1.0;
-  };
-};
-
-template <class R>
-class interpolated_table {
+class place_in_table {
  public:
-  interpolated_table(const R* z, std::size_t size, const interpolation_steps<R>& how) : z_(z), size_(size), how_(how) {}
+  place_in_table(const R& p, std::size_t size)
+      : p_(p),
+        x_(to_double(p)),
+        highest_(static_cast<double>(size - 1)),
+        is_beyond_(surely(less(whole(highest_ + 1.0), p))),
+        first_(std::floor(x_)),
+        last_(first_) {
+    if (std::isnan(x_) || is_beyond_) return;
+    while (first_ > 0.0 && first_ <= highest_ && !surely(less(whole(first_), p))) --first_;
+    while (last_ < highest_ && !surely(less(p, whole(last_ + 1.0)))) ++last_;
+    if constexpr (!std::is_same_v<R, tracked>)
+      while (first_ < last_ && surely(!less(p, whole(first_ + 1.0)))) ++first_;
+  }
+  [[nodiscard]] bool is_nan() const { return std::isnan(x_); }
+  [[nodiscard]] bool is_beyond() const { return is_beyond_; }  ///< far beyond the end: a constant
+  /// Of the lower positions that p may lie above, or be at.
+  [[nodiscard]] double first() const { return first_; }
+  [[nodiscard]] double last() const { return last_; }
+  [[nodiscard]] double highest() const { return highest_; }
+  [[nodiscard]] std::size_t entry(double k) const { return static_cast<std::size_t>(std::clamp(k, 0.0, highest_)); }
+  /// The upper position: the lower one where p is that.
+  [[nodiscard]] double next(double k) const { return surely(!less(whole(k), p_)) ? k : k + 1.0; }
+  [[nodiscard]] R way_from(double k) const { return p_ - whole(k); }
+  /// f of the lower position, whichever it is.
+  template <class F>
+  [[nodiscard]] R of_lower(F f) const {
+    R x = f(first_);
+    for (double k = first_ + 1.0; k <= last_; ++k) x = either(less(p_, whole(k)), x, f(k));
+    return x;
+  }
 
-  /// 0 where the table is empty.
-  [[nodiscard]] R at(const R& p) const {
-    if (size_ == 0) return R(0.0);
-    const double x = to_double(p);
-    if (std::isnan(x)) return p;
-    if (surely(less(whole(highest() + 1.0), p))) return entry(highest());  // far beyond the end: a constant
-    double first = std::floor(x), last = first;  // of the lower positions that p may lie above, or be at
-    while (first > 0.0 && first <= highest() && !surely(less(whole(first), p))) --first;
-    while (last < highest() && !surely(less(p, whole(last + 1.0)))) ++last;
-    if constexpr (std::is_same_v<R, tracked>) {
-      return with_error(between(tracked(x), std::floor(x)), p, first, last);
-    } else if constexpr (std::is_same_v<R, adjoint<tracked>>) {
-      const R b = between(R(tracked(x), p.node), std::floor(x));
-      return with_slopes(R::made(with_error(b.number, p.number, first, last), R::along(b)), p, first, last);
-    } else {
-      R b = between(p, first);
-      for (double k = first + 1.0; k <= last; ++k) b = either(less(p, whole(k)), b, between(p, k));
-      return b;
-    }
+  /// Gives each position that has a share in the number that share.
+  template <class Give>
+  void share(Give give) const {
+    if (is_nan()) return;
+    if (is_beyond_) return give(entry(highest_), R(1.0));
+    for (double k = std::min(first_, highest_), end = std::min(last_ + 1.0, highest_); k <= end; ++k)
+      give(entry(k), share_of(entry(k)));
   }
 
  private:
@@ -72,60 +78,107 @@ class interpolated_table {
   static R whole(double k) {
     R x(k);
     if constexpr (std::is_same_v<R, rounded>) x.number = k;
-    if constexpr (std::is_same_v<R, adjoint<rounded>>) x.number.number = k;
     return x;
   }
-  [[nodiscard]] double highest() const { return static_cast<double>(size_ - 1); }
-  [[nodiscard]] const R& entry(double k) const { return z_[static_cast<std::size_t>(std::clamp(k, 0.0, highest()))]; }
-  [[nodiscard]] R between(const R& p, double k) const {
-    const bool is_at_it = surely(!less(whole(k), p));
-    return how_.between(p - whole(k), entry(k), entry(how_.next(k, is_at_it)));
+  [[nodiscard]] R share_by(const R& w, double lower, double upper, std::size_t k) const {
+    const bool is_lower = entry(lower) == k, is_upper = entry(upper) == k;
+    if (is_lower) return is_upper ? w + (R(1.0) - w) : R(1.0) - w;
+    return is_upper ? w : R(0.0);
   }
-  static const tracked& number_of(const tracked& x) { return x; }
-  static const tracked& number_of(const adjoint<tracked>& x) { return x.number; }
+  [[nodiscard]] R share_of(std::size_t k) const {
+    if constexpr (std::is_same_v<R, tracked>) {
+      // Shares move as p does; l + w (u - l) hands g - w g on to l.
+      const double lower = std::floor(x_), way = x_ - lower;
+      const R share = share_by(R(x_) - R(lower), lower, x_ == lower ? lower : lower + 1.0, k);
+      return {share.number, share.error + p_.error + (entry(lower) == k ? way : 0.0)};
+    } else {
+      return of_lower([&](double lower) { return share_by(way_from(lower), lower, next(lower), k); });
+    }
+  }
+
+  const R& p_;
+  double x_, highest_;
+  bool is_beyond_;
+  double first_, last_;
+};
+
+template <class R>
+class interpolated_table {
+ public:
+  interpolated_table(const R* z, std::size_t size) : z_(z), size_(size) {}
+
+  /// 0 where the table is empty.
+  [[nodiscard]] R at(const R& p) const {
+    if (size_ == 0) return R(0.0);
+    const place_in_table<R> place(p, size_);
+    if (place.is_nan()) return p;
+    if (place.is_beyond()) return z_[size_ - 1];
+    if constexpr (std::is_same_v<R, tracked>) {
+      const tracked number(p.number);
+      const place_in_table<R> exact(number, size_);
+      const double k = std::floor(p.number);
+      return with_error(between_positions(exact.way_from(k), entry(place, k), entry(place, exact.next(k))), p, place);
+    } else {
+      return place.of_lower(
+          [&](double k) { return between_positions(place.way_from(k), entry(place, k), entry(place, place.next(k))); });
+    }
+  }
+  /// The derivative by p.
+  [[nodiscard]] R slope(const R& p) const {
+    if (size_ == 0) return R(0.0);
+    const place_in_table<R> place(p, size_);
+    if (place.is_nan()) return R(1.0);
+    if (place.is_beyond()) return R(0.0);
+    if constexpr (std::is_same_v<R, tracked>)
+      return slope_of_bounded(p, place);
+    else
+      return place.of_lower([&](double k) {
+        const double next = place.next(k);
+        const bool is_0 = next == k && std::isfinite(to_double(entry(place, k)));
+        return is_0 ? R(0.0) : entry(place, next) - entry(place, k);
+      });
+  }
+
+ private:
+  [[nodiscard]] const R& entry(const place_in_table<R>& place, double k) const { return z_[place.entry(k)]; }
   /// z[k + 1] - z[k]
-  [[nodiscard]] double slope(double k) const { return number_of(entry(k + 1.0)).number - number_of(entry(k)).number; }
+  [[nodiscard]] double step(const place_in_table<R>& place, double k) const {
+    return entry(place, k + 1.0).number - entry(place, k).number;
+  }
 
   // b has the roundings at the number of p, of which those between other neighbours may be more.
-  [[nodiscard]] tracked with_error(tracked b, const tracked& p, double first, double last) const {
+  [[nodiscard]] R with_error(R b, const R& p, const place_in_table<R>& place) const {
     if (p.error == 0.0) return b;
     double steepest = 0.0;
-    for (double k = first; k <= last; ++k) {
+    for (double k = place.first(); k <= place.last(); ++k) {
       const double share = std::clamp(p.number - k, 0.0, 1.0);
-      const tracked w(share, share);  // p - k is rounded
-      b.error = std::max(b.error, between_positions(w, number_of(entry(k)), number_of(entry(k + 1.0))).error);
-      steepest = std::max(steepest, std::fabs(slope(k)));
+      const R w(share, share);  // p - k is rounded
+      b.error = std::max(b.error, between_positions(w, entry(place, k), entry(place, k + 1.0)).error);
+      steepest = std::max(steepest, std::fabs(step(place, k)));
     }
     return {b.number, b.error + propagate(steepest, p.error)};
   }
 
-  // The shares of the neighbours move as p does; l + w (u - l) hands g - w g on to l. Of a p without an error the truth
-  // has the slope of b.
-  [[nodiscard]] R with_slopes(R b, const R& p, double first, double last) const {
-    const tracked& at = p.number;
-    const auto moves = [&](const R& with, double error) {
-      b = R::made(b.number, R::along(b), R::by(with, [error] { return tracked(0.0, error); }));
-    };
-    const double lower = std::floor(at.number);
-    moves(entry(lower), std::min(at.number - lower, 1.0));
-    if (at.error > 0.0)
-      for (double k = first; k <= std::min(last + 1.0, highest()); ++k) moves(entry(k), at.error);
-    if (first == last && surely(less(tracked(first), at))) return b;
+  // Programs multiply a cotangent with both neighbours, and subtract. Of a p without an error between two positions the
+  // truth has the slope of the number.
+  [[nodiscard]] R slope_of_bounded(const R& p, const place_in_table<R>& place) const {
+    const double lower = std::floor(p.number), upper = p.number == lower ? lower : lower + 1.0;
+    const R &l = entry(place, lower), &u = entry(place, upper);
+    R slope(u.number - l.number, l.error + u.error + finite_magnitude(u.number) + finite_magnitude(l.number));
+    if (place.first() == place.last() && static_cast<bool>(less(R(place.first()), p))) return slope;
     double least = 0.0, most = 0.0, rounding = 0.0;
-    for (double k = first; k <= last; ++k) {
-      least = std::min(least, slope(k)), most = std::max(most, slope(k));
-      rounding =
-          std::max(rounding, std::fabs(number_of(entry(k)).number) + std::fabs(number_of(entry(k + 1.0)).number));
+    for (double k = place.first(); k <= place.last(); ++k) {
+      least = std::min(least, step(place, k)), most = std::max(most, step(place, k));
+      rounding = std::max(rounding, std::fabs(entry(place, k).number) + std::fabs(entry(place, k + 1.0).number));
     }
     // What is no rounding is all there under the slack of a class, and under that of a bug as it is stored, too.
-    const double reach = (at.error > 0.0 ? most - least : std::max(-least, most)) / class_slack;
-    moves(p, reach / tracked::u() + 2.0 * rounding);
-    return b;
+    const double reach = (p.error > 0.0 ? most - least : std::max(-least, most)) / class_slack;
+    slope.error += reach / R::u() + 2.0 * rounding;
+    return slope;
   }
 
   const R* z_;
   std::size_t size_;
-  const interpolation_steps<R>& how_;
 };
 
 }  // namespace assay::reference

@@ -29,17 +29,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <functional>
 #include <string_view>
+#include <vector>
 
-#include "reference/accuracy_class.hpp"
-#include "reference/algorithms/interpolation.hpp"
-#include "reference/algorithms/sigmoid_of_autograd.hpp"
-#include "reference/algorithms/suffix_sums.hpp"
-#include "reference/kinds/attention.hpp"
-#include "reference/kinds/declarations.hpp"
-#include "reference/kinds/query_rows.hpp"
+#include "reference/kinds/recorded_attention.hpp"
 
 namespace assay::reference::encodings {
 
@@ -51,150 +45,57 @@ struct cope {
             .sources = {{"Golovneva et al. 2024", "https://arxiv.org/abs/2405.18719"}}};
   }
 
-  template <class R>
-  struct recipe : attention_steps<R>, interpolation_steps<R>, differentiable_recipe<recipe, R> {
-    recipe_step<R, R(const R& x)> gate = [](const R& x) { return sigmoid(x); };
-    /// From the gates of the keys that a query sees, the nearest last, to their sums from each on.
-    recipe_step<R, std::vector<R>(const std::vector<R>& gates)> sums = suffix_sums<R>;
+  using traced = formula::traced;
+  struct recipe : attention_recipe, recorded_recipe<recipe> {
+    std::function<traced(const traced& x)> gate = [](const traced& x) { return sigmoid(x); };
+    /// From each key on, to the query; the gates of keys that it does not see are 0.
+    std::function<traced(const traced& gates, const formula::traced_truth& seen)> sums =
+        [](const traced& gates, const formula::traced_truth&) { return sums_from_each_on(gates, keys); };
+    /// The table z at positions p.
+    std::function<traced(const traced& z, const traced& p)> between = formula::interpolated;
   };
-  template <class R>
-  static recipe<R> algorithm(accuracy_class c) {
-    recipe<R> how;
-    if (c == accuracy_class::linear) how.gate = sigmoid_of_autograd<R>;
-    if (c == accuracy_class::cumsum) how.sums = suffix_sums_by_prefix<R>;
+  static recipe algorithm(accuracy_class c) {
+    recipe how;
+    if (c == accuracy_class::linear)
+      how.gate = [](const traced& x) {
+        const traced y = sigmoid(x);
+        return with_slope(y, x, y * (traced(1.0) - y));
+      };
+    if (c == accuracy_class::cumsum)
+      how.sums = [](const traced& gates, const formula::traced_truth&) {
+        return sums_from_each_on_by_total(gates, keys);
+      };
     return how;
   }
-  template <class R>
-  static recipe<R> law(accuracy_class c) {
-    recipe<R> how = algorithm<R>(c);
-    if (c == accuracy_class::cumsum) how.gate = sigmoid_of_autograd<R>;
-    return how;
+  static std::vector<recorded_formula<recipe>> formulas() {
+    const std::vector<accuracy_class> sums{accuracy_class::sequential, accuracy_class::linear, accuracy_class::cumsum};
+    return {{positions_declaration(), positions, sums},
+            {interpolate_declaration(), interpolate},
+            {attention_declaration(), attention, sums}};
   }
+  static constexpr std::size_t keys = 3;  ///< the axis of keys
 
   /// What of attention has a format of its own besides the stages of its kind; `interpolation` alone of its operation.
   enum class stage { gates = 4, positions, interpolation };
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records() {
-    const algorithm_list sums{accuracy_class::sequential, accuracy_class::linear, accuracy_class::cumsum};
-    return {query_rows_record<position_rows, R>(positions_declaration(), sums),
-            query_rows_record<interpolated_rows, R>(interpolate_declaration()),
-            attention_record<heads, R>(attention_declaration(), sums)};
-  }
 
  private:
   static core::operation positions_declaration();
   static core::operation interpolate_declaration();
   static core::operation attention_declaration();
-
-  /// The positions of the keys that a query sees, the nearest last, from the logits of their gates.
-  template <class R>
-  static std::vector<R> counted(const std::vector<R>& logits, double last, const recipe<R>& how) {
-    std::vector<R> gates;
-    for (const R& x : logits) gates.push_back(in_stage<R>(stage::gates, how.gate, x));
-    const auto positions = [&](const std::vector<R>& open) {
-      std::vector<R> p = how.sums(open);
-      for (R& x : p) x = clamp(x, -std::numeric_limits<double>::infinity(), last);
-      return p;
-    };
-    return in_stage<R>(stage::positions, positions, gates);
+  static formula::traced_truth seen_keys(const recorded_call& in) {
+    return seen_of(in, seen_by_last_queries(in.size("n"), in.size("m"), in.setting<bool>("causal")));
   }
-
-  template <class R>
-  struct position_rows {
-    using recipe = cope::recipe<R>;
-    const field<R>& g;
-    const recipe& how;
-    bool causal;
-    double last;  ///< the last position of the table
-
-    position_rows(const arguments<R>& call, const recipe& steps)
-        : g(call["g"]), how(steps), causal(call.template setting<bool>("causal")) {
-      const auto positions = static_cast<double>(call.template setting<std::int64_t>("positions"));
-      last = positions == 0.0 ? std::numeric_limits<double>::infinity() : positions - 1.0;
-    }
-    std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
-      const std::size_t n = g.shape(2), m = g.shape(3);
-      const R* row = g.data() + (block * n + i) * m;
-      std::vector<R> p = counted({row, row + (causal ? keys_seen(i, n, m, true) : m)}, last, how);
-      p.resize(m, R(0.0));
-      return {std::move(p)};
-    }
-  };
-
-  template <class R>
-  struct interpolated_rows {
-    using recipe = cope::recipe<R>;
-    const field<R>&p, &z;
-    const recipe& how;
-
-    interpolated_rows(const arguments<R>& call, const recipe& steps) : p(call["p"]), z(call["z"]), how(steps) {}
-    std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
-      const std::size_t m = p.shape(3), size = z.shape(3), query = block * p.shape(2) + i;
-      const interpolated_table<R> table(z.data() + query * size, size, how);
-      std::vector<R> b;
-      for (std::size_t j = 0; j < m; ++j)
-        b.push_back(in_stage<R>(
-            interpolation, [&](const R& x) { return table.at(x); }, p.data()[query * m + j]));
-      return {std::move(b)};
-    }
-    static constexpr std::size_t interpolation = 0;
-  };
-
-  /// The bias of each head.
-  template <class R>
-  struct heads {
-    using recipe = cope::recipe<R>;
-    const recipe& how;
-    attention_heads<R> all;
-    const field<R>& table;
-    bool causal;
-    R scale;
-
-    heads(const arguments<R>& call, const recipe& steps)
-        : how(steps),
-          all(call),
-          table(call["table"]),
-          causal(call.template setting<bool>("causal")),
-          scale(logit_scale<R>(call.template setting<std::string>("position_scale"), table.shape(0))) {}
-    [[nodiscard]] std::vector<R> bias(std::size_t row, std::size_t head) const {
-      const attention_head<R> of = all.at(row * all.heads() + head);
-      std::vector<R> bias;
-      for (std::size_t i = 0; i < of.queries; ++i) {
-        const std::size_t seen = causal ? keys_seen(i, of.queries, of.keys, true) : of.keys;
-        for (const R& b : of_query(of, i, seen)) bias.push_back(b);
-        bias.resize((i + 1) * of.keys, R(-std::numeric_limits<double>::infinity()));
-      }
-      return bias;
-    }
-
-   private:
-    // A position is at most the number of keys: what is further in the table is not looked up.
-    std::vector<R> of_query(const attention_head<R>& of, std::size_t i, std::size_t seen) const {
-      const std::size_t all_positions = table.shape(1), size = std::min(all_positions, seen + 1);
-      const std::vector<R> p =
-          counted(scaled_products(of, i, seen), static_cast<double>(std::max<std::size_t>(all_positions, 1) - 1), how);
-      std::vector<R> z;
-      for (std::size_t k = 0; k < size; ++k) {
-        accumulator<R> product;
-        for (std::size_t c = 0; c < of.width; ++c)
-          product.add_product(of.q[i * of.width + c], table.data()[c * all_positions + k]);
-        z.push_back(total_in(stage::interpolation, product));
-      }
-      const auto biases = [&](const std::vector<R>& positions, const std::vector<R>& entries) {
-        const interpolated_table<R> between(entries.data(), size, how);
-        std::vector<R> b;
-        for (const R& x : positions) b.push_back(between.at(x));
-        return b;
-      };
-      const auto scaled = [](const R& b, const R& factor) { return factor * b; };
-      std::vector<R> bias = in_stage<R>(stage::interpolation, biases, p, z);
-      for (R& b : bias) b = in_stage<R>(attention_stage::scores, scaled, b, scale);
-      return bias;
-    }
-  };
+  /// 0 where no key is seen.
+  static traced gates_of(const recipe& how, const traced& logits, const formula::traced_truth& seen) {
+    const traced none(0.0);
+    return either(seen, how.gate(either(seen, logits, none)), none);
+  }
+  /// Positions in a table of so many, from the gates of keys; 0: there is no limit.
+  static traced positions_of(const recipe& how, const traced& gates, const formula::traced_truth& seen,
+                             std::int64_t size);
+  static formula::program positions(const recipe& how, const formula::program_sizes& call);
+  static formula::program interpolate(const recipe& how, const formula::program_sizes& call);
+  static formula::program attention(const recipe& how, const formula::program_sizes& call);
 };
 
 inline core::operation cope::positions_declaration() {
@@ -246,6 +147,50 @@ inline core::operation cope::attention_declaration() {
   attention.independent = {"B", "h"};
   attention.axis_roles = interpolate_declaration().axis_roles;
   return attention;
+}
+
+inline cope::traced cope::positions_of(const recipe& how, const traced& gates, const formula::traced_truth& seen,
+                                       std::int64_t size) {
+  const traced p = either(seen, how.sums(gates, seen), traced(0.0));
+  if (size == 0) return p;
+  const traced last = index_number(formula::traced_integer::constant(size - 1));
+  // The gradient at the limit is that of the sum.
+  return recorded(formula::op::with_gradient_of, recorded(formula::op::minimum, p, last),
+                  either(less(last, p), last, p));
+}
+
+inline formula::program cope::positions(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const formula::traced_truth seen = seen_keys(in);
+  return in.finish(positions_of(how, gates_of(how, in["g"], seen), seen, in.setting<std::int64_t>("positions")));
+}
+
+inline formula::program cope::interpolate(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced z = in["z"], p = in["p"];
+  return in.finish(in_stage<traced>(0, [&] { return how.between(z, p); }));
+}
+
+inline formula::program cope::attention(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced q = in["q"], k = in["k"];
+  const std::size_t a = in.size("a"), m = in.size("m");
+  // A position is at most the number of keys: what is further in the table is not looked up.
+  const traced table = between(in["table"], 1, 0, std::min(a, m + 1));
+  const formula::traced_truth seen = seen_keys(in);
+  const auto factor = [&](const char* setting) {
+    return factor_of_logits(in.setting<std::string>(setting), in.size("d"));
+  };
+  const traced logits =
+      in_stage<traced>(attention_stage::scores, [&] { return factor("scale") * contracted(q, k, "bhid,bhjd->bhij"); });
+  const traced gates = in_stage<traced>(stage::gates, [&] { return gates_of(how, logits, seen); });
+  const traced p = in_stage<traced>(stage::positions, [&] {
+    return positions_of(how, gates, seen, static_cast<std::int64_t>(std::max<std::size_t>(a, 1)));
+  });
+  const traced b =
+      in_stage<traced>(stage::interpolation, [&] { return how.between(contracted(q, table, "bhid,da->bhia"), p); });
+  const traced bias = in_stage<traced>(attention_stage::scores, [&] { return factor("position_scale") * b; });
+  return in.finish(attended(how, in, logits_of(how, in, bias), seen));
 }
 
 }  // namespace assay::reference::encodings

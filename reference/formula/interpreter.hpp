@@ -186,6 +186,17 @@ class interpreter {
       return in_stage(
           n, [&](numbers x) { return with_shares_of_largest<R>(std::move(x), rows); }, in<R>(n, 0));
     }
+    if (n.what == op::interpolated || n.what == op::interpolation_slope || n.what == op::interpolation_shares) {
+      const interpolated_rows rows(shape_of(n.in[0]), shape_of(n.in[1]));
+      const std::size_t size = shape_of(k).back();
+      return in_stage(
+          n,
+          [&](const numbers& x, const numbers& p) {
+            return n.what == op::interpolation_shares ? shared_by_places<R>(x, p, rows, size)
+                                                      : interpolated<R>(n.what, x, p, rows);
+          },
+          in<R>(n, 0), in<R>(n, 1));
+    }
     const rows_along rows(shape_of(k), static_cast<std::size_t>(n.integer(0)));
     if (n.what == op::less_heaviest) return formula::less_heaviest(in<R>(n, 0), in<R>(n, 1), rows);
     if (program_.type_of(k).kind == number_kind::integer) return cumulative_sums(in<std::int64_t>(n, 0), rows);

@@ -98,6 +98,10 @@ constexpr operator_row rows[]{
     {op::less_heaviest, "less_heaviest", family::along_axis, 2, of_axis},
     {op::cumulative_sum, "cumulative_sum", family::along_axis, 1, of_axis},
     {op::cumulative_sum_by_rest, "cumulative_sum_by_rest", family::along_axis, 1, of_axis},
+    {op::cumulative_sum_from_total, "cumulative_sum_from_total", family::along_axis, 1, of_axis},
+    {op::interpolated, "interpolated", family::along_axis, 2},
+    {op::interpolation_slope, "interpolation_slope", family::along_axis, 2},
+    {op::interpolation_shares, "interpolation_shares", family::along_axis, 2, of_iota},
     {op::contract, "contract", family::along_axis, 2, of_contraction},
     {op::contract_where, "contract_where", family::along_axis, 3, of_contraction},
     {op::geometric_frequencies, "geometric_frequencies", family::along_axis, 1, of_frequencies},
@@ -123,8 +127,16 @@ std::optional<number_kind> kind_named(std::string_view name) {
 const operator_row& row_of(op what) { return rows[static_cast<std::size_t>(what)]; }
 const operator_row* find_operator(std::string_view name) {
   const auto* const it = std::find_if(std::begin(rows), std::end(rows), [&](const auto& r) { return r.name == name; });
-  constexpr std::array in_no_text{op::less_heaviest,    op::held_in,         op::without_error,
-                                  op::with_gradient_of, op::reciprocal_root, op::cumulative_sum_by_rest};
+  constexpr std::array in_no_text{op::less_heaviest,
+                                  op::held_in,
+                                  op::without_error,
+                                  op::with_gradient_of,
+                                  op::reciprocal_root,
+                                  op::cumulative_sum_by_rest,
+                                  op::cumulative_sum_from_total,
+                                  op::interpolated,
+                                  op::interpolation_slope,
+                                  op::interpolation_shares};
   return it == std::end(rows) || std::ranges::find(in_no_text, it->what) != in_no_text.end() ? nullptr : it;
 }
 

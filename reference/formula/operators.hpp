@@ -95,7 +95,11 @@ enum class op : std::uint8_t {
   softmax,
   less_heaviest,  ///< for proofs alone, and in no text: x less its element of the largest weight
   cumulative_sum,
-  cumulative_sum_by_rest,  ///< in no text: as the sum of all less those behind
+  cumulative_sum_by_rest,     ///< in no text: as the sum of all less that of those behind
+  cumulative_sum_from_total,  ///< in no text: as the sum of all less those behind one after the other, its gradient
+  interpolated,               ///< in no text: tables at places of theirs (algorithms/interpolation.hpp)
+  interpolation_slope,        ///< in no text: the derivative of that by the places
+  interpolation_shares,       ///< in no text: what reaches tables of so many positions from all their places
   contract,
   contract_where,         ///< of terms that a mask of the shape of the first operand lets in: the others do not exist
   geometric_frequencies,  ///< base^(-t / steps) for t = first, first + 1, ..., along an axis behind those of base

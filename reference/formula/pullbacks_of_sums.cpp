@@ -188,7 +188,13 @@ cotangents of_sums(const pullback& b) {
     case op::cumulative_sum:
     case op::cumulative_sum_by_rest: {
       const auto axis = static_cast<std::size_t>(b.n.integer(0));
-      return {b.to.reversed(b.to.of(b.n.what, {b.to.reversed(b.g, axis)}, b.n.integers[0]), axis)};
+      const op back = b.n.what == op::cumulative_sum ? b.n.what : op::cumulative_sum_from_total;
+      return {b.to.reversed(b.to.of(back, {b.to.reversed(b.g, axis)}, b.n.integers[0]), axis)};
+    }
+    case op::interpolated: {
+      const auto size = static_cast<std::int64_t>(b.shape_of(b.in(0)).back());
+      return {b.to.of(op::interpolation_shares, {b.g, b.in(1)}, {size}),
+              b.to.product(b.g, b.to.of(op::interpolation_slope, {b.in(0), b.in(1)}))};
     }
     default:
       return {of_reduction(b)};

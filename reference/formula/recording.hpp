@@ -226,6 +226,8 @@ traced cumulative_sum(const traced& x, std::size_t axis);
 traced sums_from_each_on(const traced& x, std::size_t axis);
 /// The same as the sum of all less those before.
 traced sums_from_each_on_by_total(const traced& x, std::size_t axis);
+/// Tables z [..., a] at places p [..., m] of them, between positions too (algorithms/interpolation.hpp).
+inline traced interpolated(const traced& z, const traced& p) { return recorded(op::interpolated, z, p); }
 traced largest_along(const traced& x, std::int64_t axis);
 traced smallest_along(const traced& x, std::int64_t axis);
 traced log_sum_exp_along(const traced& x, std::int64_t axis);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "reference/algorithms/cumulative_sums.hpp"
+#include "reference/algorithms/interpolation.hpp"
 #include "reference/formula/ball_contraction.hpp"
 #include "reference/formula/rows.hpp"
 
@@ -68,14 +69,49 @@ reals<R> along_rows(op what, reals<R> x, const rows_along& rows) {
     std::vector<R> row;
     row.reserve(rows.size);
     for (std::size_t i = 0; i < rows.size; ++i) row.push_back(at(i));
-    row = what == op::softmax          ? softmax_of(row)
-          : what == op::cumulative_sum ? reference::cumulative_sums(row)
-                                       : cumulative_sums_by_rest(row);
+    row = what == op::softmax                  ? softmax_of(row)
+          : what == op::cumulative_sum         ? reference::cumulative_sums(row)
+          : what == op::cumulative_sum_by_rest ? cumulative_sums_by_rest(row)
+                                               : cumulative_sums_from_total(row);
     for (std::size_t i = 0; i < rows.size; ++i) at(i) = std::move(row[i]);
   }
   return x;
 }
 integers cumulative_sums(integers x, const rows_along& rows);
+
+/// Rows of x, and of the places beside them.
+struct interpolated_rows {
+  std::size_t count, size, places;
+  interpolated_rows(const core::shape& x, const core::shape& p)
+      : count(elements_of({p.begin(), p.end() - 1})), size(x.back()), places(p.back()) {}
+};
+/// Tables at their places, or their slopes there.
+template <class R>
+reals<R> interpolated(op what, const reals<R>& z, const reals<R>& p, const interpolated_rows& rows) {
+  reals<R> made;
+  made.reserve(p.size());
+  for (std::size_t k = 0; k < p.size(); ++k) {
+    const interpolated_table<R> table(z.data() + k / rows.places * rows.size, rows.size);
+    made.push_back(what == op::interpolated ? table.at(p[k]) : table.slope(p[k]));
+  }
+  return made;
+}
+/// What tables of `size` positions have of what their places have: their transpose.
+template <class R>
+reals<R> shared_by_places(const reals<R>& g, const reals<R>& p, const interpolated_rows& rows, std::size_t size) {
+  reals<R> made;
+  made.reserve(rows.count * size);
+  for (std::size_t r = 0; r < rows.count; ++r) {
+    std::vector<accumulator<R>> sums(size);
+    for (std::size_t k = r * rows.places; size > 0 && k < (r + 1) * rows.places; ++k)
+      if (!adds_nothing(g[k]))
+        place_in_table<R>(p[k], size).share([&](std::size_t at, const R& share) {
+          if (!adds_nothing(g[k], share)) sums[at].add_product(g[k], share);
+        });
+    for (const accumulator<R>& sum : sums) made.push_back(total_of_products(sum, static_cast<double>(rows.places)));
+  }
+  return made;
+}
 
 /// How many terms are added up at a place at most, one after the other: axis by axis, as sums are.
 double additions_of_scattering(const node& n, const core::shape& indices);

@@ -143,7 +143,24 @@ result<array_type> frequencies(const node& n, const array_type& base) {
   return array_type{number_kind::real, std::move(*s)};
 }
 
+// Tables and places along the last axes, or cotangents and places.
+result<array_type> interpolated(const node& n, const types& in) {
+  if (const auto ok = require_kinds(in, {number_kind::real}); !ok) return tl::make_unexpected(ok.error());
+  core::shape x = in[0]->shape, places = in[1]->shape;
+  if (x.empty() || places.empty()) return failure("takes no number");
+  if (n.what == op::interpolation_shares) {
+    if (x != places) return failure("its cotangents are not of the shape of its places");
+    places.back() = static_cast<std::size_t>(n.integer(0));
+    return array_type{number_kind::real, std::move(places)};
+  }
+  x.back() = places.back();
+  if (x != places) return failure("its tables and places differ beside the last axis");
+  return array_type{number_kind::real, std::move(places)};
+}
+
 result<array_type> along(const node& n, const types& in) {
+  if (n.what == op::interpolated || n.what == op::interpolation_slope || n.what == op::interpolation_shares)
+    return interpolated(n, in);
   if (n.what == op::contract || n.what == op::contract_where) return contracted(n, in);
   if (n.what == op::geometric_frequencies) return frequencies(n, *in[0]);
   if (n.what == op::largest_share) {

@@ -11,40 +11,59 @@
 namespace assay::properties::encodings::cope {
 namespace {
 
+using namespace reference;  // the ways below are written in its vocabulary
+using formula::traced, formula::traced_truth;
 using encoding = reference::encodings::cope;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// Ways from gates to their sums, of numbers and of those on a tape.
-template <class N>
-using row = std::vector<N>;
-constexpr auto with_mean = [](auto of) { return [of](auto& how) { how.between = of; }; };
+// Ways from gates to their sums.
+constexpr std::size_t keys = encoding::keys;
 constexpr auto with_sums = [](auto of) { return [of](auto& how) { how.sums = of; }; };
-constexpr auto from_far_end = []<class N>(const row<N>& gates) -> row<N> {
-  row<N> s = reference::suffix_sums(row<N>(gates.rbegin(), gates.rend()));
-  std::reverse(s.begin(), s.end());
-  return s;
-};
-constexpr auto own_gate_missing = []<class N>(row<N> gates) -> row<N> {
-  if (!gates.empty()) gates.back() = N(0.0);
-  return reference::suffix_sums(gates);
-};
-constexpr auto kept_in_bf16 = []<class N>(row<N> s) -> row<N> {
-  for (std::size_t j = s.size(); j-- > 1;) s[j - 1] = held_in(core::dtype::bf16, s[j - 1] + s[j]);
-  return s;
-};
-// Blocks of four keys, whose sums are added to that of nearer blocks.
-constexpr auto by_blocks = []<class N>(const row<N>& gates) -> row<N> {
-  row<N> s(gates.size());
-  N nearer(0.0);
-  for (std::size_t last = gates.size(); last > 0;) {
-    const std::size_t first = last - std::min<std::size_t>(last, 4);
-    const row<N> block = reference::suffix_sums(row<N>(&gates[first], &gates[0] + last));
-    for (std::size_t j = first; j < last; ++j) s[j] = block[j - first] + nearer;
-    nearer = s[first];
+traced sums_of(const traced& gates) { return sums_from_each_on(gates, keys); }
+traced from_far_end(const traced& gates, const traced_truth&) { return cumulative_sum(gates, keys); }
+traced own_gate_missing(const traced& gates, const traced_truth& seen) {
+  const core::shape all = shape_of(seen), last{all[0], all[1], all[2], std::min<std::size_t>(all[3], 1)};
+  const traced_truth none = broadcast(formula::known_truths({1}, {false}), last);
+  const traced_truth of_next = formula::joined({between(seen, keys, last[3], all[3]), none}, keys);
+  return sums_of(either(of_next, gates, traced(0.0)));
+}
+// From blocks of so many keys, and the sum of nearer ones, to the sums of each.
+template <class Sums>
+traced block_by_block(const traced& gates, std::size_t width, Sums sums) {
+  std::vector<traced> all;
+  traced nearer(0.0);
+  for (std::size_t last = shape_of(gates)[keys]; last > 0;) {
+    const std::size_t first = last - std::min(last, width);
+    all.insert(all.begin(), sums(between(gates, keys, first, last), nearer));
+    nearer = between(all.front(), keys, 0, 1);
     last = first;
   }
-  return s;
-};
+  return all.empty() ? gates : joined(all, keys);
+}
+traced kept_in_bf16(const traced& gates, const traced_truth&) {
+  return block_by_block(
+      gates, 1, [](const traced& gate, const traced& nearer) { return gate + held_in(core::dtype::bf16, nearer); });
+}
+traced by_blocks(const traced& gates, const traced_truth&) {
+  return block_by_block(gates, 4, [](const traced& of, const traced& nearer) { return sums_of(of) + nearer; });
+}
+
+// Ways between two positions: from w and the entries at either side.
+using mean = traced (*)(const traced& w, const traced& lower, const traced& upper);
+auto with_mean(mean of) {
+  return [of](auto& how) {
+    how.between = [of](const traced& z, const traced& p) {
+      const auto last = static_cast<double>(std::max<std::size_t>(shape_of(z).back(), 1) - 1);
+      const traced x = clamp(p, 0.0, last), lower = floor(x), upper = -floor(-x);
+      return of(x - lower, interpolated(z, lower), interpolated(z, upper));
+    };
+  };
+}
+// From the position after floor p.
+traced with_next_position(const traced& z, const traced& p) {
+  const traced lower = floor(p), of_lower = interpolated(z, lower);
+  return of_lower + (p - lower) * (interpolated(z, lower + traced(1.0)) - of_lower);
+}
 
 void round_up_at_end(core::tensors& outputs, const request& call) {
   if (call.operation->name != "cope/positions") return;
@@ -86,37 +105,29 @@ std::vector<variant> mutants() {
                     [](request& call) { change_each(call.inputs, "p", [](double p) { return std::nearbyint(p); }); }}),
            changed("mutant/cope_ends_exchanged", "floor and ceil exchanged",
                    "the next position has the weight of the one before",
-                   {.formula = with_mean([](const auto& w, const auto& lower, const auto& upper) {
-                      using number = std::decay_t<decltype(w)>;
-                      return w * lower + (number(1.0) - w) * upper;
+                   {.formula = with_mean([](const traced& w, const traced& lower, const traced& upper) {
+                      return w * lower + (traced(1.0) - w) * upper;
                     }),
                     .telling = true}),
            changed("mutant/cope_bias_scaled", "facebookresearch/RAM without cope_nodiv: a sum that is scaled",
                    "what the table gives is scaled with q . k, whatever position_scale is",
-                   {.formula = with_logit([](const reference::rounded& product, const reference::rounded& b,
-                                             const reference::rounded& scale) { return scale * (product + b); })}),
+                   {.formula = with_logit([](const traced& product, const traced& b, const traced& scale) {
+                      return scale * (product + b);
+                    })}),
            changed("mutant/cope_weight_of_other_sign", "a sign exchanged in a port",
                    "the position before has the weight w - 1",
-                   {.formula = with_mean([](const auto& w, const auto& lower, const auto& upper) {
-                      using number = std::decay_t<decltype(w)>;
-                      return w * upper + (w - number(1.0)) * lower;
+                   {.formula = with_mean([](const traced& w, const traced& lower, const traced& upper) {
+                      return w * upper + (w - traced(1.0)) * lower;
                     }),
                     .telling = true}),
            changed("mutant/cope_gates_detached", "GR07 pytorch/pytorch#196705: a path dropped",
                    "positions hand no gradient on",
-                   {.gradient =
-                        [](auto& how) {
-                          how.gate = [](const auto& x) { return std::decay_t<decltype(x)>(sigmoid(x.number)); };
-                        }}),
+                   {.gradient = [](auto& how) { how.gate = [](const traced& x) { return detach(sigmoid(x)); }; }}),
            changed("mutant/cope_gate_factor_missing", "a gradient written by hand: y for y (1 - y)",
                    "the gradient of a gate lacks its factor 1 - y",
                    {.gradient =
                         [](auto& how) {
-                          how.gate = [](const auto& x) {
-                            using number = std::decay_t<decltype(x)>;
-                            const auto y = sigmoid(x.number);
-                            return number::made(y, number::by(x, [&] { return y; }));
-                          };
+                          how.gate = [](const traced& x) { return with_slope(sigmoid(x), x, sigmoid(x)); };
                         }}),
        }});
 }
@@ -125,11 +136,7 @@ std::vector<variant> controls() {
   std::vector<variant> all{
       changed("control/cope_total_less_prefix", "a cumulative sum of all gates",
               "of class cumsum, where logits are finite",
-              {.formula =
-                   [](auto& how) {
-                     using number = typename std::decay_t<decltype(how)>::number;
-                     how = encoding::algorithm<number>(reference::accuracy_class::cumsum);
-                   },
+              {.formula = [](auto& how) { how = encoding::algorithm(accuracy_class::cumsum); },
                .declared =
                    [](description& about) {
                      for (const char* operation : {"cope/positions", "cope/positions:vjp"})
@@ -138,10 +145,11 @@ std::vector<variant> controls() {
       changed("control/cope_by_blocks", "blocks of keys", "sums of four keys, added to those of nearer blocks",
               {.formula = with_sums(by_blocks)}),
       changed("control/cope_from_the_lower", "torch.lerp", "z[floor p] and w of the difference",
-              {.formula = with_mean(
-                   [](const auto& w, const auto& lower, const auto& upper) { return lower + w * (upper - lower); })}),
+              {.formula = with_mean([](const traced& w, const traced& lower, const traced& upper) {
+                 return lower + w * (upper - lower);
+               })}),
       changed("control/cope_next_position", "floor p + 1 for ceil p", "another slope at integers",
-              {.formula = [](auto& how) { how.next = [](double k, bool) { return k + 1.0; }; }}),
+              {.formula = [](auto& how) { how.between = with_next_position; }}),
       changed("control/cope_in_f64", "all in f64, rounded once", "another precision", {.arithmetic = in_f64}),
   };
   return all_of({std::move(all), controls_of_attention<encoding>("cope")});

@@ -373,3 +373,51 @@ TEST_CASE("formula/recording/cumulative_sums", "[unit]") {
       evaluated(*gradient, "grad_x", std::map<std::string, std::vector<rounded>>{{"x", g}, {"grad_y", g}});
   CHECK((grad[0].number == 1.0 && grad[1].number == 11.0 && grad[2].number == 111.0));
 }
+
+TEST_CASE("formula/recording/interpolated", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  const program p = [] {
+    recording of;
+    const traced z = of.input("z", {1, 3}), places = of.input("p", {1, 5});
+    of.output("y", interpolated(z, places));
+    return of.finish();
+  }();
+  const auto gradient = differentiate(p);
+  REQUIRE(gradient);
+  const computing_in format(assay::core::dtype::f32);
+  const auto made_by = [&]<class R>(const program& of, std::map<std::string, std::vector<R>> in, const char* output) {
+    typename interpreter<R>::arrays arrays;
+    for (auto& [name, x] : in) arrays.emplace(name, reals<R>(x.begin(), x.end()));
+    return std::get<reals<R>>(interpreter<R>(of, arrays).run().at(output));
+  };
+  const auto numbers = [](const std::vector<double>& x) {
+    std::vector<rounded> all;
+    for (const double each : x) all.emplace_back(each);
+    return all;
+  };
+  const auto is = [](const reals<rounded>& made, const std::vector<double>& expected) {
+    REQUIRE(made.size() == expected.size());
+    for (std::size_t k = 0; k < made.size(); ++k) CHECK(made[k].number == expected[k]);
+  };
+  std::map<std::string, std::vector<rounded>> in{{"z", numbers({4, 8, 32})}, {"p", numbers({0, 0.25, 2, 1.5, 7})}};
+  is(made_by(p, in, "y"), {4, 5, 32, 20, 32});
+  in.emplace("grad_y", numbers({1, 1, 1, 1, 1}));
+  is(made_by(*gradient, in, "grad_p"), {0, 4, 0, 24, 0});
+  is(made_by(*gradient, in, "grad_z"), {1.75, 0.75, 2.5});
+
+  // At an integer, and beside it as far as the place errs, either slope is right.
+  const tracked one(1.0), at(1.0, 4.0), beside(1.5, 4.0);
+  std::map<std::string, std::vector<tracked>> bounded{{"z", {tracked(4.0), tracked(8.0), tracked(32.0)}},
+                                                      {"p", {one, at, beside, tracked(1.5), tracked(9.0)}}};
+  const auto y = made_by(p, bounded, "y");
+  CHECK((y[0].error < y[1].error && y[1].error >= 4.0 * 24.0 && y[3].error < y[2].error && y[4].error == 0.0));
+  bounded.emplace("grad_y", std::vector<tracked>(5, one));
+  const auto slope = made_by(*gradient, bounded, "grad_p");
+  for (const std::size_t k : {0U, 1U}) {
+    CHECK(slope[k].number == 0.0);
+    CHECK(slope[k].error * tracked::u() * class_slack >= (k == 0 ? 24.0 : 24.0 - 1e-3));
+  }
+  for (const std::size_t k : {2U, 3U}) CHECK((slope[k].number == 24.0 && slope[k].error < 200.0));
+  CHECK((slope[4].number == 0.0 && slope[4].error == 0.0));
+}
