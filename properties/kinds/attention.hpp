@@ -1,5 +1,5 @@
-// What tests of encodings in the logits of attention share (reference/kinds/attention.hpp): families, sizes, laws,
-// wrong and right ways from logits to weights.
+// What tests of encodings in the logits of attention share (reference/kinds/recorded_attention.hpp): families, sizes,
+// laws, wrong and right ways from logits to weights.
 #pragma once
 
 #include <algorithm>
@@ -93,21 +93,8 @@ inline std::vector<std::span<double>> rows_of(core::tensor& t) {
   return rows;
 }
 
-/// Ways from the logits of a row to its weights, in plain arithmetic.
+/// Ways from the logits of all rows of a program to their weights.
 namespace weights {
-using R = reference::rounded;
-using row = std::vector<R>;
-
-/// exp(S_j - shift) over their sum; masked keys weigh nothing.
-row by_shift(
-    const row& logits, const R& shift, R (*exponential)(const R&) = [](const R& x) { return exp(x); });
-R largest_of(const row& logits);
-
-row without_shift(const row& logits);
-/// Right: no exponent above 0 reaches exp, and that of 0 is 1.
-row guarded_softmax(const row& logits);
-
-/// The same of all rows of a program.
 using reference::formula::traced, reference::formula::traced_truth;
 using rows_of_program = traced (*)(const traced& logits, const traced_truth& seen);
 traced without_shift(const traced& logits, const traced_truth& seen);
@@ -143,19 +130,8 @@ void block_by_block(const traced& logits, const traced_truth& seen, std::size_t 
                     const std::function<void(const traced& s, const traced_truth& is_seen)>& f);
 
 /// As a step of the formula and of its gradient.
-inline auto steps(row (*of)(const row& logits)) {
-  return [of](auto& how) { how.weights = of; };
-}
 inline auto steps(rows_of_program of) {
   return [of](auto& how) { how.weights = of; };
-}
-inline auto steps(row (*of)(const row& logits), rows_of_program of_program) {
-  return [of, of_program](auto& how) {
-    if constexpr (requires { how.weights = of; })
-      how.weights = of;
-    else
-      how.weights = of_program;
-  };
 }
 }  // namespace weights
 
@@ -169,8 +145,7 @@ auto with_logit(Logit logit) {
 template <class Encoding>
 std::vector<variant> faults_of_attention(const std::string& name, const std::string& bias) {
   return {make_variant<Encoding>("mutant/" + name + "_no_shift", "FW14 pytorch/pytorch#1835: overflow",
-                                 "exp without a shift",
-                                 {.formula = weights::steps(weights::without_shift, weights::without_shift)}),
+                                 "exp without a shift", {.formula = weights::steps(weights::without_shift)}),
           make_variant<Encoding>("mutant/" + name + "_bias_scaled",
                                  "NVIDIA/TensorRT-Model-Connect#32: a bias scaled with the logits",
                                  bias + " is scaled with q . k",
@@ -206,7 +181,7 @@ std::vector<variant> controls_of_attention(const std::string& name) {
   return {
       make_variant<Encoding>("control/" + name + "_guarded_exp", "CT10 fla-org/flash-linear-attention#463: a guard",
                              "no exponent above 0 reaches exp, and that of 0 is 1",
-                             {.formula = weights::steps(weights::guarded_softmax, weights::guarded_softmax)}),
+                             {.formula = weights::steps(weights::guarded_softmax)}),
       make_variant<Encoding>("control/" + name + "_mean_from_output", "FlashAttention, Algorithm 4 (arXiv 2205.14135)",
                              "the mean of the gradient is g . o of the stored output, in f16 and bf16 stage by stage",
                              {.formula = [](auto& how) { how.mean_from_output = true; },

@@ -10,47 +10,6 @@ namespace assay::properties {
 namespace weights {
 namespace {
 
-// f(j) of every key that is not masked, 0 of the others.
-template <class F>
-row of_seen(const row& logits, F f) {
-  row all(logits.size(), R(0.0));
-  for (std::size_t j = 0; j < logits.size(); ++j)
-    if (!is_minus_infinity(logits[j])) all[j] = f(j);
-  return all;
-}
-
-row over(row all, const R& sum) {
-  for (R& w : all)
-    if (w.number != 0.0) w = w / sum;
-  return all;
-}
-
-}  // namespace
-
-R largest_of(const row& logits) {
-  R largest(-core::infinity);
-  for (const R& s : logits) largest = larger(largest, s);
-  return largest;
-}
-
-row by_shift(const row& logits, const R& shift, R (*exponential)(const R&)) {
-  R sum(0.0);
-  const row all = of_seen(logits, [&](std::size_t j) {
-    const R weight = exponential(logits[j] - shift);
-    sum = sum + weight;
-    return weight;
-  });
-  return over(all, sum);
-}
-
-row without_shift(const row& logits) { return by_shift(logits, R(0.0)); }
-
-row guarded_softmax(const row& logits) {
-  return by_shift(logits, largest_of(logits), [](const R& x) { return x.number > 0.0 ? R(1.0) : exp(x); });
-}
-
-namespace {
-
 // The last axis, and rows as columns beside it.
 struct row_axis {
   std::int64_t axis;

@@ -36,15 +36,10 @@ template <class R>
 std::vector<R> cumulative_sums_from_total(const std::vector<R>& x) {
   std::vector<R> all(x.size());
   accumulator<R> sum;
-  const auto add = [&](const R& term) {
-    if constexpr (std::is_same_v<R, tracked>)
-      if (is_exact_zero(term)) return;
-    sum.add(term);
-  };
-  for (const R& term : x) add(term);
+  for (const R& term : x) sum.add(term);
   for (std::size_t i = x.size(); i-- > 0;) {
     all[i] = sum.total();
-    add(-x[i]);
+    sum.add(-x[i]);
   }
   return all;
 }
@@ -88,7 +83,7 @@ inline std::vector<tracked> cumulative_sums_by_rest(const std::vector<tracked>& 
     behind[i] = behind[i + 1] + finite_magnitude(x[i].number);
     if (!is_exact_zero(x[i])) ++terms;
   }
-  const double depth = std::ceil(std::log2(terms + 2.0));
+  const double depth = std::ceil(std::log2(terms + 1.0));
   std::vector<tracked> all;
   double sum = 0, inherited = 0, one_by_one = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -96,6 +91,25 @@ inline std::vector<tracked> cumulative_sums_by_rest(const std::vector<tracked>& 
     if (!is_exact_zero(x[i])) one_by_one += behind[i];
     const double by_blocks = depth * (behind[0] + behind[i + 1]);
     all.push_back(rounded_sum(sum, inherited, std::max(one_by_one, by_blocks) + finite_magnitude(sum), terms + 1.0));
+  }
+  return all;
+}
+
+/// The sum of all in any order, and one rounding of each difference, which is no more than what is left.
+template <>
+inline std::vector<tracked> cumulative_sums_from_total(const std::vector<tracked>& x) {
+  std::vector<tracked> all = x;
+  double sum = 0, terms = 0, differences = 0, behind = 0, inherited = 0;
+  for (tracked& term : all) {
+    if (!is_exact_zero(term)) sum += term.number, inherited += term.error, ++terms;
+    term.number = sum;
+  }
+  const double additions = std::max(terms - 1.0, 0.0), of_total = additions * finite_magnitude(sum);
+  for (std::size_t i = all.size(); i-- > 0;) {
+    all[i] = rounded_sum(all[i].number, inherited, of_total + differences, additions + behind);
+    if (is_exact_zero(x[i])) continue;
+    inherited += x[i].error, ++behind;
+    if (i > 0) differences += finite_magnitude(all[i - 1].number);
   }
   return all;
 }

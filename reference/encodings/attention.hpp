@@ -1,5 +1,6 @@
 // Dot-product attention: with an additive bias of the logits, what relative encodings add to and what every later
-// encoding is observed through (kinds/attention.hpp), and as kernels offer it (Dao-AILab/flash-attention, flashinfer).
+// encoding is observed through (kinds/recorded_attention.hpp), and as kernels offer it (Dao-AILab/flash-attention,
+// flashinfer).
 //
 // `attention/output`: bias [h, n, m], shared by the rows of the batch; -inf is the mask. It is added to the scaled
 // product: code that scales both (Falcon's ALiBi) computes another function.

@@ -18,14 +18,12 @@
 // it stands at j <= i; those above the diagonal belong to a constant.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <string_view>
+#include <vector>
 
-#include "reference/algorithms/segment_sums.hpp"
-#include "reference/algorithms/suffix_sums.hpp"
-#include "reference/kinds/attention.hpp"
-#include "reference/kinds/declarations.hpp"
-#include "reference/kinds/query_rows.hpp"
+#include "reference/kinds/recorded_attention.hpp"
 
 namespace assay::reference::encodings {
 
@@ -37,57 +35,70 @@ struct fox {
             .sources = {{"Lin et al. 2025", "https://arxiv.org/abs/2503.02130"}}};
   }
 
-  /// How one head of one row is computed: what algorithms, accuracy classes and mutants replace. The blocks are
-  /// n x n; sums leaves above the diagonal what stands there.
-  template <class R>
-  struct recipe : attention_steps<R>, differentiable_recipe<recipe, R> {
-    recipe_step<R, void(const_lane<R> a, R* decay)> sums = segment_sums<R>;
-    /// Of one query: from the gates of all keys up to its own, and a 0, to their sums from each on.
-    recipe_step<R, std::vector<R>(const std::vector<R>& gates)> row = suffix_sums<R>;
-    /// How many of m keys query i of n may see.
-    recipe_step<R, std::size_t(std::size_t i, std::size_t n, std::size_t m)> seen =
-        [](std::size_t i, std::size_t n, std::size_t m) { return keys_seen(i, n, m, true); };
-    recipe_step<R, R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
+  using traced = formula::traced;
+  using traced_integer = formula::traced_integer;
+  using traced_truth = formula::traced_truth;
+  struct recipe : attention_recipe, recorded_recipe<recipe> {
+    /// From log f of the keys [B, h, 1, m], and the key that each query stands at [n, 1], to the sums behind each key
+    /// up to that of the query [B, h, n, m]. What stands at later keys is not read.
+    std::function<traced(const traced& gates, const traced_integer& own)> sums = sums_behind_keys;
+    std::function<traced_integer(std::size_t n, std::size_t m)> own_keys = [](std::size_t n, std::size_t m) {
+      return reshaped(formula::counted(n), {n, 1}) +
+             traced_integer::constant(static_cast<std::int64_t>(m) - static_cast<std::int64_t>(n));
+    };
+    std::function<traced(const traced& g)> gate = [](const traced& g) { return log_sigmoid(g); };
+    double hidden = -std::numeric_limits<double>::infinity();  ///< D of keys that are not seen
   };
 
   /// Sums of segments have no shorter tree of their own.
-  template <class R>
-  static recipe<R> algorithm(accuracy_class c) {
-    recipe<R> how;
-    if (c == accuracy_class::cumsum) how.sums = segment_sums_by_prefix<R>, how.row = suffix_sums_by_prefix<R>;
+  static recipe algorithm(accuracy_class c) {
+    recipe how;
+    if (c == accuracy_class::cumsum) how.sums = totals_less_prefixes;
     return how;
   }
-  template <class R>
-  static recipe<R> law(accuracy_class c) {
-    recipe<R> how;
-    if (c == accuracy_class::cumsum) how.sums = law_of_prefix_differences<R>, how.row = law_of_total_less_prefix<R>;
-    return how;
+  static std::vector<recorded_formula<recipe>> formulas() {
+    const std::vector<accuracy_class> all{accuracy_class::sequential, accuracy_class::cumsum};
+    core::operation cached = of_cache(decay_declaration(false));
+    cached.outputs.front().axes.back() = "m";
+    cached.attributes = {integer("queries", {1, 2, 5}, {1, 0x1p20}, "number of queries", "n")};
+    return {{decay_declaration(false), decay, all},
+            {decay_declaration(true), decay, all},
+            {attention_declaration(false), attention, all},
+            {cached, decay, all},
+            {of_cache(attention_declaration(true)), attention, all}};
   }
 
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records();
+  /// The keys up to those that queries stand at, [n, m].
+  static traced_truth up_to(const traced_integer& own, std::size_t m) { return !less(own, formula::counted(m)); }
+  /// Their gates, and 0 in place of later ones.
+  static traced gates_up_to(const traced& gates, const traced_integer& own) {
+    return either(up_to(own, shape_of(gates)[keys]), gates, traced(0.0));
+  }
+  /// Of sums from each key on those behind it.
+  static traced behind(const traced& from_each) {
+    const core::shape s = shape_of(from_each);
+    if (s[keys] == 0) return from_each;
+    return formula::joined({between(from_each, keys, 1, s[keys]), broadcast(traced(0.0), {s[0], s[1], s[2], 1})}, keys);
+  }
+  static constexpr std::size_t keys = 3;  ///< the axis of keys
 
  private:
+  static traced sums_behind_keys(const traced& gates, const traced_integer& own) {
+    return behind(sums_from_each_on(gates_up_to(gates, own), keys));
+  }
+  /// As published with prefix sums. The own key's sum of nothing is the difference of equal numbers.
+  static traced totals_less_prefixes(const traced& gates, const traced_integer& own) {
+    const traced sums = behind(sums_from_each_on_by_total(gates_up_to(gates, own), keys));
+    return either(equal(own, formula::counted(shape_of(gates)[keys])), traced(0.0), sums);
+  }
   static core::operation decay_declaration(bool of_logits);
   static core::operation attention_declaration(bool cached);
   static core::operation of_cache(core::operation op);
-  template <bool of_logits, class R>
-  static record<R> decay_record();
-  template <bool of_logits, class R>
-  static fields<R> decay(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  static fields<R> cached_decay(const arguments<R>& call, const recipe<R>& how);
-  /// D of the last n queries of a lane of m gates, [n, m].
-  template <class R>
-  static void last_rows(const_lane<R> a, std::size_t n, double first_key, const recipe<R>& how, R* out);
-  template <class R>
-  struct heads;
-  template <class R>
-  struct cached_heads;
+  /// Of a call what keys are seen [B, h, n, m], and the decay of these.
+  struct decays_of_seen;
+  static formula::program decay(const recipe& how, const formula::program_sizes& call);
+  static formula::program attention(const recipe& how, const formula::program_sizes& call);
 
-  static algorithm_list algorithms() { return {accuracy_class::sequential, accuracy_class::cumsum}; }
   static constexpr std::size_t decay_stage = 4;  // the one after those of attention
   static constexpr core::value_domain decays{-std::numeric_limits<double>::infinity(), 0.0, true};
   static constexpr const char* source = "Lin et al. 2025, arXiv 2503.02130, section 3";
@@ -135,106 +146,35 @@ inline core::operation fox::of_cache(core::operation op) {
   return op;
 }
 
-template <class R>
-std::vector<fox::record<R>> fox::records() {
-  core::operation decay = of_cache(decay_declaration(false));
-  decay.outputs.front().axes.back() = "m";
-  decay.attributes = {integer("queries", {1, 2, 5}, {1, 0x1p20}, "number of queries", "n")};
-  return {decay_record<false, R>(),
-          decay_record<true, R>(),
-          attention_record<heads, R>(attention_declaration(false), algorithms()),
-          {.declaration = std::move(decay),
-           .algorithms = algorithms(),
-           .forward = cached_decay<R>,
-           .vjp = derived_vjp<fox, R>,
-           .jvp = not_offered},
-          attention_record<cached_heads, R>(of_cache(attention_declaration(true)), algorithms())};
-}
+struct fox::decays_of_seen {
+  traced_truth seen;
+  traced decay;
 
-template <bool of_logits, class R>
-fox::record<R> fox::decay_record() {
-  return {.declaration = decay_declaration(of_logits),
-          .algorithms = algorithms(),
-          .forward = decay<of_logits, R>,
-          .vjp = derived_vjp<fox, R>,
-          .jvp = not_offered};
-}
-
-template <bool of_logits, class R>
-fields<R> fox::decay(const arguments<R>& call, const recipe<R>& how) {
-  field<R> a = call[of_logits ? "g" : "log_f"];
-  const std::size_t rows = a.shape(0), n = a.shape(1), heads = a.shape(2);
-  if constexpr (of_logits)
-    for (R& x : a.storage()) x = how.gate(x);
-  field<R> decay = make_field<R>({rows, heads, n, n});
-  for (R& x : decay.storage()) x = R(-std::numeric_limits<double>::infinity());
-  for (std::size_t k = 0; k < rows * heads; ++k)
-    how.sums({a.data() + k / heads * n * heads + k % heads, heads, n}, decay.data() + k * n * n);
-  return {{"D", std::move(decay)}};
-}
-
-template <class R>
-void fox::last_rows(const_lane<R> a, std::size_t n, double first_key, const recipe<R>& how, R* out) {
-  const std::size_t m = a.size();
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t seen = how.seen(i, n, m);
-    std::vector<R> gates;
-    for (std::size_t l = 0; l < seen; ++l) gates.push_back(a[l]);
-    gates.push_back(R(0.0));  // D of the query's own key: exact, and of the sums as all others are
-    const std::vector<R> from = how.row(gates);
-    for (std::size_t j = 0; j < m; ++j, ++out)
-      *out =
-          j >= seen || static_cast<double>(j) < first_key ? R(-std::numeric_limits<double>::infinity()) : from[j + 1];
+  decays_of_seen(const recipe& how, const recorded_call& in, const traced& gates) {
+    const core::shape of_gates = shape_of(gates);  // [B, m, h]
+    const std::size_t m = of_gates[1], n = in.size("n");
+    const core::shape all{of_gates[0], of_gates[2], n, m};
+    const traced_integer own = how.own_keys(n, m);
+    seen = broadcast(up_to(own, m), all);
+    if (in.has("first_key"))
+      seen = seen && !less(formula::counted(m), reshaped(in.integers("first_key"), {of_gates[0], 1, 1, 1}));
+    const traced by_head = reshaped(transposed(gates, {0, 2, 1}), {of_gates[0], of_gates[2], 1, m});
+    decay = either(seen, how.sums(by_head, own), traced(how.hidden));
   }
-}
+};
 
-template <class R>
-fields<R> fox::cached_decay(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>& a = call["log_f"];
-  const std::size_t rows = a.shape(0), m = a.shape(1), heads = a.shape(2),
-                    n = static_cast<std::size_t>(call.template setting<std::int64_t>("queries"));
-  field<R> decay = make_field<R>({rows, heads, n, m});
-  for (std::size_t k = 0; k < rows * heads; ++k)
-    last_rows<R>({a.data() + k / heads * m * heads + k % heads, heads, m}, n,
-                 call.integers.at("first_key").values(k / heads), how, decay.data() + k * n * m);
-  return {{"D", std::move(decay)}};
+inline formula::program fox::decay(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  return in.finish(decays_of_seen(how, in, in.has("g") ? how.gate(in["g"]) : in["log_f"]).decay);
 }
 
 /// The decay as the bias of each head.
-template <class R>
-struct fox::heads {
-  using recipe = fox::recipe<R>;
-  const field<R>& gates;
-  const recipe& how;
-
-  heads(const arguments<R>& call, const recipe& steps) : gates(call["log_f"]), how(steps) {}
-  [[nodiscard]] std::vector<R> bias(std::size_t row, std::size_t head) const {
-    return in_stage<R>(decay_stage, [&] {
-      const std::size_t n = gates.shape(1), stride = gates.shape(2);
-      std::vector<R> decay(n * n, R(-std::numeric_limits<double>::infinity()));
-      how.sums({gates.data() + row * n * stride + head, stride, n}, decay.data());  // of the gates, which are exact
-      return decay;
-    });
-  }
-};
-
-template <class R>
-struct fox::cached_heads {
-  using recipe = fox::recipe<R>;
-  const field<R>&q, &gates;
-  const core::tensor& first_key;
-  const recipe& how;
-
-  cached_heads(const arguments<R>& call, const recipe& steps)
-      : q(call["q"]), gates(call["log_f"]), first_key(call.integers.at("first_key")), how(steps) {}
-  [[nodiscard]] std::vector<R> bias(std::size_t row, std::size_t head) const {
-    return in_stage<R>(decay_stage, [&] {
-      const std::size_t n = q.shape(2), m = gates.shape(1), stride = gates.shape(2);
-      std::vector<R> decay(n * m);
-      last_rows<R>({gates.data() + row * m * stride + head, stride, m}, n, first_key.values(row), how, decay.data());
-      return decay;
-    });
-  }
-};
+inline formula::program fox::attention(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced gates = in["log_f"];
+  const decays_of_seen of = in_stage<traced>(decay_stage, [&] { return decays_of_seen(how, in, gates); });
+  const traced_truth seen = std::isinf(how.hidden) ? of.seen : formula::known_truths({1, 1, 1, 1}, {true});
+  return in.finish(attended(how, in, logits_of(how, in, of.decay), broadcast(seen, shape_of(of.seen))));
+}
 
 }  // namespace assay::reference::encodings

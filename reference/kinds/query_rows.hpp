@@ -1,5 +1,4 @@
-// Operations whose outputs are made query by query, [B, h, n] and then what is made of one: weights, positions, and
-// attention whose weights are no softmax (else attention.hpp).
+// Operations whose outputs are made query by query, [B, h, n] and then what is made of one.
 //
 // The first input has the axes B, h and n. An operation of this sort is a class template over the reading R,
 //   struct rows { using recipe = ...;                       the steps that variants replace
@@ -18,13 +17,6 @@
 #include "reference/oracle.hpp"
 
 namespace assay::reference {
-
-/// The keys that query i of n sees among m, where queries are the last of the keys: those before its own, and with
-/// `own` that, too.
-inline std::size_t keys_seen(std::size_t i, std::size_t n, std::size_t m, bool own) {
-  const std::size_t before = i + m + (own ? 1 : 0);
-  return before > n ? std::min(before - n, m) : 0;
-}
 
 /// Calls visit(number of the query among all, what is made of it).
 template <class R, class Rows, class Visit>

@@ -1,8 +1,11 @@
-// Attention from logits (attention.hpp), of encodings whose formulas are programs: o_i = sum_j P_ij v_j of all queries
-// at once.
+// Attention from logits (algorithms/attention.hpp): o_i = sum_j P_ij v_j with the weights P of the logits S_ij = scale
+// q_i . k_j + b_ij, of all queries at once.
 //
-// Shapes: logits and `seen` [B, h, n, m], v [B, h, m, e]; o [B, h, n, e]. What a query does not see reaches nothing,
-// whatever it is; a query that sees no key gives 0 and has gradients of 0, as fused kernels have it.
+// Shapes: q [B, h, n, d], k [B, h, m, d], logits and `seen` [B, h, n, m], v [B, h, m, e]; o [B, h, n, e]. Setting
+// `scale` of q . k: "inverse_sqrt", 1 / sqrt(d) (Vaswani et al. 2017, eq. 1), or "one" (T5; Raffel et al. 2020, section
+// 2.1). What a query does not see reaches no output, whatever it is; a query that sees no key gives 0 and has gradients
+// of 0, as fused kernels have it. A NaN reaches every query that may see it; an infinite logit of q . k is none of the
+// domain.
 #pragma once
 
 #include <functional>

@@ -23,6 +23,7 @@ class recorded_call {
   [[nodiscard]] formula::traced_integer integers(const char* input) const {
     return recording_.integers(input, core::shape_of(*call_.function.input(input), call_.axes));
   }
+  [[nodiscard]] bool has(const char* input) const { return call_.function.input(input) != nullptr; }
   [[nodiscard]] std::size_t size(const char* axis) const { return call_.of(axis); }
   [[nodiscard]] const core::attributes& settings() const { return call_.settings; }
   template <class T>

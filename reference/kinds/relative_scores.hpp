@@ -9,11 +9,20 @@
 #include <utility>
 #include <vector>
 
-#include "reference/kinds/attention.hpp"
+#include "reference/kinds/attention_declarations.hpp"
 #include "reference/kinds/query_rows.hpp"
 #include "reference/kinds/score_declarations.hpp"
 
 namespace assay::reference {
+
+/// The factor of q . k for a setting `scale`: "inverse_sqrt", 1 / sqrt(d) (Vaswani et al. 2017, eq. 1), or "one" (T5;
+/// Raffel et al. 2020, section 2.1).
+template <class R>
+R logit_scale(const std::string& setting, std::size_t width) {
+  const rational exponent = factor_exponent(setting, width);
+  if (exponent.p == 0) return R(1.0);
+  return in_stage<R>(attention_stage::scores, [&] { return power(R(static_cast<double>(width)), exponent); });
+}
 
 /// A product of two vectors, a node of a tape: its edges go there without a list of their own. Programs also take the
 /// factor of the scores into one of the vectors (microsoft/DeBERTa, disentangled_attention.py), which rounds each term

@@ -4,7 +4,6 @@
 
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
-#include "properties/faults/segment_sums.hpp"
 #include "properties/kinds/attention.hpp"
 #include "reference/core/special_values.hpp"
 #include "reference/encodings/fox.hpp"
@@ -12,15 +11,103 @@
 namespace assay::properties::encodings::fox {
 namespace {
 
-using namespace reference;  // the recipes below are written in its vocabulary
-using namespace segments;
+using namespace reference;  // the ways below are written in its vocabulary
 using core::dtype;
+using formula::counted, formula::known_integers, formula::traced, formula::traced_integer, formula::traced_truth;
 using encoding = reference::encodings::fox;
-using recipe = encoding::recipe<R>;
 inline constexpr auto& changed = make_variant<encoding>;
+constexpr std::size_t keys = encoding::keys;
 
-recipe_change<recipe> with_gate(R (*gate)(const R& g)) {
-  return [gate](recipe& how) { how.gate = gate; };
+// Ways from gates, and the keys that queries stand at, to the sums between both.
+using sums_of_gates = traced (*)(const traced& gates, const traced_integer& own);
+auto with_sums(sums_of_gates sums) {
+  return [sums](auto& how) { how.sums = sums; };
+}
+// The right ones of other gates.
+using gate = traced (*)(const traced& g);
+auto with_gates(gate of) {
+  return [of](auto& how) {
+    how.sums = [of, right = how.sums](const traced& gates, const traced_integer& own) { return right(of(gates), own); };
+  };
+}
+auto with_gate(gate of) {
+  return [of](auto& how) { how.gate = of; };
+}
+auto with_hidden(double d) {
+  return [d](auto& how) { how.hidden = d; };
+}
+traced none() { return traced(-core::infinity); }
+
+traced with_own_gate(const traced& gates, const traced_integer& own) {
+  return sums_from_each_on(encoding::gates_up_to(gates, own), keys);
+}
+// The block of 16 tokens that the key lies in is decayed only to its end.
+traced carry_dropped(const traced& gates, const traced_integer& own) {
+  const traced_integer block = traced_integer::constant(16), first = floor_divide(own, block) * block;
+  const traced of_block =
+      either(less(counted(shape_of(gates)[keys]), first), traced(0.0), encoding::gates_up_to(gates, own));
+  return encoding::behind(sums_from_each_on(of_block, keys));
+}
+traced at_keys(const traced& x, const std::vector<std::int64_t>& places) {
+  return gathered(x, known_integers({places.size()}, places), keys);
+}
+traced at_own_keys(const traced& x, const traced_integer& own) {
+  const core::shape s = shape_of(x), queries = shape_of(own);
+  return reshaped(gathered(x, reshaped(own, {queries[0]}), keys), {s[0], s[1], queries[0], 1});
+}
+// exp(C_i - C_k) exp(C_k - C_j), k an anchor in the block of 32 keys: right while both factors are numbers.
+template <std::size_t anchor>
+traced factored(const traced& gates, const traced_integer& own) {
+  const traced right = encoding::recipe().sums(gates, own);
+  const auto m = static_cast<std::int64_t>(shape_of(gates)[keys]);
+  if (m == 0 || shape_of(own)[0] == 0) return right;
+  constexpr std::int64_t block = 32;
+  std::vector<std::int64_t> starts, ends, anchors;
+  for (std::int64_t j = 0; j < m; ++j) {
+    starts.push_back(j / block * block);
+    ends.push_back(std::min(starts.back() + block, m) - 1);
+    anchors.push_back(std::min(starts.back() + static_cast<std::int64_t>(anchor), m - 1));
+  }
+  const traced_truth is_open = less(none(), gates);
+  const traced c = cumulative_sum(either(is_open, gates, traced(0.0)), keys),
+               is_reset = either(is_open, traced(0.0), traced(1.0)), resets = cumulative_sum(is_reset, keys);
+  const traced product = exp(at_own_keys(c, own) - at_keys(c, anchors)) * exp(at_keys(c, anchors) - c);
+  const traced_integer width = traced_integer::constant(block);
+  const traced_truth is_other_block =
+      !equal(floor_divide(own, width), floor_divide(counted(static_cast<std::size_t>(m)), width));
+  const traced_truth has_reset = less(at_keys(resets, starts) - at_keys(is_reset, starts), at_keys(resets, ends));
+  const traced_truth is_number = less(traced(0.0), product) && less(product, traced(core::infinity));
+  return either(is_other_block || has_reset || is_number, right, log(product));
+}
+
+constexpr auto by_prefixes = [](auto& how) { how.sums = encoding::algorithm(accuracy_class::cumsum).sums; };
+// The sums as a tree.
+traced summed_in_pairs(const traced& gates, const traced_integer& own) {
+  traced sums = encoding::gates_up_to(gates, own);
+  const core::shape all = shape_of(sums);
+  for (std::size_t width = 1; width < all[keys]; width *= 2) {
+    const traced rest = broadcast(traced(0.0), {all[0], all[1], all[2], width});
+    sums = sums + formula::joined({between(sums, keys, width, all[keys]), rest}, keys);
+  }
+  return encoding::behind(sums);
+}
+// C_i - C_j, as autograd has its gradient.
+traced differences_of_prefixes(const traced& gates, const traced_integer& own) {
+  if (shape_of(gates)[keys] == 0 || shape_of(own)[0] == 0) return encoding::recipe().sums(gates, own);
+  const traced c = cumulative_sum(gates, keys);
+  return at_own_keys(c, own) - c;
+}
+traced masked_later(const traced& gates, const traced_integer& own) {
+  const traced_truth seen = encoding::up_to(own, shape_of(gates)[keys]);
+  return encoding::recipe().sums(gates, own) - cumulative_sum(either(seen, traced(0.0), gates), keys);
+}
+// Their gradient as the total less those on the other side: what both hold is left as rounding, also of the first gate,
+// whose gradient is 0.
+traced with_gradient_by_total(const traced& gates, const traced_integer& own) {
+  const traced right = encoding::recipe().sums(gates, own);
+  if (shape_of(gates)[keys] == 0 || shape_of(own)[0] == 0) return right;
+  const traced behind = encoding::behind(sums_from_each_on_by_total(gates, keys));
+  return recorded(formula::op::with_gradient_of, right, behind - at_own_keys(behind, own));
 }
 
 // Cotangents of pairs above the diagonal count as those of their mirror images.
@@ -72,13 +159,11 @@ void average_padding(core::tensors& outputs, const request& call, bool of_all) {
     }
 }
 
-// Weights below e^-10 / m of the largest.
-weights::row pruned_at_tolerance(const weights::row& logits) {
-  weights::row kept = logits;
-  const double least = weights::largest_of(logits).number - std::log(static_cast<double>(logits.size())) - 10.0;
-  for (R& s : kept)
-    if (s.number < least) s = R(-core::infinity);
-  return softmax(kept);
+// Without weights below e^-10 / m of the largest.
+traced pruned_at_tolerance(const traced& logits, const traced_truth& seen) {
+  const traced least = weights::largest_of_rows(weights::masked(logits, seen)) -
+                       traced(std::log(static_cast<double>(shape_of(logits).back())) + 10.0);
+  return softmax_of_seen(either(less(logits, least), none(), logits), seen);
 }
 
 }  // namespace
@@ -102,65 +187,49 @@ std::vector<variant> mutants() {
        faults_of_attention<encoding>("fox", "D"),
        {
            changed("mutant/fox_own_token", "SC04 triton-lang/triton#8412: off by one",
-                   "D_ij decays by the key's own gate too",
-                   {.formula =
-                        [](auto& how) {
-                          with_entry([](const_lane<R> a, std::size_t i, std::size_t j) { return sum_of(a, j, i + 1); })(
-                              how);
-                          how.row = []<class N>(const std::vector<N>& gates) {
-                            std::vector<N> from = suffix_sums(gates);
-                            from.insert(from.begin(), from.empty() ? N(0.0) : from.front());
-                            from.pop_back();
-                            return from;
-                          };
-                        },
-                    .telling = true}),
+                   "D_ij decays by the key's own gate too", {.formula = with_sums(with_own_gate), .telling = true}),
            // It does not say that log f = -inf has no answer: -inf - (-inf).
            changed("mutant/fox_reset_gives_nan", "a difference of prefix sums, as published code has it",
-                   "log f = -inf makes every later pair NaN",
-                   {.formula = with_sums{segment_sums_by_prefix<R>}, .telling = true}),
+                   "log f = -inf makes every later pair NaN", {.formula = by_prefixes, .telling = true}),
            changed("mutant/fox_gate_floored", "a floor on log f, as published code has it", "log f below -100 is -100",
-                   {.formula = with_entry([](const_lane<R> a, std::size_t i, std::size_t j) {
-                      return sum_of(a, j + 1, i + 1, [](const R& x) { return larger(x, R(-100.0)); });
-                    })}),
+                   {.formula = with_gates([](const traced& x) { return larger(x, traced(-100.0)); })}),
            changed("mutant/fox_carry_dropped", "SC03 triton-lang/triton#2361",
                    "decays within blocks of 16 tokens are lost behind the block's end",
-                   {.formula = with_entry(carry_dropped)}),
+                   {.formula = with_sums(carry_dropped)}),
            changed("mutant/fox_mask_is_zero", "SC13 pytorch/pytorch#139641: masked places enter with 0 instead of -inf",
-                   "0 above the diagonal", {.formula = with_mask(0), .telling = true}),
+                   "0 above the diagonal", {.formula = with_hidden(0.0), .telling = true}),
            changed("mutant/fox_mask_is_finite", "a mask of -10000 instead of -inf", "-10000 above the diagonal",
-                   {.formula = with_mask(-10000)}),
+                   {.formula = with_hidden(-10000.0)}),
            changed("mutant/fox_factored_by_blocks", "FW27 pytorch/executorch#21417",
                    "exp(C_i) exp(-C_j) from the start of a block of 32 keys overflows",
-                   {.formula = with_entry(factored<0>)}),
+                   {.formula = with_sums(factored<0>)}),
            changed("mutant/fox_factored_about_middle", "FW28 NVIDIA/cudnn-frontend#1017",
                    "exp(C_i - C_k) exp(C_k - C_j) about the middle of 32 keys overflows",
-                   {.formula = with_entry(factored<16>)}),
+                   {.formula = with_sums(factored<16>)}),
            changed("mutant/fox_log_of_sigmoid", "FW14 pytorch/pytorch#1835", "the gate overflows",
-                   {.formula = with_gate([](const R& g) { return log(exp(g)) - log(R(1.0) + exp(g)); })}),
+                   {.formula = with_gate([](const traced& g) { return log(exp(g)) - log(traced(1.0) + exp(g)); })}),
            // The exponential is lost beside 1.
            changed("mutant/fox_gate_without_log1p", "FW18 meta-pytorch/attention-gym#351",
                    "log f is -log(1 + exp(-g)), 0 for large g",
-                   {.formula =
-                        with_gate([](const R& g) { return g.number > 0.0 ? -log(R(1.0) + exp(-g)) : log_sigmoid(g); }),
+                   {.formula = with_gate([](const traced& g) {
+                      return either(less(traced(0.0), g), -log(traced(1.0) + exp(-g)), log_sigmoid(g));
+                    }),
                     .telling = true}),
            // softplus in f16, whose exponential overflows: what is no number becomes 0, no decay at all.
            changed("mutant/fox_gate_saturates", "FW13 sbryngelson/ANEForge#113",
                    "a gate that forgets by more than f16 can say forgets nothing",
-                   {.formula =
-                        with_gate([](const R& g) { return std::exp(-g.number) > 65504.0 ? R(0.0) : log_sigmoid(g); }),
+                   {.formula = with_gate([](const traced& g) {
+                      return either(less(traced(65504.0), exp(-g)), traced(0.0), log_sigmoid(g));
+                    }),
                     .telling = true}),
            // A guard against positive exponents that lets no log f = 0 pass: its exponential is 0.
            changed("mutant/fox_open_gate_forgets", "FW24 fla-org/flash-linear-attention#461",
                    "log f = 0 forgets everything",
-                   {.formula = with_entry([](const_lane<R> a, std::size_t i, std::size_t j) {
-                      return sum_of(a, j + 1, i + 1,
-                                    [](const R& x) { return x.number >= 0.0 ? R(-core::infinity) : x; });
-                    }),
+                   {.formula = with_gates([](const traced& x) { return either(less(x, traced(0.0)), x, none()); }),
                     .telling = true}),
            changed("mutant/fox_prefix_in_storage", "half-precision prefix sums",
                    "prefix sums are kept in the storage dtype",
-                   {.formula = with_sums{segment_sums_by_prefix<R>},
+                   {.formula = by_prefixes,
                     .arithmetic = in_storage,
                     .declared =
                         [](description& about) {
@@ -172,8 +241,8 @@ std::vector<variant> mutants() {
            // Whatever q . k is.
            changed("mutant/fox_pruned_by_decay_alone", "the threshold of arXiv 2504.06949 without the bound of q . k",
                    "keys with D below -6 are left out",
-                   {.formula = with_logit([](const R& product, const R& bias, const R& scale) {
-                      return bias.number < -6.0 ? R(-core::infinity) : scale * product + bias;
+                   {.formula = with_logit([](const traced& product, const traced& bias, const traced& scale) {
+                      return either(less(bias, traced(-6.0)), none(), scale * product + bias);
                     }),
                     .telling = true}),
            changed("mutant/fox_pruned_at_tolerance",
@@ -184,7 +253,7 @@ std::vector<variant> mutants() {
                    "queries behind a cache stand at the first keys",
                    {.formula =
                         [](auto& how) {
-                          how.seen = [](std::size_t i, std::size_t, std::size_t m) { return std::min(i + 1, m); };
+                          how.own_keys = [](std::size_t n, std::size_t) { return reshaped(counted(n), {n, 1}); };
                         },
                     .telling = true}),
            changed("mutant/fox_padding_averaged", "zhixuan-lin/forgetting-transformer: is_empty_line, left out",
@@ -204,33 +273,20 @@ std::vector<variant> controls() {
                    "a query among the padding has the mean of all values",
                    {.outputs = [](core::tensors& o, const request& call) { average_padding(o, call, true); }}),
            changed("control/fox_summed_in_pairs", "pairwise summation", "the same sums as a tree",
-                   {.formula = with_sums{with_entry([](const_lane<R> a, std::size_t i, std::size_t j) {
-                                           return halved(a, j + 1, i + 1);
-                                         }).sums,
-                                         segment_sums_adjoint_by_suffix<R>}}),
-           // With their adjoint by suffix sums.
+                   {.formula = with_sums(summed_in_pairs)}),
            changed("control/fox_declared_prefix_sums", "prefix sums, where all gates are finite",
                    "differences of prefix sums",
-                   {.formula =
-                        [](auto& how) {
-                          using number = typename std::decay_t<decltype(how)>::number;
-                          how = encoding::algorithm<number>(accuracy_class::cumsum);
-                        },
+                   {.formula = with_sums(differences_of_prefixes),
                     .declared =
                         [](description& about) {
                           for (const auto& [operation, types] : about.operations)
                             about.domain[operation] = {{operation.starts_with("fox/gated") ? "g" : "log_f", {}}};
                         }}),
            changed("control/fox_masked_later", "CT04 state-spaces/mamba#520: masked later",
-                   "D of later keys is formed, and then masked", {.formula = with_sums{[](const_lane<R> a, R* out) {
-                                                                    const std::size_t n = a.size();
-                                                                    for (std::size_t p = 0; p < n * n; ++p)
-                                                                      out[p] = -sum_of(a, p / n + 1, p % n + 1);
-                                                                    with_mask(-core::infinity).sums(a, out);
-                                                                  }}}),
+                   "D of later keys is formed, and then masked", {.formula = with_sums(masked_later)}),
            changed("control/fox_total_less_prefix", "suffix sums as the total less prefix sums",
                    "of class cumsum: gradients cancel, also that of the first gate",
-                   {.formula = with_sums{segment_sums<R>, total_less_prefix}}),
+                   {.formula = with_sums(with_gradient_by_total)}),
        }});
 }
 

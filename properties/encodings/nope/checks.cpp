@@ -81,7 +81,7 @@ std::vector<variant> mutants() {
                    "head_scale has no gradient",
                    {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_head_scale"); }}),
            changed("mutant/nope_no_shift", "FW14 pytorch/pytorch#1835: overflow", "exp without a shift",
-                   {.formula = weights::steps(weights::without_shift, weights::without_shift)}),
+                   {.formula = weights::steps(weights::without_shift)}),
        }});
 }
 

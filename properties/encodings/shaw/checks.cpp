@@ -74,7 +74,7 @@ std::vector<variant> mutants() {
                              "table_v has no gradient",
                              {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_table_v"); }}),
                      changed("mutant/shaw_no_shift", "FW14 pytorch/pytorch#1835: overflow", "exp without a shift",
-                             {.formula = weights::steps(weights::without_shift, weights::without_shift)}),
+                             {.formula = weights::steps(weights::without_shift)}),
                  }});
 }
 
