@@ -80,16 +80,29 @@ struct fox {
     if (s[keys] == 0) return from_each;
     return formula::joined({between(from_each, keys, 1, s[keys]), broadcast(traced(0.0), {s[0], s[1], s[2], 1})}, keys);
   }
+  /// Of each query what stands at its own key. Precondition: there is one.
+  static traced at_own_keys(const traced& x, const traced_integer& own) {
+    const core::shape s = shape_of(x), queries = shape_of(own);
+    return reshaped(gathered(x, reshaped(own, {queries[0]}), keys), {s[0], s[1], queries[0], 1});
+  }
+  static traced differences_of_prefixes(const traced& gates, const traced_integer& own) {
+    if (shape_of(own)[0] == 0) return sums_behind_keys(gates, own);
+    const traced prefixes = cumulative_sum(gates, keys);
+    return at_own_keys(prefixes, own) - prefixes;
+  }
   static constexpr std::size_t keys = 3;  ///< the axis of keys
 
  private:
   static traced sums_behind_keys(const traced& gates, const traced_integer& own) {
     return behind(sums_from_each_on(gates_up_to(gates, own), keys));
   }
-  /// As published with prefix sums. The own key's sum of nothing is the difference of equal numbers.
+  /// As published with prefix sums. The own key's sum of nothing is the difference of equal numbers. Its gradient is
+  /// that of prefix sums, in which sums of rows and of columns of cotangents cancel, those of own keys as well.
   static traced totals_less_prefixes(const traced& gates, const traced_integer& own) {
     const traced sums = behind(sums_from_each_on_by_total(gates_up_to(gates, own), keys));
-    return either(equal(own, formula::counted(shape_of(gates)[keys])), traced(0.0), sums);
+    return recorded(formula::op::with_gradient_of,
+                    either(equal(own, formula::counted(shape_of(gates)[keys])), traced(0.0), sums),
+                    differences_of_prefixes(gates, own));
   }
   static core::operation decay_declaration(bool of_logits);
   static core::operation attention_declaration(bool cached);

@@ -51,16 +51,12 @@ traced carry_dropped(const traced& gates, const traced_integer& own) {
 traced at_keys(const traced& x, const std::vector<std::int64_t>& places) {
   return gathered(x, known_integers({places.size()}, places), keys);
 }
-traced at_own_keys(const traced& x, const traced_integer& own) {
-  const core::shape s = shape_of(x), queries = shape_of(own);
-  return reshaped(gathered(x, reshaped(own, {queries[0]}), keys), {s[0], s[1], queries[0], 1});
-}
 // exp(C_i - C_k) exp(C_k - C_j), k an anchor in the block of 32 keys: right while both factors are numbers.
 template <std::size_t anchor>
 traced factored(const traced& gates, const traced_integer& own) {
   const traced right = encoding::recipe().sums(gates, own);
   const auto m = static_cast<std::int64_t>(shape_of(gates)[keys]);
-  if (m == 0 || shape_of(own)[0] == 0) return right;
+  if (shape_of(own)[0] == 0) return right;
   constexpr std::int64_t block = 32;
   std::vector<std::int64_t> starts, ends, anchors;
   for (std::int64_t j = 0; j < m; ++j) {
@@ -71,7 +67,7 @@ traced factored(const traced& gates, const traced_integer& own) {
   const traced_truth is_open = less(none(), gates);
   const traced c = cumulative_sum(either(is_open, gates, traced(0.0)), keys),
                is_reset = either(is_open, traced(0.0), traced(1.0)), resets = cumulative_sum(is_reset, keys);
-  const traced product = exp(at_own_keys(c, own) - at_keys(c, anchors)) * exp(at_keys(c, anchors) - c);
+  const traced product = exp(encoding::at_own_keys(c, own) - at_keys(c, anchors)) * exp(at_keys(c, anchors) - c);
   const traced_integer width = traced_integer::constant(block);
   const traced_truth is_other_block =
       !equal(floor_divide(own, width), floor_divide(counted(static_cast<std::size_t>(m)), width));
@@ -91,12 +87,6 @@ traced summed_in_pairs(const traced& gates, const traced_integer& own) {
   }
   return encoding::behind(sums);
 }
-// C_i - C_j, as autograd has its gradient.
-traced differences_of_prefixes(const traced& gates, const traced_integer& own) {
-  if (shape_of(gates)[keys] == 0 || shape_of(own)[0] == 0) return encoding::recipe().sums(gates, own);
-  const traced c = cumulative_sum(gates, keys);
-  return at_own_keys(c, own) - c;
-}
 traced masked_later(const traced& gates, const traced_integer& own) {
   const traced_truth seen = encoding::up_to(own, shape_of(gates)[keys]);
   return encoding::recipe().sums(gates, own) - cumulative_sum(either(seen, traced(0.0), gates), keys);
@@ -105,9 +95,9 @@ traced masked_later(const traced& gates, const traced_integer& own) {
 // whose gradient is 0.
 traced with_gradient_by_total(const traced& gates, const traced_integer& own) {
   const traced right = encoding::recipe().sums(gates, own);
-  if (shape_of(gates)[keys] == 0 || shape_of(own)[0] == 0) return right;
+  if (shape_of(own)[0] == 0) return right;
   const traced behind = encoding::behind(sums_from_each_on_by_total(gates, keys));
-  return recorded(formula::op::with_gradient_of, right, behind - at_own_keys(behind, own));
+  return recorded(formula::op::with_gradient_of, right, behind - encoding::at_own_keys(behind, own));
 }
 
 // Cotangents of pairs above the diagonal count as those of their mirror images.
@@ -276,7 +266,7 @@ std::vector<variant> controls() {
                    {.formula = with_sums(summed_in_pairs)}),
            changed("control/fox_declared_prefix_sums", "prefix sums, where all gates are finite",
                    "differences of prefix sums",
-                   {.formula = with_sums(differences_of_prefixes),
+                   {.formula = with_sums(encoding::differences_of_prefixes),
                     .declared =
                         [](description& about) {
                           for (const auto& [operation, types] : about.operations)
