@@ -114,4 +114,27 @@ inline std::vector<tracked> cumulative_sums_from_total(const std::vector<tracked
   return all;
 }
 
+/// x_0 - y_0 + x_1 - y_1 + ..., one after the other.
+template <class R>
+class cumulative_difference {
+ public:
+  R with(const R& x, const R& y) { return sum_ = sum_ + (x - y); }
+
+ private:
+  R sum_{0.0};
+};
+/// The roundings of x - y, and one of each sum so far: of what does not cancel.
+template <>
+class cumulative_difference<tracked> {
+ public:
+  tracked with(const tracked& x, const tracked& y) {
+    sum_ += x.number - y.number, inherited_ += x.error + y.error, additions_ += 2.0;
+    roundings_ += finite_magnitude(x.number) + finite_magnitude(y.number) + finite_magnitude(sum_);
+    return rounded_sum(sum_, inherited_, roundings_, additions_);
+  }
+
+ private:
+  double sum_ = 0, inherited_ = 0, roundings_ = 0, additions_ = 0;
+};
+
 }  // namespace assay::reference

@@ -87,8 +87,8 @@ struct fox {
   }
   static traced differences_of_prefixes(const traced& gates, const traced_integer& own) {
     if (shape_of(own)[0] == 0) return sums_behind_keys(gates, own);
-    const traced prefixes = cumulative_sum(gates, keys);
-    return at_own_keys(prefixes, own) - prefixes;
+    const traced prefixes = cumulative_sum_twice(gates);
+    return at_own_keys(between(prefixes, keys - 1, 0, 1), own) - between(prefixes, keys - 1, 1, 2);
   }
   static constexpr std::size_t keys = 3;  ///< the axis of keys
 

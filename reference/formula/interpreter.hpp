@@ -197,7 +197,15 @@ class interpreter {
           },
           in<R>(n, 0), in<R>(n, 1));
     }
-    const rows_along rows(shape_of(k), static_cast<std::size_t>(n.integer(0)));
+    const rows_along rows(shape_of(n.in[0]), static_cast<std::size_t>(n.integer(0)));
+    if (n.what == op::cumulative_sum_twice)
+      return in_stage(
+          n, [&](numbers x) { return rows_twice<R>(along_rows<R>(op::cumulative_sum, std::move(x), rows), rows); },
+          in<R>(n, 0));
+    if (n.what == op::cumulative_difference)
+      return in_stage(
+          n, [&](const numbers& x, const numbers& y) { return differences_along<R>(x, y, rows); }, in<R>(n, 0),
+          in<R>(n, 1));
     if (n.what == op::less_heaviest) return formula::less_heaviest(in<R>(n, 0), in<R>(n, 1), rows);
     if (program_.type_of(k).kind == number_kind::integer) return cumulative_sums(in<std::int64_t>(n, 0), rows);
     return in_stage(

@@ -99,6 +99,8 @@ constexpr operator_row rows[]{
     {op::cumulative_sum, "cumulative_sum", family::along_axis, 1, of_axis},
     {op::cumulative_sum_by_rest, "cumulative_sum_by_rest", family::along_axis, 1, of_axis},
     {op::cumulative_sum_from_total, "cumulative_sum_from_total", family::along_axis, 1, of_axis},
+    {op::cumulative_sum_twice, "cumulative_sum_twice", family::along_axis, 1, of_axis},
+    {op::cumulative_difference, "cumulative_difference", family::along_axis, 2, of_axis},
     {op::interpolated, "interpolated", family::along_axis, 2},
     {op::interpolation_slope, "interpolation_slope", family::along_axis, 2},
     {op::interpolation_shares, "interpolation_shares", family::along_axis, 2, of_iota},
@@ -134,6 +136,8 @@ const operator_row* find_operator(std::string_view name) {
                                   op::reciprocal_root,
                                   op::cumulative_sum_by_rest,
                                   op::cumulative_sum_from_total,
+                                  op::cumulative_sum_twice,
+                                  op::cumulative_difference,
                                   op::interpolated,
                                   op::interpolation_slope,
                                   op::interpolation_shares};

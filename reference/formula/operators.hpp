@@ -97,6 +97,8 @@ enum class op : std::uint8_t {
   cumulative_sum,
   cumulative_sum_by_rest,     ///< in no text: as the sum of all less that of those behind
   cumulative_sum_from_total,  ///< in no text: as the sum of all less those behind one after the other, its gradient
+  cumulative_sum_twice,       ///< in no text: along the last axis, rows that are added to ones that are subtracted
+  cumulative_difference,      ///< in no text: x_0 - y_0 + x_1 - y_1 + ..., its gradient
   interpolated,               ///< in no text: tables at places of theirs (algorithms/interpolation.hpp)
   interpolation_slope,        ///< in no text: the derivative of that by the places
   interpolation_shares,       ///< in no text: what reaches tables of so many positions from all their places

@@ -171,6 +171,20 @@ node_id of_frequencies(const pullback& b) {
   return to.sum(to.product(b.g, slope), {along});
 }
 
+// Those of what is added, less those of what is subtracted, which come with their sign.
+node_id differences_of_rows(const pullback& b) {
+  program_writer& to = b.to;
+  const core::shape both = b.shape_of(b.g);
+  const std::size_t along = both.size() - 1;
+  const auto backwards = [&](std::int64_t row) {
+    program_writer::list start(both.size(), 0), stop(both.begin(), both.end());
+    start[along - 1] = row, stop[along - 1] = row + 1;
+    return to.reversed(to.slice(b.g, std::move(start), std::move(stop), program_writer::list(both.size(), 1)), along);
+  };
+  const node_id sums = to.of(op::cumulative_difference, {backwards(0), to.negative(backwards(1))}, b.n.integers[0]);
+  return to.reversed(sums, along);
+}
+
 }  // namespace
 
 cotangents of_sums(const pullback& b) {
@@ -191,6 +205,8 @@ cotangents of_sums(const pullback& b) {
       const op back = b.n.what == op::cumulative_sum ? b.n.what : op::cumulative_sum_from_total;
       return {b.to.reversed(b.to.of(back, {b.to.reversed(b.g, axis)}, b.n.integers[0]), axis)};
     }
+    case op::cumulative_sum_twice:
+      return {differences_of_rows(b)};
     case op::interpolated: {
       const auto size = static_cast<std::int64_t>(b.shape_of(b.in(0)).back());
       return {b.to.of(op::interpolation_shares, {b.g, b.in(1)}, {size}),

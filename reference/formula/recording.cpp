@@ -297,6 +297,9 @@ traced sums_from_each_on(const traced& x, std::size_t axis) { return sums_backwa
 traced sums_from_each_on_by_total(const traced& x, std::size_t axis) {
   return sums_backwards(op::cumulative_sum_by_rest, x, axis);
 }
+traced cumulative_sum_twice(const traced& x) {
+  return traced::at(along_axis(op::cumulative_sum_twice, {x.of()}, shape_of(x).size() - 1));
+}
 traced_integer cumulative_sum(const traced_integer& x, std::size_t axis) {
   return {along_axis(op::cumulative_sum, {x.of}, axis)};
 }

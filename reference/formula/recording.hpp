@@ -226,6 +226,9 @@ traced cumulative_sum(const traced& x, std::size_t axis);
 traced sums_from_each_on(const traced& x, std::size_t axis);
 /// The same as the sum of all less those before.
 traced sums_from_each_on_by_total(const traced& x, std::size_t axis);
+/// Cumulative sums along the last axis of rows [..., 1, m], which are added, and once more, which are subtracted from
+/// them: what of their gradients cancels is no term of these [..., 2, m].
+traced cumulative_sum_twice(const traced& x);
 /// Tables z [..., a] at places p [..., m] of them, between positions too (algorithms/interpolation.hpp).
 inline traced interpolated(const traced& z, const traced& p) { return recorded(op::interpolated, z, p); }
 traced largest_along(const traced& x, std::int64_t axis);

@@ -78,6 +78,28 @@ reals<R> along_rows(op what, reals<R> x, const rows_along& rows) {
   return x;
 }
 integers cumulative_sums(integers x, const rows_along& rows);
+/// Each row of the last axis, and once more.
+template <class R>
+reals<R> rows_twice(const reals<R>& x, const rows_along& rows) {
+  reals<R> made;
+  made.reserve(2 * x.size());
+  for (std::size_t r = 0; r < 2 * rows.count; ++r)
+    made.insert(made.end(), x.begin() + static_cast<std::ptrdiff_t>(r / 2 * rows.size),
+                x.begin() + static_cast<std::ptrdiff_t>((r / 2 + 1) * rows.size));
+  return made;
+}
+template <class R>
+reals<R> differences_along(const reals<R>& x, const reals<R>& y, const rows_along& rows) {
+  reals<R> made = x;
+  for (std::size_t r = 0; r < rows.count; ++r) {
+    cumulative_difference<R> all;
+    for (std::size_t i = 0; i < rows.size; ++i) {
+      const std::size_t at = rows.first(r) + i * rows.step;
+      made[at] = all.with(x[at], y[at]);
+    }
+  }
+  return made;
+}
 
 /// Rows of x, and of the places beside them.
 struct interpolated_rows {

@@ -169,10 +169,17 @@ result<array_type> along(const node& n, const types& in) {
   }
   const bool adds = n.what == op::cumulative_sum;
   if (n.what == op::less_heaviest && *in[0] != *in[1]) return failure("its weights are not of its shape");
+  if (n.what == op::cumulative_difference && *in[0] != *in[1]) return failure("its operands differ in shape");
   if (in[0]->kind == number_kind::boolean || (in[0]->kind == number_kind::integer && !adds))
     return failure(fmt::format("takes no {}", name_of(in[0]->kind)));
   if (const auto axis = axis_within(n.integer(0), in[0]->shape); !axis) return tl::make_unexpected(axis.error());
-  return *in[0];
+  if (n.what != op::cumulative_sum_twice) return *in[0];
+  array_type both = *in[0];
+  const std::size_t rank = both.shape.size();
+  if (rank < 2 || static_cast<std::size_t>(n.integer(0)) + 1 != rank || both.shape[rank - 2] != 1)
+    return failure("takes single rows along the last axis");
+  both.shape[rank - 2] = 2;
+  return both;
 }
 
 result<void> check_power(const node& n) {

@@ -421,3 +421,33 @@ TEST_CASE("formula/recording/interpolated", "[unit]") {
   for (const std::size_t k : {2U, 3U}) CHECK((slope[k].number == 24.0 && slope[k].error < 200.0));
   CHECK((slope[4].number == 0.0 && slope[4].error == 0.0));
 }
+
+TEST_CASE("formula/recording/cumulative_sum_twice", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  const program p = [] {
+    recording of;
+    const traced sums = cumulative_sum_twice(of.input("x", {1, 3}));
+    of.output("y", between(sums, 0, 0, 1) - between(sums, 0, 1, 2));
+    return of.finish();
+  }();
+  const auto gradient = differentiate(p);
+  REQUIRE(gradient);
+  const auto law = magnitudes_of_terms(*gradient, p);
+  REQUIRE(law);
+  const computing_in format(assay::core::dtype::f32);
+  const auto of = [](const program& made, const std::vector<tracked>& x) {
+    const interpreter<tracked>::arrays in{{"x", reals<tracked>(x)}, {"grad_y", reals<tracked>(x)}};
+    return std::get<reals<tracked>>(interpreter<tracked>(made, in).run().begin()->second);
+  };
+  const std::vector<tracked> x{tracked(1.0), tracked(10.0), tracked(100.0)};
+  const auto y = of(p, x);
+  for (const std::size_t k : {0U, 1U, 2U}) CHECK((y[k].number == 0.0 && (y[k].error > 0.0) == (k > 0)));
+  // What cancels leaves its roundings, and no magnitude.
+  double before = 0.0;
+  const auto grad = of(*law, x);
+  for (const std::size_t k : {2U, 1U, 0U}) {
+    CHECK((grad[k].number == 0.0 && grad[k].error >= before + 2 * x[k].number));
+    before = grad[k].error;
+  }
+}
