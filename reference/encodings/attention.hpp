@@ -213,9 +213,10 @@ inline reading_of_weights attention::values(const recipe& how, const recorded_ca
 
 inline formula::program attention::output(const recipe& how, const formula::program_sizes& call) {
   recorded_call in(call);
-  const traced bias = in["bias"], logits = logits_of(how, in, bias);
+  const traced bias = in["bias"];
   const traced_truth hidden = equal(bias, traced(-std::numeric_limits<double>::infinity()));
-  return in.finish(attended(how, in, logits, broadcast(!hidden, shape_of(logits))));
+  const traced_truth seen = broadcast(!hidden, {in.size("B"), in.size("h"), in.size("n"), in.size("m")});
+  return in.finish(attended(how, in, logits_of(how, in, bias, seen), seen));
 }
 
 inline formula::program attention::grouped_query(const recipe& how, const formula::program_sizes& call) {

@@ -181,8 +181,8 @@ inline formula::program cope::attention(const recipe& how, const formula::progra
   const auto factor = [&](const char* setting) {
     return factor_of_logits(in.setting<std::string>(setting), in.size("d"));
   };
-  const traced logits =
-      in_stage<traced>(attention_stage::scores, [&] { return factor("scale") * contracted(q, k, "bhid,bhjd->bhij"); });
+  const traced logits = in_stage<traced>(
+      attention_stage::scores, [&] { return factor("scale") * contracted_at(seen, q, k, "bhid,bhjd->bhij"); });
   const traced gates = in_stage<traced>(stage::gates, [&] { return gates_of(how, logits, seen); });
   const traced p = in_stage<traced>(stage::positions, [&] {
     return positions_of(how, gates, seen, static_cast<std::int64_t>(std::max<std::size_t>(a, 1)));
@@ -190,7 +190,7 @@ inline formula::program cope::attention(const recipe& how, const formula::progra
   const traced b =
       in_stage<traced>(stage::interpolation, [&] { return how.between(contracted(q, table, "bhid,da->bhia"), p); });
   const traced bias = in_stage<traced>(attention_stage::scores, [&] { return factor("position_scale") * b; });
-  return in.finish(attended(how, in, logits_of(how, in, bias), seen));
+  return in.finish(attended(how, in, logits_of(how, in, bias, seen), seen));
 }
 
 }  // namespace assay::reference::encodings

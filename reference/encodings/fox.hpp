@@ -161,18 +161,29 @@ inline core::operation fox::of_cache(core::operation op) {
 
 struct fox::decays_of_seen {
   traced_truth seen;
-  traced decay;
+  traced by_head, decay;
+  traced_integer own;
 
   decays_of_seen(const recipe& how, const recorded_call& in, const traced& gates) {
     const core::shape of_gates = shape_of(gates);  // [B, m, h]
     const std::size_t m = of_gates[1], n = in.size("n");
     const core::shape all{of_gates[0], of_gates[2], n, m};
-    const traced_integer own = how.own_keys(n, m);
+    own = how.own_keys(n, m);
     seen = broadcast(up_to(own, m), all);
     if (in.has("first_key"))
       seen = seen && !less(formula::counted(m), reshaped(in.integers("first_key"), {of_gates[0], 1, 1, 1}));
-    const traced by_head = reshaped(transposed(gates, {0, 2, 1}), {of_gates[0], of_gates[2], 1, m});
+    by_head = reshaped(transposed(gates, {0, 2, 1}), {of_gates[0], of_gates[2], 1, m});
     decay = either(seen, how.sums(by_head, own), traced(how.hidden));
+  }
+  /// Whether a gate of 0 lies between, which hides the key.
+  [[nodiscard]] traced_truth has_reset() const {
+    const traced_truth is_reset = equal(by_head, traced(-std::numeric_limits<double>::infinity()));
+    const traced_integer one = traced_integer::constant(1), none = traced_integer::constant(0);
+    const traced_integer until = cumulative_sum(either(is_reset, one, none), keys);
+    const core::shape all = shape_of(seen);
+    if (all[2] == 0) return !seen;
+    const traced_integer of_own = reshaped(gathered(until, reshaped(own, {all[2]}), keys), {all[0], all[1], all[2], 1});
+    return less(until, of_own);
   }
 };
 
@@ -186,8 +197,8 @@ inline formula::program fox::attention(const recipe& how, const formula::program
   recorded_call in(call);
   const traced gates = in["log_f"];
   const decays_of_seen of = in_stage<traced>(decay_stage, [&] { return decays_of_seen(how, in, gates); });
-  const traced_truth seen = std::isinf(how.hidden) ? of.seen : formula::known_truths({1, 1, 1, 1}, {true});
-  return in.finish(attended(how, in, logits_of(how, in, of.decay), broadcast(seen, shape_of(of.seen))));
+  const traced_truth seen = std::isinf(how.hidden) ? of.seen && !of.has_reset() : of.seen || !of.seen;
+  return in.finish(attended(how, in, logits_of(how, in, of.decay, seen), seen));
 }
 
 }  // namespace assay::reference::encodings

@@ -94,7 +94,7 @@ inline formula::program nope::attention(const recipe& how, const formula::progra
   const auto seen = seen_of(in, seen_by_last_queries(in.size("n"), in.size("m"), in.setting<bool>("causal")));
   const traced logits = in_stage<traced>(attention_stage::scores, [&] {
     return factor_of_logits(in.setting<std::string>("scale"), in.size("d")) *
-           contracted(lambda * q, k, "bhid,bhjd->bhij");
+           contracted_at(seen, lambda * q, k, "bhid,bhjd->bhij");
   });
   return in.finish(attended(how, in, logits, seen));
 }

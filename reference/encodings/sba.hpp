@@ -111,7 +111,7 @@ struct sba {
   static traced finite(const traced& z) {
     return either(equal(magnitude_of(z), traced(std::numeric_limits<double>::infinity())), traced(0.0), z);
   }
-  static stick stick_of(const recorded_call& in, const traced& z, std::size_t of_softplus);
+  static stick stick_of(const recorded_call& in, std::size_t of_softplus);
   static broken broken_by(const recipe& how, bool is_law, const traced& z, const stick& of);
   static formula::program weights(const recipe& how, const formula::program_sizes& call);
   static formula::program attention(const recipe& how, const formula::program_sizes& call);
@@ -211,7 +211,7 @@ inline sba::broken sba::by_sums(const recipe& how, const traced& z, const stick&
   return {either(of.seen, exp(exponent), none), exp(less_sum(none, sums.of_all))};
 }
 
-inline sba::stick sba::stick_of(const recorded_call& in, const traced& z, std::size_t of_softplus) {
+inline sba::stick sba::stick_of(const recorded_call& in, std::size_t of_softplus) {
   const std::size_t n = in.size("n"), m = in.size("m"), own = in.setting<bool>("attend_current") ? 1 : 0;
   std::vector<bool> is_seen;
   std::vector<std::int64_t> factors, all_factors;
@@ -223,7 +223,7 @@ inline sba::stick sba::stick_of(const recorded_call& in, const traced& z, std::s
       factors.push_back(static_cast<std::int64_t>(j < seen ? seen - j : 0));
     }
   }
-  return {broadcast(formula::known_truths({n, m}, is_seen), shape_of(z)),
+  return {seen_of(in, is_seen),
           formula::known_integers({n, m}, factors),
           formula::known_integers({n, 1}, all_factors),
           in.setting<std::string>("softplus"),
@@ -242,7 +242,7 @@ inline sba::broken sba::broken_by(const recipe& how, bool is_law, const traced& 
 inline formula::program sba::weights(const recipe& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced z = in["z"];
-  const stick of = stick_of(in, z, static_cast<std::size_t>(stage::softplus));
+  const stick of = stick_of(in, static_cast<std::size_t>(stage::softplus));
   const auto [weights, left] =
       in_stage<traced>(stage::weights, [&] { return broken_by(how, call.for_what == formula::purpose::law, z, of); });
   return in.finish_all({weights, reshaped(left, {in.size("B"), in.size("h"), in.size("n")})});
@@ -252,11 +252,12 @@ inline formula::program sba::attention(const recipe& how, const formula::program
   recorded_call in(call);
   const traced q = in["q"], k = in["k"], v = in["v"];
   const std::size_t n = in.size("n"), m = in.size("m"), without_key = n - std::min(n, m);
+  const stick of = stick_of(in, attention_stages().size());
   const traced z = in_stage<traced>(attention_stage::scores, [&] {
-    return factor_of_logits(in.setting<std::string>("scale"), in.size("d")) * contracted(q, k, "bhid,bhjd->bhij");
+    return factor_of_logits(in.setting<std::string>("scale"), in.size("d")) *
+           contracted_at(of.seen, q, k, "bhid,bhjd->bhij");
   });
   const auto softmax = static_cast<std::size_t>(attention_stage::softmax);
-  const stick of = stick_of(in, z, attention_stages().size());
   const auto [weights, left] =
       in_stage<traced>(softmax, [&] { return broken_by(how, call.for_what == formula::purpose::law, z, of); });
   const traced o = in_stage<traced>(attention_stage::output, [&] {

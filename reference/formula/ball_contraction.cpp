@@ -61,7 +61,7 @@ bool all_finite(const reals<double_ball>& x) {
 }  // namespace
 
 std::optional<reals<double_ball>> contracted_by_bounds(const reals<double_ball>& x, const reals<double_ball>& y,
-                                                       const contracted_places& places) {
+                                                       const contracted_places& places, const truths* at) {
   constexpr std::size_t shortest = 8, longest = std::size_t{1} << 20;
   const std::size_t n = places.within.size();
   if (n < shortest || n > longest || !all_finite(x) || !all_finite(y)) return std::nullopt;
@@ -73,6 +73,10 @@ std::optional<reals<double_ball>> contracted_by_bounds(const reals<double_ball>&
   reals<double_ball> made;
   made.reserve(places.first.size());
   for (const auto& [at_x, at_y] : places.first) {
+    if (at != nullptr && bool(!(*at)[made.size()])) {
+      made.emplace_back(0.0, 0.0);
+      continue;
+    }
     const std::size_t begin_x = left.row_at[at_x] * n, begin_y = right.row_at[at_y] * n;
     const double *a = left.centre.data() + begin_x, *b = right.centre.data() + begin_y;
     const double centre = total(n, [=](std::size_t k) { return a[k] * b[k]; });

@@ -157,10 +157,12 @@ class interpreter {
   }
 
   array<R> along(const node& n, node_id k) const {
-    if (n.what == op::contract) {
+    if (n.what == op::contract || n.what == op::contract_at) {
       const contracted_places places(*contraction_of(n.text), shape_of(k), shape_of(n.in[0]), shape_of(n.in[1]));
+      const truths* at = n.what == op::contract_at ? &in<boost::tribool>(n, 2) : nullptr;
       return in_stage(
-          n, [&](const numbers& x, const numbers& y) { return contracted<R>(x, y, places); }, in<R>(n, 0), in<R>(n, 1));
+          n, [&](const numbers& x, const numbers& y) { return contracted<R>(x, y, places, at); }, in<R>(n, 0),
+          in<R>(n, 1));
     }
     if (n.what == op::contract_where) {
       const contracted_places places(*contraction_of(n.text), shape_of(k), shape_of(n.in[0]), shape_of(n.in[1]));

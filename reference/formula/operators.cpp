@@ -106,6 +106,7 @@ constexpr operator_row rows[]{
     {op::interpolation_shares, "interpolation_shares", family::along_axis, 2, of_iota},
     {op::contract, "contract", family::along_axis, 2, of_contraction},
     {op::contract_where, "contract_where", family::along_axis, 3, of_contraction},
+    {op::contract_at, "contract_at", family::along_axis, 3, of_contraction},
     {op::geometric_frequencies, "geometric_frequencies", family::along_axis, 1, of_frequencies},
     {op::scan, "scan", family::loop, any_number, of_scan}};
 
@@ -138,6 +139,7 @@ const operator_row* find_operator(std::string_view name) {
                                   op::cumulative_sum_from_total,
                                   op::cumulative_sum_twice,
                                   op::cumulative_difference,
+                                  op::contract_at,
                                   op::interpolated,
                                   op::interpolation_slope,
                                   op::interpolation_shares};

@@ -138,11 +138,21 @@ cotangents back_through_contraction(const pullback& b) {
           contracted(b.g, b.in(0), letters.result + "," + letters.x + "->" + letters.y)};
 }
 
+// What reaches other places reaches nothing.
+cotangents back_through_contraction_at(const pullback& b) {
+  const contraction letters = *contraction_of(b.n.text);
+  const auto contracted = [&](node_id y, const std::string& of) {
+    return b.to.append({.what = op::contract_where, .in = {b.g, y, b.in(2)}, .text = letters.result + "," + of});
+  };
+  return {contracted(b.in(1), letters.y + "->" + letters.x), contracted(b.in(0), letters.x + "->" + letters.y),
+          std::nullopt};
+}
+
 cotangents back_through_masked_contraction(const pullback& b) {
   const contraction letters = *contraction_of(b.n.text);
-  const node_id all = b.to.append(
-      {.what = op::contract, .in = {b.g, b.in(1)}, .text = letters.result + "," + letters.y + "->" + letters.x});
-  return {b.to.where(b.in(2), all, b.to.number(0.0)),
+  return {b.to.append({.what = op::contract_at,
+                       .in = {b.g, b.in(1), b.in(2)},
+                       .text = letters.result + "," + letters.y + "->" + letters.x}),
           b.to.append({.what = op::contract_where,
                        .in = {b.in(0), b.g, b.in(2)},
                        .text = letters.x + "," + letters.result + "->" + letters.y}),
@@ -191,6 +201,8 @@ cotangents of_sums(const pullback& b) {
   switch (b.n.what) {
     case op::contract:
       return back_through_contraction(b);
+    case op::contract_at:
+      return back_through_contraction_at(b);
     case op::contract_where:
       return back_through_masked_contraction(b);
     case op::softmax:

@@ -207,6 +207,9 @@ traced contracted(const traced& x, const traced& y, const std::string& letters) 
 traced contracted_where(const traced_truth& mask, const traced& x, const traced& y, const std::string& letters) {
   return traced::at(add({.what = op::contract_where, .in = {x.of(), y.of(), mask.of}, .text = letters}));
 }
+traced contracted_at(const traced_truth& mask, const traced& x, const traced& y, const std::string& letters) {
+  return traced::at(add({.what = op::contract_at, .in = {x.of(), y.of(), mask.of}, .text = letters}));
+}
 traced_truth any_along(const traced_truth& x, std::int64_t axis) {
   node n{.what = op::any, .in = {x.of}};
   n.integers[0] = {axis};

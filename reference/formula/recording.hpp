@@ -241,6 +241,8 @@ traced contracted(const traced& x, const traced& y, const std::string& letters);
 /// Of the elements of x where the mask, of its shape, is true: what stands elsewhere reaches nothing.
 traced contracted_where(const traced_truth& mask, const traced& x, const traced& y, const std::string& letters);
 /// Whether one is true along an axis, which vanishes.
+/// x y at the places of the result that a mask lets in, and 0 elsewhere.
+traced contracted_at(const traced_truth& mask, const traced& x, const traced& y, const std::string& letters);
 traced_truth any_along(const traced_truth& x, std::int64_t axis);
 traced_truth broadcast(const traced_truth& x, const core::shape& s);
 traced_truth reshaped(const traced_truth& x, const core::shape& s);

@@ -170,6 +170,7 @@ expression shown_operator(const node& n, const std::vector<expression>& in) {
                           n.integer(0) + n.integer(1) - 1),
               binding::choice};
     case op::contract:
+    case op::contract_at:
       return shown_contraction(*contraction_of(n.text), in[0], in[1]);
     case op::contract_where:
       return {shown_contraction(*contraction_of(n.text), in[0], in[1]).text + " where " + in[2].above(binding::choice),

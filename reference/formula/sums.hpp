@@ -178,13 +178,18 @@ std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& add
   return made;
 }
 
+/// `at`: where there is a sum of the result; elsewhere is 0.
 template <class R>
-reals<R> contracted(const reals<R>& x, const reals<R>& y, const contracted_places& places) {
+reals<R> contracted(const reals<R>& x, const reals<R>& y, const contracted_places& places, const truths* at = nullptr) {
   if constexpr (std::is_same_v<R, double_ball>)
-    if (auto made = contracted_by_bounds(x, y, places)) return std::move(*made);
+    if (auto made = contracted_by_bounds(x, y, places, at)) return std::move(*made);
   reals<R> made;
   made.reserve(places.first.size());
   for (const auto& [left, right] : places.first) {
+    if (at != nullptr && bool(!(*at)[made.size()])) {
+      made.push_back(R(0.0));
+      continue;
+    }
     if (places.within.size() == 1) {
       made.push_back(x[left] * y[right]);
       continue;

@@ -126,6 +126,8 @@ result<array_type> contracted(const node& n, const types& in) {
     shape.push_back(static_cast<std::int64_t>(sizes[static_cast<std::size_t>(letter)]));
   auto s = shape_from(shape);
   if (!s) return tl::make_unexpected(s.error());
+  if (n.what == op::contract_at && *in[2] != array_type{number_kind::boolean, *s})
+    return failure("its mask is no array of booleans of the shape of what it gives");
   return array_type{number_kind::real, std::move(*s)};
 }
 
@@ -161,7 +163,7 @@ result<array_type> interpolated(const node& n, const types& in) {
 result<array_type> along(const node& n, const types& in) {
   if (n.what == op::interpolated || n.what == op::interpolation_slope || n.what == op::interpolation_shares)
     return interpolated(n, in);
-  if (n.what == op::contract || n.what == op::contract_where) return contracted(n, in);
+  if (n.what == op::contract || n.what == op::contract_where || n.what == op::contract_at) return contracted(n, in);
   if (n.what == op::geometric_frequencies) return frequencies(n, *in[0]);
   if (n.what == op::largest_share) {
     const auto one = reduced(n, *in[0]);

@@ -86,10 +86,10 @@ traced attended(const attention_recipe& how, const recorded_call& in, const trac
                   [&](const traced& weights) { return contracted_where(seen, weights, v, "bhij,bhjc->bhic"); });
 }
 
-traced logits_of(const attention_recipe& how, const recorded_call& in, const traced& bias) {
+traced logits_of(const attention_recipe& how, const recorded_call& in, const traced& bias, const traced_truth& seen) {
   const traced q = in["q"], k = in["k"];
   return in_stage<traced>(stage::scores, [&] {
-    return how.logit(contracted(q, k, "bhid,bhjd->bhij"), bias,
+    return how.logit(contracted_at(seen, q, k, "bhid,bhjd->bhij"), bias,
                      factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
   });
 }
@@ -121,7 +121,8 @@ traced attended_by_places(const attention_recipe& how, const recorded_call& in,
     const traced b = bias(places);
     return factor == "one" ? b : b * factor_of_logits(factor, in.size("d"));
   });
-  return attended(how, in, logits_of(how, in, of_pairs), seen_of(in, places.all_seen()));
+  const traced_truth seen = seen_of(in, places.all_seen());
+  return attended(how, in, logits_of(how, in, of_pairs, seen), seen);
 }
 
 std::vector<bool> seen_by_last_queries(std::size_t n, std::size_t m, bool causal) {

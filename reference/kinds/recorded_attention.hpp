@@ -36,8 +36,9 @@ struct attention_recipe {
       };
 };
 
-/// scale q . k + bias, which broadcasts to [B, h, n, m].
-formula::traced logits_of(const attention_recipe& how, const recorded_call& in, const formula::traced& bias);
+/// scale q . k + bias, which broadcasts to [B, h, n, m], of what is seen; elsewhere q . k counts as 0.
+formula::traced logits_of(const attention_recipe& how, const recorded_call& in, const formula::traced& bias,
+                          const formula::traced_truth& seen);
 
 /// What queries read by their weights: the weights are those of the stage softmax as the stage output takes them in.
 using reading_of_weights = std::function<formula::traced(const formula::traced& weights)>;
