@@ -451,3 +451,32 @@ TEST_CASE("formula/recording/cumulative_sum_twice", "[unit]") {
     before = grad[k].error;
   }
 }
+
+TEST_CASE("formula/recording/contracted_at", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  // The second query does not see the first key, whatever that is.
+  const program p = [] {
+    recording of;
+    const traced_truth seen = known_truths({2, 2}, {true, true, false, true});
+    of.output("s", contracted_at(seen, of.input("q", {2, 1}), of.input("k", {2, 1}), "id,jd->ij"));
+    return of.finish();
+  }();
+  const auto gradient = differentiate(p);
+  REQUIRE(gradient);
+  const computing_in format(assay::core::dtype::f32);
+  const rounded nan(std::nan("")), two(2.0), three(3.0);
+  const interpreter<rounded>::arrays in{{"q", reals<rounded>{two, three}},
+                                        {"k", reals<rounded>{nan, two}},
+                                        {"grad_s", reals<rounded>{three, two, nan, two}}};
+  const auto numbers = [&](const program& of, const char* output) {
+    const auto made = interpreter<rounded>(of, in).run();
+    std::vector<double> all;
+    for (const rounded& x : std::get<reals<rounded>>(made.at(output))) all.push_back(x.number);
+    return all;
+  };
+  const auto s = numbers(p, "s"), of_q = numbers(*gradient, "grad_q"), of_k = numbers(*gradient, "grad_k");
+  CHECK((std::isnan(s[0]) && s[1] == 4.0 && s[2] == 0.0 && s[3] == 6.0));
+  CHECK((std::isnan(of_q[0]) && of_q[1] == 4.0));
+  CHECK(of_k == std::vector<double>{6.0, 10.0});
+}
