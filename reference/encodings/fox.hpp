@@ -81,7 +81,8 @@ struct fox {
     return formula::joined({between(from_each, keys, 1, s[keys]), broadcast(traced(0.0), {s[0], s[1], s[2], 1})}, keys);
   }
   /// Of each query what stands at its own key. Precondition: there is one.
-  static traced at_own_keys(const traced& x, const traced_integer& own) {
+  template <class X>
+  static X at_own_keys(const X& x, const traced_integer& own) {
     const core::shape s = shape_of(x), queries = shape_of(own);
     return reshaped(gathered(x, reshaped(own, {queries[0]}), keys), {s[0], s[1], queries[0], 1});
   }
@@ -180,10 +181,7 @@ struct fox::decays_of_seen {
     const traced_truth is_reset = equal(by_head, traced(-std::numeric_limits<double>::infinity()));
     const traced_integer one = traced_integer::constant(1), none = traced_integer::constant(0);
     const traced_integer until = cumulative_sum(either(is_reset, one, none), keys);
-    const core::shape all = shape_of(seen);
-    if (all[2] == 0) return !seen;
-    const traced_integer of_own = reshaped(gathered(until, reshaped(own, {all[2]}), keys), {all[0], all[1], all[2], 1});
-    return less(until, of_own);
+    return shape_of(own)[0] == 0 ? !seen : less(until, at_own_keys(until, own));
   }
 };
 
