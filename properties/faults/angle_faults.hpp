@@ -7,45 +7,25 @@
 
 namespace assay::properties {
 
-/// An angle less multiples of 2 pi as a single f32: good for small angles only.
-template <class R>
-R reduced_once(const R& x) {
-  const double turns = std::nearbyint(to_double(x) / (2 * M_PI));
-  return x - R(turns) * R(static_cast<float>(2 * M_PI));
-}
-
 /// The nearest integer to x / unit, whose own roundings are none.
 inline reference::formula::traced nearest_multiple(const reference::formula::traced& x, double unit) {
   return floor(x / reference::formula::setting(unit) + reference::formula::traced(0.5));
 }
+/// An angle less multiples of 2 pi as a single f32: good for small angles only.
 inline reference::formula::traced reduced_once(const reference::formula::traced& x) {
   using reference::formula::traced;
   return x - nearest_multiple(x, 2 * M_PI) * traced(static_cast<float>(2 * M_PI));
 }
 
-/// An angle less j pi, j an integer, and whether j is odd.
-template <class R>
-struct reduced_angle {
-  R rest;
-  bool turned;
-};
-
 /// pi to 8 bits, the 9 bits behind them, the rest of M_PI, and pi - M_PI.
 inline constexpr double parts_of_pi[] = {0x1.92p+1, 0x1.fbp-11, M_PI - 0x1.92p+1 - 0x1.fbp-11, 0x1.1a62633p-53};
-/// By subtracting j times the parts of pi (Cody and Waite 1980) in the arithmetic of R, without regard to how long j
-/// is: a part of 9 bits times j is exact in f32 only while j has 15.
-template <class R>
-reduced_angle<R> reduced_by_parts(const R& x) {
-  const double j = std::nearbyint(to_double(x) / M_PI);
-  R z = x;
-  for (const double part : parts_of_pi) z = z - R(j) * R(part);
-  return {z, std::fmod(j, 2.0) != 0.0};
-}
-
+/// Angles less j pi, j integers, and whether these are odd.
 struct reduced_angles {
   reference::formula::traced rest;
   reference::formula::traced_truth turned;
 };
+/// By subtracting j times the parts of pi (Cody and Waite 1980), without regard to how long j is: a part of 9 bits
+/// times j is exact in f32 only while j has 15.
 inline reduced_angles reduced_by_parts(const reference::formula::traced& x) {
   using reference::formula::traced;
   const traced j = nearest_multiple(x, M_PI), two(2.0);

@@ -1,5 +1,5 @@
-// What tests of tables share (reference/kinds/table.hpp): families of positions and of other numbers, sizes, and a
-// table by hand.
+// What tests of tables share, whose rows belong to a position, or to another number, each: families of positions and of
+// other numbers, sizes, and a table by hand.
 #pragma once
 
 #include <functional>

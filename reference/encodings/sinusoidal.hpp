@@ -40,120 +40,16 @@
 // theorem where that is less (frequencies.hpp).
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <cmath>
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
-#include "reference/algorithms/frequencies.hpp"
-#include "reference/algorithms/settings.hpp"
 #include "reference/algorithms/sinusoidal_columns.hpp"
-#include "reference/kinds/table.hpp"
+#include "reference/kinds/recorded_call.hpp"
 
 namespace assay::reference::encodings {
-
-/// What of a table has a format of its own. All are in f32 and stored once, whatever the dtype, as
-/// SinusoidalPositionalEmbedding.get_embedding of facebookresearch/fairseq has it
-/// (fairseq/modules/sinusoidal_positional_embedding.py). Transformer-XL and XLNet compute angles in the dtype of the
-/// tensors.
-enum class sinusoidal_stage { angle, table };
-
-/// sin or cos of m theta.
-template <class R>
-R wave_at(waveform function, const R& m, const R& theta) {
-  const R angle = in_stage<R>(
-      sinusoidal_stage::angle, [](const R& x, const R& y) { return x * y; }, m, theta);
-  return in_stage<R>(
-      sinusoidal_stage::table, [=](const R& a) { return function == waveform::sine ? sine_of(a) : cosine_of(a); },
-      angle);
-}
-
-/// (t / steps)^alpha, 0 for t = 0. Precondition: alpha > 0, steps > 0 or t = 0.
-template <class R>
-R power_frequency(const R& alpha, std::size_t t, std::size_t steps) {
-  if (t == 0) return R(0.0);
-  return pow(R(static_cast<double>(t)) / R(static_cast<double>(steps)), alpha);
-}
-
-/// I_b(s).
-template <class R>
-R decay_at(const R& s, const R& base) {
-  return R(1.0) - (entire_cosine_integral(s) - entire_cosine_integral(s / base)) / log(base);
-}
-/// Its slope in s, 0 at s = 0: (cos s - cos(s/b)) / (s log b). Where s is small and the cosines cancel, their
-/// difference is a product of sines; programs may have either.
-template <class R>
-R decay_slope_at(const R& s, const R& base) {
-  if (to_double(s) == 0.0) return R(0.0);
-  const auto by_cosines = [&] { return (cos(s) - cos(s / base)) / (s * log(base)); };
-  if (std::fabs(to_double(s)) > 1.0) return by_cosines();
-  const R half = s / R(2.0), share = half / base;
-  return covering(-(R(2.0) * sin(half + share) * (sin(half - share) / (s * log(base)))), by_cosines);
-}
-/// The base is a setting.
-template <carries_derivatives D>
-D decay_at(const D& s, const D& base) {
-  return D::made(decay_at(s.number, base.number), D::by(s, [&] { return decay_slope_at(s.number, base.number); }));
-}
-
-/// The steps that variants replace.
-template <class R>
-struct sinusoidal_recipe : differentiable_recipe<sinusoidal_recipe, R> {
-  recipe_step<R, table_plan(const core::attributes&)> plan = plan_of_table;
-  recipe_step<R, R(double)> position = from_integer<R>;
-  recipe_step<R, R(const R& base, std::size_t step, std::size_t steps)> frequency = geometric_frequency<R>;
-  recipe_step<R, R(const R& alpha, std::size_t step, std::size_t steps)> power = power_frequency<R>;
-  recipe_step<R, R(waveform, const R& m, const R& theta)> wave = wave_at<R>;
-  recipe_step<R, R(const R& s, const R& base)> decay = decay_at<R>;
-};
-
-/// Of position m, by the frequency of each column.
-template <class R>
-void fill_row(const std::vector<column>& columns, const sinusoidal_recipe<R>& how, const R& m,
-              const std::vector<R>& theta, R* row) {
-  for (std::size_t c = 0; c < columns.size(); ++c)
-    if (columns[c].function != waveform::zero) row[c] = how.wave(columns[c].function, m, theta[c]);
-}
-/// Positions are integers, and frequencies follow from the settings.
-template <class R>
-rows<R> wave_table(const arguments<R>& call, const sinusoidal_recipe<R>& how) {
-  const table_plan plan = how.plan(call.settings);
-  const bool is_power = plan.scale.is_power;
-  const R number = from_setting<R>(call.template setting<double>(is_power ? "alpha" : "base"));
-  std::vector<R> theta;
-  for (const column& c : plan.columns)
-    theta.push_back(c.function == waveform::zero ? R(0.0) : in_stage<R>(sinusoidal_stage::angle, [&] {
-      return (is_power ? how.power : how.frequency)(number, plan.scale.stride * c.pair, plan.scale.steps);
-    }));
-  const auto offset = static_cast<double>(call.template setting<std::int64_t>("offset"));
-  return {plan.columns.size(), [&call, &how, plan, theta, offset](std::size_t i, R* row) {
-            const double m = call.integers.at("position").values.storage()[i] + offset;
-            fill_row(plan.columns, how, in_stage<R>(sinusoidal_stage::angle, [&] { return how.position(m); }), theta,
-                     row);
-          }};
-}
-template <class R>
-rows<R> wave_table_at(const arguments<R>& call, const sinusoidal_recipe<R>& how) {
-  const field<R>&position = call["position"], &given = call["theta"];
-  const std::vector<column> columns = arrange_pairs(call.settings, given.size(), given.size());
-  std::vector<R> theta;
-  for (const column& c : columns) theta.push_back(given(c.pair));
-  return {columns.size(), [&how, &position, columns, theta](std::size_t i, R* row) {
-            fill_row(columns, how, position(i), theta, row);
-          }};
-}
-template <class R>
-rows<R> frequencies_of_base(const arguments<R>& call, const sinusoidal_recipe<R>& how) {
-  const auto pairs = static_cast<std::size_t>(call.template setting<std::int64_t>("pairs"));
-  const frequency_scale scale = scale_of(call.template setting<std::string>("rule"), 2 * pairs, pairs);
-  return {pairs, [&how, &base = call["base"], pairs, scale](std::size_t k, R* row) {
-            for (std::size_t i = 0; i < pairs; ++i) row[i] = how.frequency(base(k), scale.stride * i, scale.steps);
-          }};
-}
-template <class R>
-rows<R> decay_curve(const arguments<R>& call, const sinusoidal_recipe<R>& how) {
-  const R base = from_setting<R>(call.template setting<double>("base"));
-  return {1, [&how, &s = call["s"], base](std::size_t i, R* g) { *g = how.decay(s(i), base); }};
-}
 
 struct sinusoidal {
   static constexpr std::string_view name = "sinusoidal";
@@ -166,77 +62,203 @@ struct sinusoidal {
                      {"SHAPE, positions shifted at random", "`offset` of sinusoidal/table"},
                      {"timestep embeddings of diffusion", "`layout`, `first` and `odd` of sinusoidal/table"}}};
   }
-  template <class R>
-  using recipe = sinusoidal_recipe<R>;
-  static std::array<core::operation, 4> declarations() {
-    using core::input_role;
-    constexpr const char* source = "Vaswani et al. 2017, arXiv 1706.03762, section 3.5";
-    constexpr core::value_domain positions{-0x1p31, 0x1p31};
-    const auto layout = choice("layout", {"interleaved", "half_split"}, "pairs side by side, or halves"),
-               first = choice("first", {"sine", "cosine"}, "the function of the first column"),
-               rule = choice("rule", {"paper", "tensor2tensor"},
-                             "frequencies b^(-2i/d), or b^(-i/(d/2 - 1)), whose slowest is 1/b"),
-               rule_of_table = with_later_value(
-                   "power", {0, 2},
-                   choice("rule", {"paper", "tensor2tensor", "power"}, rule.meaning + "; or (2i/d)^alpha")),
-               odd = choice(
-                   "odd", {"zero", "extra", "padded"},
-                   "the last column of an odd width: 0, one more of the first function, or 0 behind the table of "
-                   "width d - 1");
-    const auto base = [](double low) { return real("base", {1e4, 1e3, 1e2}, {low, 1e9}, "b"); };
-    const std::vector<core::stage_declaration> stages{
-        {.name = "angle", .meaning = "frequencies, positions and m theta"},
-        {.name = "table", .meaning = "sines and cosines of the angles"}};
-    auto with_sums = stages;
-    with_sums.push_back(
-        {.name = std::string(core::accumulation), .meaning = "the sums in grad_position and grad_theta"});
-    const auto table = [](const char* columns) -> core::tensor_declaration {
-      return {.name = "p", .axes = {"n", columns}, .meaning = "encodings, positions by columns"};
+
+  /// What of a table has a format of its own. All are in f32 and stored once, whatever the dtype, as
+  /// SinusoidalPositionalEmbedding.get_embedding of facebookresearch/fairseq has it
+  /// (fairseq/modules/sinusoidal_positional_embedding.py). Transformer-XL and XLNet compute angles in the dtype of the
+  /// tensors.
+  enum class stage { angle, table };
+
+  using traced = formula::traced;
+  /// b^-t of the first so many t = stride i / steps, along an axis behind those of b.
+  static traced geometric(const traced& base, std::size_t count, const frequency_scale& by);
+  /// t^alpha of the same, 0 for t = 0. Precondition: alpha > 0.
+  static traced powers(const traced& alpha, std::size_t count, const frequency_scale& by);
+  /// sin or cos of m theta.
+  static traced wave_at(waveform function, const traced& m, const traced& theta);
+  /// I_b(s).
+  static traced decay_at(const traced& s, const traced& base);
+  /// The steps that variants replace.
+  struct recipe : recorded_recipe<recipe> {
+    std::function<table_plan(const core::attributes& settings)> plan = plan_of_table;
+    std::function<traced(const formula::traced_integer& m)> position = [](const formula::traced_integer& m) {
+      return to_real(m);
     };
-    return {
-        {{.name = "sinusoidal/table",
-          .source = source,
-          .inputs = {core::integers("position", {"n"}, "positions m", positions, input_role::position)},
-          .outputs = {table("d")},
-          .attributes = {integer("width", {8, 16, 4, 2, 1, 3, 7}, {1, 65536}, "columns d", "d"), layout, first,
-                         rule_of_table, base(1.0),
-                         integer("offset", {0, 1, 2}, {0, positions.high}, "added to every position"), odd,
-                         real("alpha", {1.0, 2.0, 0.5, 3.0}, {0x1p-6, 64.0}, "exponent of the rule power")},
-          .stages = stages,
-          .grows_with = core::with_position},
-         {.name = "sinusoidal/table_at",
-          .source = source,
-          .inputs = {{.name = "position", .axes = {"n"}, .meaning = "positions m", .role = input_role::position},
-                     core::parameter("theta", {"r"}, "frequencies")},
-          .outputs = {table("2r")},
-          .attributes = {layout, first},
-          .stages = with_sums,
-          .grows_with = core::with_position},
-         {.name = "sinusoidal/frequencies",
-          .source = source,
-          .inputs = {core::parameter("base", {"k"}, "b", {.low = 1.0})},
-          // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
-          .outputs = {{.name = "theta",
-                       .axes = {"k", "r"},
-                       .meaning = "frequencies of d = 2r columns",
-                       .scale = core::error_scale::relative}},
-          .attributes = {integer("pairs", {4, 1, 2, 3, 8}, {1, 32768}, "r", "r"), rule}},
-         {.name = "sinusoidal/decay",
-          .source = "Su 2021, kexue.fm/archives/8231",
-          .inputs =
-              {{.name = "s", .axes = {"n"}, .meaning = "distances", .domain = positions, .role = input_role::distance}},
-          .outputs = {{.name = "g", .axes = {"n"}, .meaning = "the integral of cos(s b^-t) over t from 0 to 1"}},
-          .attributes = {base(20.0)},
-          .grows_with = core::with_state}}};
-  }
-  template <class R>
-  static std::vector<operation_record<R, recipe<R>>> records() {
-    auto [table, table_at, frequencies, decay] = declarations();
-    return {table_record<sinusoidal, R, wave_table<R>>(std::move(table)),
-            table_record<sinusoidal, R, wave_table_at<R>>(std::move(table_at)),
-            table_record<sinusoidal, R, frequencies_of_base<R>>(std::move(frequencies)),
-            table_record<sinusoidal, R, decay_curve<R>>(std::move(decay))};
-  }
+    std::function<traced(const traced&base, std::size_t count, const frequency_scale&by)> frequencies = geometric,
+                                                                                          power = powers;
+    std::function<traced(waveform function, const traced& m, const traced& theta)> wave = wave_at;
+    std::function<traced(const traced& s, const traced& base)> decay = decay_at;
+  };
+  static std::vector<recorded_formula<recipe>> formulas();
+
+ private:
+  static std::array<core::operation, 4> declarations();
+  static formula::program table(const recipe& how, const formula::program_sizes& call);
+  static formula::program table_at(const recipe& how, const formula::program_sizes& call);
+  static formula::program frequencies(const recipe& how, const formula::program_sizes& call);
+  static formula::program decay(const recipe& how, const formula::program_sizes& call);
+  static traced decay_slope_at(const traced& s, const traced& base);
+  /// Rows of these columns for positions [n], by the frequencies of pairs.
+  static traced rows(const recipe& how, const std::vector<column>& columns, const traced& position,
+                     const traced& theta);
 };
+
+inline sinusoidal::traced sinusoidal::geometric(const traced& base, std::size_t count, const frequency_scale& by) {
+  const std::size_t steps = std::max<std::size_t>(by.steps, 1);  // 0: of no column, and t = 0 alone
+  if (steps % by.stride == 0) return formula::geometric_frequencies(base, 0, count, steps / by.stride);
+  const traced all = formula::geometric_frequencies(base, 0, by.stride * count, steps);
+  const auto stride = formula::traced_integer::constant(static_cast<std::int64_t>(by.stride));
+  return gathered(all, formula::counted(count) * stride, shape_of(base).size());
+}
+inline sinusoidal::traced sinusoidal::powers(const traced& alpha, std::size_t count, const frequency_scale& by) {
+  using index = formula::traced_integer;
+  const auto constant = [](std::size_t x) { return index::constant(static_cast<std::int64_t>(x)); };
+  const index places = (formula::counted(count - 1) + constant(1)) * constant(by.stride);
+  const traced of_others = pow(index_number(places) / index_number(constant(by.steps)), alpha);
+  return formula::joined({broadcast(traced(0.0), {1}), of_others}, 0);
+}
+
+inline sinusoidal::traced sinusoidal::wave_at(waveform function, const traced& m, const traced& theta) {
+  const traced angle = in_stage<traced>(stage::angle, [&] { return m * theta; });
+  return in_stage<traced>(stage::table, [&] { return function == waveform::sine ? sine_of(angle) : cosine_of(angle); });
+}
+
+inline sinusoidal::traced sinusoidal::decay_at(const traced& s, const traced& base) {
+  const traced curve = traced(1.0) - (entire_cosine_integral(s) - entire_cosine_integral(s / base)) / log(base);
+  return with_slope(curve, s, decay_slope_at(s, base));
+}
+/// (cos s - cos(s/b)) / (s log b), 0 at s = 0. Where s is small and the cosines cancel, their difference is a product
+/// of sines; programs may have either.
+inline sinusoidal::traced sinusoidal::decay_slope_at(const traced& s, const traced& base) {
+  const traced by_cosines = (cos(s) - cos(s / base)) / (s * log(base)), half = s / traced(2.0), share = half / base;
+  const traced by_sines = -(traced(2.0) * sin(half + share) * (sin(half - share) / (s * log(base))));
+  const traced slope =
+      either(less(traced(1.0), magnitude_of(s)), by_cosines, covering(by_sines, [&] { return by_cosines; }));
+  return either(equal(s, traced(0.0)), traced(0.0), slope);
+}
+
+inline sinusoidal::traced sinusoidal::rows(const recipe& how, const std::vector<column>& columns,
+                                           const traced& position, const traced& theta) {
+  const std::size_t n = shape_of(position)[0];
+  const traced m = reshaped(position, {n, 1});
+  const auto at = [](const traced& x, const std::vector<std::int64_t>& places, std::size_t axis) {
+    const auto count = static_cast<std::int64_t>(places.size());
+    const bool are_all = count == static_cast<std::int64_t>(shape_of(x)[axis]) && std::ranges::is_sorted(places);
+    return are_all ? x : gathered(x, formula::known_integers({places.size()}, places), axis);
+  };
+  std::vector<traced> all;
+  std::vector<std::int64_t> places(columns.size());
+  std::int64_t made = 0;
+  for (const waveform function : {waveform::sine, waveform::cosine, waveform::zero}) {
+    std::vector<std::int64_t> pairs;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (columns[c].function != function) continue;
+      places[c] = made++;
+      pairs.push_back(static_cast<std::int64_t>(columns[c].pair));
+    }
+    if (pairs.empty()) continue;
+    all.push_back(function == waveform::zero ? broadcast(traced(0.0), {n, pairs.size()})
+                                             : how.wave(function, m, at(theta, pairs, 0)));
+  }
+  return all.empty() ? broadcast(traced(0.0), {n, 0}) : at(formula::joined(all, 1), places, 1);
+}
+
+/// Frequencies follow from the settings.
+inline formula::program sinusoidal::table(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const auto [scale, columns] = how.plan(call.settings);
+  std::size_t count = 1;
+  for (const column& c : columns) count = std::max(count, c.pair + 1);
+  const auto offset = formula::traced_integer::constant(in.setting<std::int64_t>("offset"));
+  const auto [position, theta] = in_stage<traced>(stage::angle, [&] {
+    return std::pair(how.position(in.integers("position") + offset),
+                     scale.is_power ? how.power(in.number("alpha"), count, scale)
+                                    : how.frequencies(in.number("base"), count, scale));
+  });
+  return in.finish(rows(how, columns, position, theta));
+}
+inline formula::program sinusoidal::table_at(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced position = in["position"], theta = in["theta"];
+  return in.finish(rows(how, arrange_pairs(call.settings, in.size("r"), in.size("r")), position, theta));
+}
+inline formula::program sinusoidal::frequencies(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const std::size_t pairs = in.size("r");
+  return in.finish(how.frequencies(in["base"], pairs, scale_of(in.setting<std::string>("rule"), 2 * pairs, pairs)));
+}
+inline formula::program sinusoidal::decay(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  return in.finish(how.decay(in["s"], in.number("base")));
+}
+
+inline std::array<core::operation, 4> sinusoidal::declarations() {
+  using core::input_role;
+  constexpr const char* source = "Vaswani et al. 2017, arXiv 1706.03762, section 3.5";
+  constexpr core::value_domain positions{-0x1p31, 0x1p31};
+  const auto layout = choice("layout", {"interleaved", "half_split"}, "pairs side by side, or halves"),
+             first = choice("first", {"sine", "cosine"}, "the function of the first column"),
+             rule = choice("rule", {"paper", "tensor2tensor"},
+                           "frequencies b^(-2i/d), or b^(-i/(d/2 - 1)), whose slowest is 1/b"),
+             rule_of_table = with_later_value(
+                 "power", {0, 2},
+                 choice("rule", {"paper", "tensor2tensor", "power"}, rule.meaning + "; or (2i/d)^alpha")),
+             odd =
+                 choice("odd", {"zero", "extra", "padded"},
+                        "the last column of an odd width: 0, one more of the first function, or 0 behind the table of "
+                        "width d - 1");
+  const auto base = [](double low) { return real("base", {1e4, 1e3, 1e2}, {low, 1e9}, "b"); };
+  const std::vector<core::stage_declaration> stages{{.name = "angle", .meaning = "frequencies, positions and m theta"},
+                                                    {.name = "table", .meaning = "sines and cosines of the angles"}};
+  auto with_sums = stages;
+  with_sums.push_back({.name = std::string(core::accumulation), .meaning = "the sums in grad_position and grad_theta"});
+  const auto table = [](const char* columns) -> core::tensor_declaration {
+    return {.name = "p", .axes = {"n", columns}, .meaning = "encodings, positions by columns"};
+  };
+  return {
+      {{.name = "sinusoidal/table",
+        .source = source,
+        .inputs = {core::integers("position", {"n"}, "positions m", positions, input_role::position)},
+        .outputs = {table("d")},
+        .attributes = {integer("width", {8, 16, 4, 2, 1, 3, 7}, {1, 65536}, "columns d", "d"), layout, first,
+                       rule_of_table, base(1.0),
+                       integer("offset", {0, 1, 2}, {0, positions.high}, "added to every position"), odd,
+                       real("alpha", {1.0, 2.0, 0.5, 3.0}, {0x1p-6, 64.0}, "exponent of the rule power")},
+        .stages = stages,
+        .grows_with = core::with_position,
+        .independent = {"n"}},
+       {.name = "sinusoidal/table_at",
+        .source = source,
+        .inputs = {{.name = "position", .axes = {"n"}, .meaning = "positions m", .role = input_role::position},
+                   core::parameter("theta", {"r"}, "frequencies")},
+        .outputs = {table("2r")},
+        .attributes = {layout, first},
+        .stages = with_sums,
+        .grows_with = core::with_position,
+        .independent = {"n"}},
+       {.name = "sinusoidal/frequencies",
+        .source = source,
+        .inputs = {core::parameter("base", {"k"}, "b", {.low = 1.0})},
+        // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
+        .outputs = {{.name = "theta",
+                     .axes = {"k", "r"},
+                     .meaning = "frequencies of d = 2r columns",
+                     .scale = core::error_scale::relative}},
+        .attributes = {integer("pairs", {4, 1, 2, 3, 8}, {1, 32768}, "r", "r"), rule},
+        .independent = {"k"}},
+       {.name = "sinusoidal/decay",
+        .source = "Su 2021, kexue.fm/archives/8231",
+        .inputs =
+            {{.name = "s", .axes = {"n"}, .meaning = "distances", .domain = positions, .role = input_role::distance}},
+        .outputs = {{.name = "g", .axes = {"n"}, .meaning = "the integral of cos(s b^-t) over t from 0 to 1"}},
+        .attributes = {base(20.0)},
+        .grows_with = core::with_state,
+        .independent = {"n"}}}};
+}
+
+inline std::vector<recorded_formula<sinusoidal::recipe>> sinusoidal::formulas() {
+  const auto [of_positions, of_frequencies, of_bases, of_distances] = declarations();
+  return {{of_positions, table}, {of_frequencies, table_at}, {of_bases, frequencies}, {of_distances, decay}};
+}
 
 }  // namespace assay::reference::encodings

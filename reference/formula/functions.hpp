@@ -106,6 +106,8 @@ R function_of(const node& n, const R& x) {
       return tanh(x);
     case op::erf:
       return erf(x);
+    case op::entire_cosine_integral:
+      return entire_cosine_integral(x);
     case op::sigmoid:
       return sigmoid(x);
     case op::softplus:

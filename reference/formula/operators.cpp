@@ -48,6 +48,7 @@ constexpr operator_row rows[]{
     {op::cosine_of_angle, "cosine_of_angle", family::real_function, 1},
     {op::tanh, "tanh", family::real_function, 1},
     {op::erf, "erf", family::real_function, 1},
+    {op::entire_cosine_integral, "entire_cosine_integral", family::real_function, 1},
     {op::sigmoid, "sigmoid", family::real_function, 1},
     {op::softplus, "softplus", family::real_function, 1},
     {op::log_sigmoid, "log_sigmoid", family::real_function, 1},
@@ -130,7 +131,8 @@ std::optional<number_kind> kind_named(std::string_view name) {
 const operator_row& row_of(op what) { return rows[static_cast<std::size_t>(what)]; }
 const operator_row* find_operator(std::string_view name) {
   const auto* const it = std::find_if(std::begin(rows), std::end(rows), [&](const auto& r) { return r.name == name; });
-  constexpr std::array in_no_text{op::less_heaviest,
+  constexpr std::array in_no_text{op::entire_cosine_integral,
+                                  op::less_heaviest,
                                   op::held_in,
                                   op::without_error,
                                   op::with_gradient_of,

@@ -44,6 +44,7 @@ enum class op : std::uint8_t {
   cosine_of_angle,
   tanh,
   erf,
+  entire_cosine_integral,  ///< in no text
   sigmoid,
   softplus,
   log_sigmoid,

@@ -41,6 +41,14 @@ node_id slope_of_erf(const pullback& b, node_id x) {
   return to.of(op::divide, {to.product(to.number(2.0), function(b, op::exp, to.negative(to.product(x, x)))), root});
 }
 
+// (1 - cos x) / x as 2 sin^2(x / 2) / x, which does not cancel; 0 at 0.
+node_id slope_of_cosine_integral(const pullback& b, node_id x) {
+  program_writer& to = b.to;
+  const node_id sine = function(b, op::sin, to.product(to.of_fraction(1, 2), x));
+  const node_id slope = to.of(op::divide, {to.product(to.number(2.0), to.product(sine, sine)), x});
+  return to.where(to.of(op::equal, {x, to.number(0.0)}), to.number(0.0), slope);
+}
+
 // 0 of 0, NaN of NaN.
 node_id of_magnitude(const pullback& b, node_id x) {
   program_writer& to = b.to;
@@ -84,6 +92,8 @@ std::optional<node_id> of_one(const pullback& b) {
       return with_factor(b, slope_of_tanh(b, x));
     case op::erf:
       return with_factor(b, slope_of_erf(b, x));
+    case op::entire_cosine_integral:
+      return with_factor(b, slope_of_cosine_integral(b, x));
     case op::sigmoid:
       return with_factor(b, slope_of_sigmoid(b, x));
     case op::softplus:

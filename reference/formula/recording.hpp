@@ -121,6 +121,7 @@ inline traced sine_of(const traced& x) { return recorded(op::sine_of_angle, x); 
 inline traced cosine_of(const traced& x) { return recorded(op::cosine_of_angle, x); }
 inline traced tanh(const traced& x) { return recorded(op::tanh, x); }
 inline traced erf(const traced& x) { return recorded(op::erf, x); }
+inline traced entire_cosine_integral(const traced& x) { return recorded(op::entire_cosine_integral, x); }
 inline traced sigmoid(const traced& x) { return recorded(op::sigmoid, x); }
 inline traced softplus(const traced& x) { return recorded(op::softplus, x); }
 inline traced log_sigmoid(const traced& x) { return recorded(op::log_sigmoid, x); }

@@ -31,6 +31,7 @@ std::uint64_t cost_of(op what) {
     case op::cosine_of_angle:
     case op::tanh:
     case op::erf:
+    case op::entire_cosine_integral:
     case op::sigmoid:
     case op::softplus:
     case op::log_sigmoid:

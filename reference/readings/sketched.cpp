@@ -82,6 +82,10 @@ sketched tanh(const sketched& x) {
 sketched erf(const sketched& x) {
   return of_increasing(erf(x.alone()), x, M_2_SQRTPI * std::exp(-x.number * x.number));
 }
+sketched entire_cosine_integral(const sketched& x) {
+  const double slope = x.number == 0.0 ? 0.0 : (1.0 - std::cos(x.number)) / x.number;
+  return sketched::made(entire_cosine_integral(x.alone()), sketched::along{x, slope});
+}
 sketched sigmoid(const sketched& x) {
   const tracked r = sigmoid(x.alone());
   return of_increasing(r, x, r.number * (1.0 - r.number));

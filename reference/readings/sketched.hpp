@@ -9,9 +9,9 @@
 // generators, embeddings and data stream computation). What is no rounding (a branch that roundings decide, another
 // number that is right as well) is drawn in the same way.
 //
-// What is rounded is the number as earlier roundings moved it. So each rounding errs by u of what they moved it by, too.
-// That is second order, and all there is where the first order cancels: (a + b) - a with an `a` that should be 0 errs by
-// u of the error of `a`, and keeps no digit of a smaller b.
+// What is rounded is the number as earlier roundings moved it. So each rounding errs by u of what they moved it by,
+// too. That is second order, and all there is where the first order cancels: (a + b) - a with an `a` that should be 0
+// errs by u of the error of `a`, and keeps no digit of a smaller b.
 #pragma once
 
 #include <algorithm>
@@ -160,6 +160,7 @@ sketched sin(const sketched& x);
 sketched cos(const sketched& x);
 sketched tanh(const sketched& x);
 sketched erf(const sketched& x);
+sketched entire_cosine_integral(const sketched& x);
 sketched sigmoid(const sketched& x);
 sketched softplus(const sketched& x);
 sketched log_sigmoid(const sketched& x);

@@ -11,15 +11,13 @@
 namespace assay::properties::encodings::sinusoidal {
 namespace {
 
-using namespace reference;  // the recipes below are written in its vocabulary
-using namespace reference::encodings;
-using R = rounded;
-using recipe = sinusoidal_recipe<R>;
-using gradient_recipe = gradient_steps<recipe>::type;
-using G = gradient_recipe::number;
-inline constexpr auto& changed = make_variant<reference::encodings::sinusoidal>;
+using namespace reference;  // the ways below are written in its vocabulary
+using encoding = reference::encodings::sinusoidal;
+using formula::traced, formula::traced_integer;
+inline constexpr auto& changed = make_variant<encoding>;
 
-recipe_change<recipe> with_plan(void (*change)(table_plan& plan, const core::attributes& settings)) {
+// Ways to other steps.
+auto with_plan(void (*change)(table_plan& plan, const core::attributes& settings)) {
   return [change](auto& how) {
     how.plan = [change](const core::attributes& settings) {
       table_plan plan = plan_of_table(settings);
@@ -28,60 +26,82 @@ recipe_change<recipe> with_plan(void (*change)(table_plan& plan, const core::att
     };
   };
 }
-recipe_change<recipe> with_position(double (*read)(double position)) {
-  return [read](recipe& how) { how.position = [read](double m) { return R(read(m)); }; };
+auto with_position(traced_integer (*read)(const traced_integer& m)) {
+  return [read](auto& how) { how.position = [read](const traced_integer& m) { return to_real(read(m)); }; };
 }
-recipe_change<recipe> with_angle(R (*wave)(waveform function, const R& angle)) {
-  return [wave](recipe& how) {
-    how.wave = [wave](waveform function, const R& m, const R& theta) { return wave(function, m * theta); };
+auto with_angle(traced (*wave)(waveform function, const traced& angle)) {
+  return [wave](auto& how) {
+    how.wave = [wave](waveform function, const traced& m, const traced& theta) { return wave(function, m * theta); };
   };
 }
-recipe_change<recipe> with_decay(R (*decay)(const R& s, const R& base)) {
-  return [decay](recipe& how) { how.decay = decay; };
+auto with_decay(traced (*decay)(const traced& s, const traced& base)) {
+  return [decay](auto& how) { how.decay = decay; };
 }
 
-R wave_of(waveform function, const R& angle) { return function == waveform::sine ? sin(angle) : cos(angle); }
-R reduced_wave(waveform function, const R& angle) {
+traced_integer of_fours(const traced_integer& m) {
+  const auto constant = [](std::int64_t x) { return traced_integer::constant(x); };
+  const traced_integer fours = constant(4) * floor_divide(m + constant(2), constant(4));
+  return either(less(magnitude_of(m), constant(4096)), m, fours);
+}
+
+traced wave_of(waveform function, const traced& angle) { return function == waveform::sine ? sin(angle) : cos(angle); }
+traced reduced_wave(waveform function, const traced& angle) {
   const auto [rest, turned] = reduced_by_parts(angle);
-  return turned ? -wave_of(function, rest) : wave_of(function, rest);
+  const traced wave = wave_of(function, rest);
+  return either(turned, -wave, wave);
 }
 
 // tensor2tensor's divisor without its guard: 0 / 0 where there is one frequency.
-void divide_unguarded(recipe& how) {
+void divide_unguarded(encoding::recipe& how) {
   how.plan = [](const core::attributes& settings) {
     table_plan plan = plan_of_table(settings);
     const bool one = std::none_of(plan.columns.begin(), plan.columns.end(), [](const column& c) { return c.pair > 0; });
     if (core::setting<std::string>(settings, "rule") == "tensor2tensor" && one) plan.scale.steps = 0;
     return plan;
   };
-  how.frequency = [](const R& base, std::size_t step, std::size_t steps) {
-    return steps == 0 ? R(std::nan("")) : geometric_frequency(base, step, steps);
+  how.frequencies = [](const traced& base, std::size_t count, const frequency_scale& by) {
+    return by.steps == 0 ? broadcast(traced(std::nan("")), {count}) : encoding::geometric(base, count, by);
   };
 }
 
 // The angle m theta, whose derivative in theta is 1.
-G wave_without_position(waveform function, const G& m, const G& theta) {
-  const G angle = G::made(m.number * theta.number, G::by(m, [&] { return theta.number; }), G::along(theta));
-  return function == waveform::sine ? sin(angle) : cos(angle);
+traced wave_without_position(waveform function, const traced& m, const traced& theta) {
+  return wave_of(function, with_gradient_of(m * theta, detach(theta) * m + theta));
 }
-// -t / steps / base for -t / steps theta / base.
-G frequency_without_theta(const G& base, std::size_t step, std::size_t steps) {
-  return G::made(geometric_frequency(base.number, step, steps), G::by(base, [&] {
-                   return -(R(static_cast<double>(step)) / R(static_cast<double>(steps)) / base.number);
-                 }));
+// The exponents -t.
+traced exponents_of(std::size_t count, const frequency_scale& by) {
+  const auto constant = [](std::size_t x) { return traced_integer::constant(static_cast<std::int64_t>(x)); };
+  return -index_number(formula::counted(count) * constant(by.stride)) / index_number(constant(by.steps));
+}
+// b, or all of them, as they meet frequencies.
+traced beside_frequencies(const traced& base) {
+  core::shape one_frequency = shape_of(base);
+  one_frequency.push_back(1);
+  return reshaped(base, one_frequency);
+}
+// -t / b for -t theta / b.
+traced frequencies_without_theta(const traced& base, std::size_t count, const frequency_scale& by) {
+  const traced b = beside_frequencies(base);
+  return with_slope(encoding::geometric(base, count, by), b, exponents_of(count, by) / b);
+}
+traced frequencies_by_exp(const traced& base, std::size_t count, const frequency_scale& by) {
+  return exp(exponents_of(count, by) * beside_frequencies(log(base)));
 }
 // By a logarithm, whose derivative at distance 0 is 0/0.
-G decay_by_logarithm(const G& s, const G& base) {
-  return G::made(decay_at(s.number, base.number), G::by(s, [&] {
-                   return (cos(s.number) - cos(s.number / base.number)) / (s.number * log(base.number));
-                 }));
+traced decay_by_logarithm(const traced& s, const traced& base) {
+  return with_slope(encoding::decay_at(s, base), s, (cos(s) - cos(s / base)) / (s * log(base)));
+}
+traced decay_of_positive(const traced& s, const traced& base) {
+  return either(less(traced(0.0), s), encoding::decay_at(s, base), traced(std::nan("")));
+}
+traced mean_of_64(const traced& s, const traced& base) {
+  const traced theta = formula::geometric_frequencies(base, 0, 64, 64);
+  return summed(cos(reshaped(s, {shape_of(s)[0], 1}) * theta), {1}) / traced(64.0);
 }
 
 // By the addition theorem.
-template <class N>
-N coarse_and_fine(waveform function, const N& m, const N& theta) {
-  const double steps = 256 * std::nearbyint(to_double(m) / 256);
-  const N coarse = N(steps) * theta, fine = (m - N(steps)) * theta;
+traced coarse_and_fine(waveform function, const traced& m, const traced& theta) {
+  const traced steps = traced(256.0) * nearest_multiple(m, 256.0), coarse = steps * theta, fine = (m - steps) * theta;
   return function == waveform::sine ? sin(coarse) * cos(fine) + cos(coarse) * sin(fine)
                                     : cos(coarse) * cos(fine) - sin(coarse) * sin(fine);
 }
@@ -141,43 +161,32 @@ std::vector<variant> mutants() {
                         plan.columns.back() = plan.columns[plan.columns.size() - 2];
                     }),
                    .telling = true}),
-           changed(
-               "mutant/sinusoidal_positions_by_fours", "openvinotoolkit/openvino#33214",
-               "positions from 4096 on are multiples of 4",
-               {.formula = with_position([](double m) { return std::fabs(m) < 4096 ? m : 4 * std::nearbyint(m / 4); }),
-               .telling = true}),
+           changed("mutant/sinusoidal_positions_by_fours", "openvinotoolkit/openvino#33214",
+                   "positions from 4096 on are multiples of 4", {.formula = with_position(of_fours), .telling = true}),
            changed("mutant/sinusoidal_distance_without_sign", "fastnlp/TENER: direction awareness",
-                   "negative positions lose their sign",
-                   {.formula = with_position([](double m) { return std::fabs(m); })}),
+                   "negative positions lose their sign", {.formula = with_position(formula::magnitude_of)}),
            // In f32 a 2 pi of 24 bits is no worse than the rounding of the angle.
-           changed("mutant/sinusoidal_fast_sine", "kekzl/imp#1317", "angles are reduced by a 2 pi of 24 bits",
-                   {.formula = with_angle([](waveform f, const R&angle) { return wave_of(f, reduced_once(angle)); }),
-                   .shown_in = core::dtype::f64}),
+           changed(
+               "mutant/sinusoidal_fast_sine", "kekzl/imp#1317", "angles are reduced by a 2 pi of 24 bits",
+               {.formula = with_angle([](waveform f, const traced&angle) { return wave_of(f, reduced_once(angle)); }),
+               .shown_in = core::dtype::f64}),
            changed("mutant/sinusoidal_reduction_runs_out_of_bits", "tenstorrent/tt-metal#51845",
                    "angles beyond 10^5 are reduced by multiples of pi that are not exact",
                    {.formula = with_angle(reduced_wave)}),
            changed("mutant/sinusoidal_theta_gradient_without_position", "trainable frequencies, kexue.fm/archives/8231",
                    "the gradient of theta lacks the factor m",
-                   {.gradient = [](gradient_recipe&how) { how.wave = wave_without_position; }, .telling = true}),
+                   {.gradient = [](auto&how) { how.wave = wave_without_position; }, .telling = true}),
            changed("mutant/sinusoidal_base_gradient_without_theta", "GR07 pytorch/pytorch#196705: a factor dropped",
                    "the gradient of the base lacks theta",
-                   {.gradient = [](gradient_recipe&how) { how.frequency = frequency_without_theta; }}),
+                   {.gradient = [](auto&how) { how.frequencies = frequencies_without_theta; }}),
            changed("mutant/sinusoidal_decay_of_signed_distance", "Ci of a number that is not positive",
                    "the decay of distance 0 and of negative distances is NaN",
-                   {.formula = with_decay(
-                        [](const R&s, const R&base) { return s.number > 0.0 ? decay_at(s, base) : R(std::nan("")); }),
-                   .telling = true}),
+                   {.formula = with_decay(decay_of_positive), .telling = true}),
            changed("mutant/sinusoidal_decay_of_128_columns", "kexue.fm/archives/8231 plots the sum of d = 128",
-                   "the sum over 64 frequencies instead of the integral",
-                   {.formula = with_decay([](const R&s, const R&base) {
-                      R sum(0.0);
-                      for (std::size_t i = 0; i < 64; ++i) sum = sum + cos(s * geometric_frequency(base, i, 64));
-                      return sum / R(64.0);
-                    })}),
+                   "the sum over 64 frequencies instead of the integral", {.formula = with_decay(mean_of_64)}),
            changed("mutant/sinusoidal_decay_slope_undefined_at_0",
                    "GR01 pytorch/pytorch#49724: NaN where the derivative has a limit",
-                   "the gradient of the decay at distance 0 is NaN",
-                   {.gradient = [](gradient_recipe&how) { how.decay = decay_by_logarithm; }}),
+                   "the gradient of the decay at distance 0 is NaN", {.gradient = with_decay(decay_by_logarithm)}),
        })
     all.push_back(std::move(v));
   return all;
@@ -187,26 +196,9 @@ std::vector<variant> controls() {
   return {
       // As most code has it.
       changed("control/sinusoidal_exponential_form", "exp(-(2i/d) log b) instead of a power",
-              "frequencies by an exponential",
-              {.formula =
-                   [](auto& how) {
-                     using number = typename std::decay_t<decltype(how)>::number;
-                     how.frequency = [](const number& base, std::size_t step, std::size_t steps) {
-                       return exp(
-                           -(number(static_cast<double>(step)) / number(static_cast<double>(steps)) * log(base)));
-                     };
-                   }}),
-      changed("control/sinusoidal_frequencies_in_f64", "frequencies in f64, rounded once",
-              "frequencies within half a unit",
-              {.formula =
-                   [](recipe& how) {
-                     how.frequency = [](const R& base, std::size_t step, std::size_t steps) {
-                       return R(std::pow(base.number, -static_cast<double>(step) / static_cast<double>(steps)));
-                     };
-                   }}),
+              "frequencies by an exponential", {.formula = [](auto& how) { how.frequencies = frequencies_by_exp; }}),
       changed("control/sinusoidal_coarse_and_fine", "rotations by multiples of 256 and by the rest",
-              "the addition theorem",
-              {.formula = [](auto& how) { how.wave = coarse_and_fine<typename std::decay_t<decltype(how)>::number>; }}),
+              "the addition theorem", {.formula = [](auto& how) { how.wave = coarse_and_fine; }}),
   };
 }
 
