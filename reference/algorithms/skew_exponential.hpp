@@ -34,12 +34,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 #include <type_traits>
 #include <vector>
 
-#include "reference/readings/adjoint.hpp"
+#include "reference/readings/differentiated.hpp"
 #include "reference/readings/rounded.hpp"
+#include "reference/readings/tracked.hpp"
 
 namespace assay::reference {
 
@@ -146,49 +146,38 @@ inline square_matrix<rounded> exponential_slope(const square_matrix<rounded>& x,
   return slope;
 }
 
-/// As one block of a tape: a cotangent G of exp(X) gives X the cotangent L(-X, G), and X_ij, above the diagonal, the
-/// difference of its entries (i, j) and (j, i).
+/// Readings that have these.
 template <class R>
-square_matrix<adjoint<R>> taped_exponential(const square_matrix<adjoint<R>>& x, std::size_t b) {
-  square_matrix<R> plain, negative;
-  std::vector<typename tape<R>::node> from;
-  bool constant = true;
-  for (const adjoint<R>& y : x) {
-    plain.push_back(y.number), negative.push_back(-y.number), from.push_back(y.node);
-    constant = constant && y.node == 0;
-  }
-  const square_matrix<R> r = exponential_of(plain, b);
-  square_matrix<adjoint<R>> out;
-  if (constant) {
-    for (const R& y : r) out.emplace_back(y);
-    return out;
-  }
-  const auto first = tape<R>::current().add_block(b * b, [=](tape<R>& graph, std::span<const cotangent<R>> g) {
-    square_matrix<R> given;
-    for (const cotangent<R>& y : g) given.push_back(y.number);
-    const square_matrix<R> slope = [&] {
-      if constexpr (std::is_same_v<R, tracked>) {
-        double squares = 0.0;
-        for (const cotangent<R>& y : g) squares += y.magnitude * y.magnitude;
-        return exponential_slope(negative, given, b, std::sqrt(squares));
-      } else {
-        return exponential_slope(negative, given, b);
-      }
-    }();
-    for (std::size_t i = 0; i < b; ++i)
-      for (std::size_t j = i + 1; j < b; ++j)
-        graph.put(from[i * b + j], cotangent<R>(slope[i * b + j] - slope[j * b + i]));
-  });
-  for (std::size_t k = 0; k < b * b; ++k) out.emplace_back(r[k], first + static_cast<unsigned>(k));
-  return out;
+concept exponentiates_matrices = carries_derivatives<R> || requires(const square_matrix<R>& x) {
+  exponential_of(x, std::size_t{1});
+};
+
+/// What a cotangent G of exp(X) hands back to X above the diagonal: the entries (i, j) of L(-X, G) less those at (j,
+/// i). Elsewhere there are zeros. `terms`: of G without signs, which allowances are made of.
+template <class R>
+square_matrix<R> back_through_exponential(const square_matrix<R>& x, const square_matrix<R>& g,
+                                          [[maybe_unused]] const square_matrix<R>& terms, std::size_t b) {
+  square_matrix<R> negative;
+  for (const R& y : x) negative.push_back(-y);
+  const square_matrix<R> slope = [&] {
+    if constexpr (std::is_same_v<R, tracked>) {
+      double squares = 0.0;
+      for (const R& y : terms) squares += y.number * y.number;
+      return exponential_slope(negative, g, b, std::sqrt(squares));
+    } else {
+      return exponential_slope(negative, g, b);
+    }
+  }();
+  square_matrix<R> back(b * b, R(0.0));
+  for (std::size_t i = 0; i < b; ++i)
+    for (std::size_t j = i + 1; j < b; ++j) back[i * b + j] = slope[i * b + j] - slope[j * b + i];
+  return back;
 }
 
 /// exp(X).
 template <class R>
 square_matrix<R> skew_exponential(const square_matrix<R>& x, std::size_t b) {
-  if constexpr (is_adjoint<R>) {
-    return taped_exponential(x, b);
-  } else if constexpr (carries_derivatives<R>) {  // along one direction
+  if constexpr (carries_derivatives<R>) {  // along one direction
     using N = typename R::underlying;
     square_matrix<N> number, direction;
     for (const R& y : x) number.push_back(y.number), direction.push_back(y.derivative);

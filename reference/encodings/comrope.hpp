@@ -9,7 +9,9 @@
 // (kinds/matrix_rotation.hpp). What is symmetric in P is without effect, and has the gradient 0.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "reference/kinds/matrix_rotation.hpp"
 
@@ -24,63 +26,42 @@ struct comrope {
             .also = {{"ComRoPE-AP, ComRoPE-LD", "`variant` of comrope/rotate"}}};
   }
 
+  using traced = formula::traced;
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : matrix_recipe<recipe, R> {
+  struct recipe : matrix_recipe, recorded_recipe<recipe> {
     /// The axis of a block in "ap".
     std::size_t (*axis)(std::size_t block, std::size_t blocks, std::size_t axes) =
         [](std::size_t block, std::size_t, std::size_t axes) { return block % axes; };
   };
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records() {
-    return {{.declaration = declaration(),
-             .algorithms = one_algorithm,
-             .forward = rotate_blocks<turns, R>,
-             .vjp = derived_vjp<comrope, R>,
-             .jvp = not_offered}};
-  }
+  static std::vector<recorded_formula<recipe>> formulas() { return {{declaration(), rotate}}; }
 
  private:
-  template <class R>
-  struct turns;
   static bool is_axial(const core::attributes& settings) {
     return core::chosen<bool>(settings, "variant", {{"ap", true}, {"ld", false}});
   }
   static std::string conflict(const core::attributes& settings, const core::axis_sizes& sizes);
   static core::operation declaration();
+  /// What multiplies the generator of each token and block, [n, c].
+  static traced factors(const recipe& how, const recorded_call& in);
+  static formula::program rotate(const recipe& how, const formula::program_sizes& call);
 };
 
-template <class R>
-struct comrope::turns {
-  using recipe = comrope::recipe<R>;
-  const recipe& how;
-  const field<R>&p, &theta, &position;
-  bool axial;
-  std::size_t axes, blocks, width;
-
-  turns(const arguments<R>& call, const recipe& with)
-      : how(with),
-        p(call["p"]),
-        theta(call["theta"]),
-        position(call["position"]),
-        axial(is_axial(call.settings)),
-        axes(position.shape(1)),
-        blocks(p.shape(1)),
-        width(p.shape(3)) {}
-
-  [[nodiscard]] R exponent(std::size_t token, std::size_t head, std::size_t block, std::size_t i, std::size_t j) const {
-    const R* of_block = p.data() + (head * blocks + block) * width * width;
-    const R skew = of_block[i * width + j] - of_block[j * width + i];
-    const R* place = position.data() + token * axes;
-    if (axial) return place[how.axis(block, blocks, axes)] * skew;
-    accumulator<R> sum;
-    for (std::size_t k = 0; k < axes; ++k) sum.add_product(place[k], theta.data()[k * blocks + block]);
-    return sum.total() * skew;
-  }
-};
+inline comrope::traced comrope::factors(const recipe& how, const recorded_call& in) {
+  const traced position = in["position"], theta = in["theta"];
+  if (!is_axial(in.settings())) return contracted(position, theta, "na,ac->nc");
+  const std::size_t blocks = in.size("c"), axes = in.size("a");
+  std::vector<std::int64_t> own;
+  for (std::size_t j = 0; j < blocks; ++j) own.push_back(static_cast<std::int64_t>(how.axis(j, blocks, axes)));
+  return gathered(position, formula::known_integers({blocks}, own), 1);
+}
+inline formula::program comrope::rotate(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced entries = in_stage<traced>(matrix_stage::exponent, [&] {
+    const traced p = in["p"], skew = entries_above(p) - entries_below(p);
+    return reshaped(factors(how, in), {in.size("n"), 1, in.size("c"), 1}) * skew;
+  });
+  return in.finish(rotated_blocks(how, in["x"], entries, in.size("b")));
+}
 
 inline std::string comrope::conflict(const core::attributes& settings, const core::axis_sizes& sizes) {
   if (sizes.at("a") == 0 && is_axial(settings)) return "a = 0: there is no axis";

@@ -15,9 +15,9 @@
 // allowance has them. Rotations depend on differences of positions where generators commute, and not otherwise.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include "reference/kinds/matrix_rotation.hpp"
 
@@ -31,70 +31,40 @@ struct liere {
             .sources = {{"Ostmeier et al. 2024", "https://arxiv.org/abs/2406.10322"}}};
   }
 
+  using traced = formula::traced;
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : matrix_recipe<recipe, R> {
-    /// An entry of A_k from those of U_k in its place and in the transposed one.
-    recipe_step<R, R(const R& upper, const R& lower, bool difference)> skew = skew_entry<R>;
+  struct recipe : matrix_recipe, recorded_recipe<recipe> {
+    /// Entries of A_k from those of U_k in their places and in the transposed ones.
+    std::function<traced(const traced& upper, const traced& lower, bool difference)> skew = skew_entries;
   };
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records();
+  static std::vector<recorded_formula<recipe>> formulas() {
+    const auto [of_positions, of_vectors] = declarations();
+    return {{of_positions, rotation}, {of_vectors, rotate}};
+  }
 
  private:
-  template <class R>
-  static R skew_entry(const R& upper, const R& lower, bool difference) {
+  static traced skew_entries(const traced& upper, const traced& lower, bool difference) {
     if (difference) return upper - lower;
-    return covering(upper, [&] { return (upper - R(0.5)) + R(0.5); });
+    return covering(upper, [&] { return (upper - traced(0.5)) + traced(0.5); });
   }
-  template <class R>
-  struct turns;
-  template <class R>
-  static fields<R> rotation(const arguments<R>& call, const recipe<R>& how);
   static std::array<core::operation, 2> declarations();
-};
-
-template <class R>
-struct liere::turns {
-  using recipe = liere::recipe<R>;
-  const recipe& how;
-  const field<R>&generators, &position;
-  bool difference;
-  std::size_t axes, blocks, width;
-
-  turns(const arguments<R>& call, const recipe& with)
-      : how(with),
-        generators(call["generators"]),
-        position(call["position"]),
-        difference(core::chosen<bool>(call.settings, "form", {{"upper", false}, {"difference", true}})),
-        axes(position.shape(1)),
-        blocks(generators.dimension() == 5 ? generators.shape(2) : 1),
-        width(generators.shape(generators.dimension() - 1)) {}
-
-  [[nodiscard]] R exponent(std::size_t token, std::size_t head, std::size_t block, std::size_t i, std::size_t j) const {
-    accumulator<R> sum;
-    const std::size_t all = generators.shape(generators.dimension() == 5 ? 1 : 0);
-    for (std::size_t k = 0; k < std::min(axes, all); ++k) {
-      const R* u = generators.data() + ((head * all + k) * blocks + block) * width * width;
-      sum.add_product(position.data()[token * axes + k], how.skew(u[i * width + j], u[j * width + i], difference));
-    }
-    return sum.total();
+  /// The entries of X above the diagonal, by what of positions and generators is summed.
+  static traced exponents(const recipe& how, const recorded_call& in, const char* letters) {
+    const bool difference = core::chosen<bool>(in.settings(), "form", {{"upper", false}, {"difference", true}});
+    return in_stage<traced>(matrix_stage::exponent, [&] {
+      const traced u = in["generators"];
+      return contracted(in["position"], how.skew(entries_above(u), entries_below(u), difference), letters);
+    });
+  }
+  static formula::program rotation(const recipe& how, const formula::program_sizes& call) {
+    recorded_call in(call);
+    return in.finish(rotations_by(how, exponents(how, in, "na,at->nt"), in.size("b")));
+  }
+  static formula::program rotate(const recipe& how, const formula::program_sizes& call) {
+    recorded_call in(call);
+    return in.finish(rotated_blocks(how, in["x"], exponents(how, in, "na,hact->nhct"), in.size("b")));
   }
 };
-
-template <class R>
-fields<R> liere::rotation(const arguments<R>& call, const recipe<R>& how) {
-  const turns<R> formula(call, how);
-  const std::size_t tokens = formula.position.shape(0), b = formula.width;
-  field<R> out = make_field<R>({tokens, b, b});
-  for (std::size_t token = 0; token < tokens; ++token) {
-    const square_matrix<R> r = rotation_of_block<R>(formula, how, token, 0, 0);
-    std::copy(r.begin(), r.end(), out.data() + token * b * b);
-  }
-  return {{"R", std::move(out)}};
-}
 
 inline std::array<core::operation, 2> liere::declarations() {
   const auto generators = [](std::vector<std::string> axes) {
@@ -119,19 +89,6 @@ inline std::array<core::operation, 2> liere::declarations() {
   // Nothing is multiplied here.
   rotation.stages.erase(rotation.stages.begin() + static_cast<int>(matrix_stage::product));
   return {std::move(rotation), std::move(rotate)};
-}
-
-template <class R>
-std::vector<liere::record<R>> liere::records() {
-  const auto [of_positions, of_vectors] = declarations();
-  const auto with = [](core::operation declaration, evaluator<R, recipe<R>> forward) -> record<R> {
-    return {.declaration = std::move(declaration),
-            .algorithms = one_algorithm,
-            .forward = forward,
-            .vjp = derived_vjp<liere, R>,
-            .jvp = not_offered};
-  };
-  return {with(of_positions, rotation<R>), with(of_vectors, rotate_blocks<turns, R>)};
 }
 
 }  // namespace assay::reference::encodings

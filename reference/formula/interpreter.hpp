@@ -12,6 +12,7 @@
 
 #include "reference/formula/elementwise.hpp"
 #include "reference/formula/evaluation_order.hpp"
+#include "reference/formula/matrices.hpp"
 #include "reference/formula/scan.hpp"
 #include "reference/formula/sums.hpp"
 
@@ -199,6 +200,16 @@ class interpreter {
           },
           in<R>(n, 0), in<R>(n, 1));
     }
+    if (n.what == op::skew_exponential)
+      return in_stage(
+          n, [&](const numbers& x) { return exponentials<R>(x, shape_of(k).back()); }, in<R>(n, 0));
+    if (n.what == op::skew_exponential_pullback)
+      return in_stage(
+          n,
+          [&](const numbers& x, const numbers& g, const numbers& terms) {
+            return back_through_exponentials<R>(x, g, terms, shape_of(k).back());
+          },
+          in<R>(n, 0), in<R>(n, 1), in<R>(n, 2));
     const rows_along rows(shape_of(n.in[0]), static_cast<std::size_t>(n.integer(0)));
     if (n.what == op::cumulative_sum_twice)
       return in_stage(

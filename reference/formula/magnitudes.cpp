@@ -59,11 +59,20 @@ class without_signs {
       return to_.of(op::magnitude, {plain_[k]});
     }
     if (n.what == op::scan) return of_turns(n);
+    if (n.what == op::skew_exponential_pullback) return of_exponential(n);
     node made = n;
     for (node_id& taken : made.in)
       taken = from_.type_of(taken).kind == number_kind::real ? without_sign(taken) : plain_[taken];
     if (n.what == op::negative) return made.in[0];
     return to_.append(std::move(made));
+  }
+
+  // What it makes of a cotangent with signs, and its allowance of the terms of that.
+  node_id of_exponential(const node& n) {
+    needs_signs_ = true;
+    node made = n;
+    made.in = {plain_[n.in[0]], plain_[n.in[1]], without_sign(n.in[2])};
+    return to_.of(op::magnitude, {to_.append(std::move(made))});
   }
 
   // A loop back: what it has of cotangents is there without signs, and with them where its body asks for them.

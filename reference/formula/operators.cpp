@@ -108,6 +108,8 @@ constexpr operator_row rows[]{
     {op::contract, "contract", family::along_axis, 2, of_contraction},
     {op::contract_where, "contract_where", family::along_axis, 3, of_contraction},
     {op::contract_at, "contract_at", family::along_axis, 3, of_contraction},
+    {op::skew_exponential, "skew_exponential", family::along_axis, 1},
+    {op::skew_exponential_pullback, "skew_exponential_pullback", family::along_axis, 3},
     {op::geometric_frequencies, "geometric_frequencies", family::along_axis, 1, of_frequencies},
     {op::scan, "scan", family::loop, any_number, of_scan}};
 
@@ -142,6 +144,8 @@ const operator_row* find_operator(std::string_view name) {
                                   op::cumulative_sum_twice,
                                   op::cumulative_difference,
                                   op::contract_at,
+                                  op::skew_exponential,
+                                  op::skew_exponential_pullback,
                                   op::interpolated,
                                   op::interpolation_slope,
                                   op::interpolation_shares};

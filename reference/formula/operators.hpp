@@ -104,9 +104,11 @@ enum class op : std::uint8_t {
   interpolation_slope,        ///< in no text: the derivative of that by the places
   interpolation_shares,       ///< in no text: what reaches tables of so many positions from all their places
   contract,
-  contract_where,         ///< of terms that a mask of the shape of the first operand lets in: the others do not exist
-  contract_at,            ///< in no text: at places that a mask of the result lets in: 0 elsewhere, of no product
-  geometric_frequencies,  ///< base^(-t / steps) for t = first, first + 1, ..., along an axis behind those of base
+  contract_where,    ///< of terms that a mask of the shape of the first operand lets in: the others do not exist
+  contract_at,       ///< in no text: at places that a mask of the result lets in: 0 elsewhere, of no product
+  skew_exponential,  ///< in no text: exp(X) of matrices [..., b, b] (algorithms/skew_exponential.hpp)
+  skew_exponential_pullback,  ///< in no text: what reaches X, of X, a cotangent G and the terms of G without signs
+  geometric_frequencies,      ///< base^(-t / steps) for t = first, first + 1, ..., along an axis behind those of base
   // Loops.
   scan  ///< a body so many times, each with what the one before has left (scan.hpp)
 };

@@ -211,6 +211,8 @@ cotangents of_sums(const pullback& b) {
       return {of_frequencies(b)};
     case op::largest_share:
       return {std::nullopt};
+    case op::skew_exponential:
+      return {b.to.of(op::skew_exponential_pullback, {b.in(0), b.g, b.g})};
     case op::cumulative_sum:
     case op::cumulative_sum_by_rest: {
       const auto axis = static_cast<std::size_t>(b.n.integer(0));

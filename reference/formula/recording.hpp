@@ -232,6 +232,8 @@ traced sums_from_each_on_by_total(const traced& x, std::size_t axis);
 traced cumulative_sum_twice(const traced& x);
 /// Tables z [..., a] at places p [..., m] of them, between positions too (algorithms/interpolation.hpp).
 inline traced interpolated(const traced& z, const traced& p) { return recorded(op::interpolated, z, p); }
+/// exp(X) of skew-symmetric matrices [..., b, b], of which the part above the diagonal is read.
+inline traced skew_exponential(const traced& x) { return recorded(op::skew_exponential, x); }
 traced largest_along(const traced& x, std::int64_t axis);
 traced smallest_along(const traced& x, std::int64_t axis);
 traced log_sum_exp_along(const traced& x, std::int64_t axis);

@@ -160,7 +160,17 @@ result<array_type> interpolated(const node& n, const types& in) {
   return array_type{number_kind::real, std::move(places)};
 }
 
+result<array_type> of_square_matrices(const types& in) {
+  if (const auto ok = require_kinds(in, {number_kind::real}); !ok) return tl::make_unexpected(ok.error());
+  const core::shape& s = in[0]->shape;
+  if (s.size() < 2 || s[s.size() - 1] != s[s.size() - 2]) return failure("takes square matrices");
+  for (const array_type* t : in)
+    if (t->shape != s) return failure("its operands differ in shape");
+  return *in[0];
+}
+
 result<array_type> along(const node& n, const types& in) {
+  if (n.what == op::skew_exponential || n.what == op::skew_exponential_pullback) return of_square_matrices(in);
   if (n.what == op::interpolated || n.what == op::interpolation_slope || n.what == op::interpolation_shares)
     return interpolated(n, in);
   if (n.what == op::contract || n.what == op::contract_where || n.what == op::contract_at) return contracted(n, in);

@@ -67,6 +67,8 @@ std::uint64_t work_of_node(const program& p, node_id k) {
                                sum_or_too_much(work_of(*n.body), n.body->nodes_in_all()));
   if (n.what == op::contract || n.what == op::contract_where || n.what == op::contract_at)
     return product_or_too_much(elements, std::max<std::uint64_t>(terms_of(p, n), 1));
+  if (n.what == op::skew_exponential || n.what == op::skew_exponential_pullback)  // some thirty products of matrices
+    return product_or_too_much(elements, product_or_too_much(32, p.type_of(k).shape.back()));
   if (n.what == op::sum_of_products) return product_or_too_much(elements, std::max<std::uint64_t>(n.in.size() / 2, 1));
   for (const node_id taken : n.in) elements = std::max<std::uint64_t>(elements, elements_of(p.type_of(taken).shape));
   return product_or_too_much(elements, cost_of(n.what));

@@ -10,23 +10,12 @@
 //
 // Gradients: x-bar = exp(-X) y-bar; X-bar = L(-X, y-bar x^T), the derivative of the exponential (skew_exponential.hpp),
 // of which the antisymmetric part alone counts.
-//
-// An operation of this kind is a class template over the reading R,
-//   struct turns { using recipe = ...;                      made of matrix_recipe
-//     turns(const arguments<R>&, const recipe&);
-//     std::size_t blocks, width;                            c and b
-//     R exponent(std::size_t token, std::size_t head, std::size_t block, std::size_t i, std::size_t j) const; }
-// the entry of X in row i and column j > i.
 #pragma once
 
-#include <algorithm>
+#include <functional>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "reference/algorithms/skew_exponential.hpp"
-#include "reference/derived_vjp.hpp"
-#include "reference/kinds/declarations.hpp"
+#include "reference/kinds/recorded_call.hpp"
 
 namespace assay::reference {
 
@@ -43,49 +32,20 @@ inline std::vector<core::stage_declaration> matrix_rotation_stages() {
 }
 
 /// The steps that all encodings of this kind have.
-template <template <class> class Recipe, class R>
-struct matrix_recipe : differentiable_recipe<Recipe, R> {
-  /// exp(X) of X [b, b].
-  recipe_step<R, square_matrix<R>(const square_matrix<R>& x, std::size_t b)> exponential = skew_exponential<R>;
+struct matrix_recipe {
+  /// exp(X) of X [..., b, b].
+  std::function<formula::traced(const formula::traced& x)> exponential = formula::skew_exponential;
 };
 
-/// The rotation of one block.
-template <class R, class Turns>
-square_matrix<R> rotation_of_block(const Turns& formula, const typename Turns::recipe& how, std::size_t token,
-                                   std::size_t head, std::size_t block) {
-  const std::size_t b = formula.width;
-  square_matrix<R> x(b * b, R(0.0));
-  for (std::size_t i = 0; i < b; ++i)
-    for (std::size_t j = i + 1; j < b; ++j) {
-      x[i * b + j] = in_stage<R>(matrix_stage::exponent, [&] { return formula.exponent(token, head, block, i, j); });
-      x[j * b + i] = -x[i * b + j];
-    }
-  return in_stage<R>(
-      matrix_stage::exponential, [&](const square_matrix<R>& m) { return how.exponential(m, b); }, x);
-}
-
-template <template <class> class Turns, class R>
-fields<R> rotate_blocks(const arguments<R>& call, const typename Turns<R>::recipe& how) {
-  const Turns<R> formula(call, how);
-  const field<R>& x = call["x"];
-  field<R> y = x;
-  const std::size_t rows = x.shape(0), tokens = x.shape(1), heads = x.shape(2), d = x.shape(3), b = formula.width;
-  const std::size_t blocks = b == 0 ? 0 : std::min(formula.blocks, d / b);
-  for (std::size_t k = 0; y.size() > 0 && k < tokens * heads * blocks; ++k) {
-    const std::size_t block = k % blocks, head = k / blocks % heads, token = k / blocks / heads;
-    const square_matrix<R> r = taken_by(matrix_stage::product, matrix_stage::exponential,
-                                        rotation_of_block<R>(formula, how, token, head, block));
-    for (std::size_t row = 0; row < rows; ++row) {
-      const std::size_t first = ((row * tokens + token) * heads + head) * d + block * b;
-      for (std::size_t i = 0; i < b; ++i) {
-        accumulator<R> sum;
-        for (std::size_t j = 0; j < b; ++j) sum.add_product(r[i * b + j], x.data()[first + j]);
-        y.data()[first + i] = total_in(matrix_stage::product, sum);
-      }
-    }
-  }
-  return {{"y", std::move(y)}};
-}
+/// The entries above the diagonal of matrices [..., b, b], row by row, [..., b (b - 1) / 2], or those at the transposed
+/// places.
+formula::traced entries_above(const formula::traced& matrices);
+formula::traced entries_below(const formula::traced& matrices);
+/// exp(X) [..., b, b] of the entries of X above the diagonal.
+formula::traced rotations_by(const matrix_recipe& how, const formula::traced& entries, std::size_t b);
+/// x [B, n, h, d] with its blocks of b turned, by the entries [n, h, c, b (b - 1) / 2] of each X.
+formula::traced rotated_blocks(const matrix_recipe& how, const formula::traced& x, const formula::traced& entries,
+                               std::size_t b);
 
 /// Why blocks do not fit into d coordinates; empty where they do.
 inline std::string conflict_of_blocks(const core::axis_sizes& sizes) {

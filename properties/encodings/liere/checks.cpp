@@ -7,6 +7,7 @@ namespace assay::properties::encodings::liere {
 namespace {
 
 using encoding = reference::encodings::liere;
+using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
 std::vector<variant> mutants() {
@@ -18,12 +19,13 @@ std::vector<variant> mutants() {
             "liere/rotate/generators/first_for_all_along_h_0"},
        }),
        faults_of_matrix_rotation<encoding>("liere", "generators"),
-       {changed(
-           "mutant/liere_sum_for_difference", "a sign of U - U^T lost in a port",
-           "generators are the sum of U and its transpose above the diagonal",
-           {.formula =
-                [](auto& how) { how.skew = [](const auto& upper, const auto& lower, bool) { return upper + lower; }; },
-            .telling = true})}});
+       {changed("mutant/liere_sum_for_difference", "a sign of U - U^T lost in a port",
+                "generators are the sum of U and its transpose above the diagonal",
+                {.formula =
+                     [](auto& how) {
+                       how.skew = [](const traced& upper, const traced& lower, bool) { return upper + lower; };
+                     },
+                 .telling = true})}});
 }
 
 }  // namespace
@@ -41,9 +43,8 @@ encoding_tests make_tests() {
   tests.controls.push_back(changed("control/liere_less_half", "StanfordMIMI/LieRE, models/rope_vit.py: - 0.5",
                                    "1/2 is subtracted from U, which the difference takes out again",
                                    {.formula = [](auto& how) {
-                                     how.skew = [](const auto& upper, const auto& lower, bool difference) {
-                                       using N = std::decay_t<decltype(upper)>;
-                                       return difference ? upper - lower : (upper - N(0.5)) + N(0.5);
+                                     how.skew = [](const traced& upper, const traced& lower, bool difference) {
+                                       return difference ? upper - lower : (upper - traced(0.5)) + traced(0.5);
                                      };
                                    }}));
   tests.laws = laws_of_matrix_rotation("liere", rotate, "generators");

@@ -1,0 +1,64 @@
+#include "reference/kinds/matrix_rotation.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace assay::reference {
+
+using formula::traced;
+
+namespace {
+
+// At the places (i, j), i < j, of each matrix.
+traced entries_at(const traced& matrices, std::int64_t (*place)(std::int64_t i, std::int64_t j, std::int64_t b)) {
+  core::shape s = shape_of(matrices);
+  const auto b = static_cast<std::int64_t>(s.back());
+  s.pop_back();
+  s.back() *= static_cast<std::size_t>(b);
+  std::vector<std::int64_t> places;
+  for (std::int64_t i = 0; i < b; ++i)
+    for (std::int64_t j = i + 1; j < b; ++j) places.push_back(place(i, j, b));
+  return gathered(reshaped(matrices, s), formula::known_integers({places.size()}, places), s.size() - 1);
+}
+
+}  // namespace
+
+traced entries_above(const traced& matrices) {
+  return entries_at(matrices, [](std::int64_t i, std::int64_t j, std::int64_t b) { return i * b + j; });
+}
+traced entries_below(const traced& matrices) {
+  return entries_at(matrices, [](std::int64_t i, std::int64_t j, std::int64_t b) { return j * b + i; });
+}
+
+traced rotations_by(const matrix_recipe& how, const traced& entries, std::size_t b) {
+  core::shape s = shape_of(entries);
+  const std::size_t last = s.size() - 1, count = s.back();
+  s.back() = 1;
+  const traced signed_ones = formula::joined({entries, -entries, broadcast(traced(0.0), s)}, last);
+  std::vector<std::int64_t> places(b * b, static_cast<std::int64_t>(2 * count));
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < b; ++i)
+    for (std::size_t j = i + 1; j < b; ++j, ++at) {
+      places[i * b + j] = at;
+      places[j * b + i] = at + static_cast<std::int64_t>(count);
+    }
+  s.back() = b;
+  s.push_back(b);
+  const traced x = reshaped(gathered(signed_ones, formula::known_integers({b * b}, places), last), s);
+  return b == 0 ? x : in_stage<traced>(matrix_stage::exponential, [&] { return how.exponential(x); });
+}
+
+traced rotated_blocks(const matrix_recipe& how, const traced& x, const traced& entries, std::size_t b) {
+  const core::shape s = shape_of(x);
+  const std::size_t blocks = shape_of(entries)[2], turning = blocks * b;
+  if (turning == 0) return x;
+  const traced r = rotations_by(how, entries, b);
+  return in_stage<traced>(matrix_stage::product, [&] {
+    const traced taken = taken_from(static_cast<std::size_t>(matrix_stage::exponential), r),
+                 own = reshaped(between(x, 3, 0, turning), {s[0], s[1], s[2], blocks, b});
+    const traced y = reshaped(contracted(taken, own, "nhcij,rnhcj->rnhci"), {s[0], s[1], s[2], turning});
+    return turning == s[3] ? y : formula::joined({y, between(x, 3, turning, s[3])}, 3);
+  });
+}
+
+}  // namespace assay::reference
