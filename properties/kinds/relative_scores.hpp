@@ -1,4 +1,4 @@
-// What tests of scores with relative positions share (reference/kinds/relative_scores.hpp).
+// What tests of scores with relative positions share (reference/kinds/recorded_scores.hpp).
 #pragma once
 
 #include <string>
@@ -6,7 +6,6 @@
 
 #include "properties/faults/recipe_variant.hpp"
 #include "reference/kinds/recorded_scores.hpp"
-#include "reference/kinds/relative_scores.hpp"
 
 namespace assay::properties {
 
@@ -32,11 +31,7 @@ std::vector<variant> faults_of_scores(const std::string& name) {
                                  "upskyy/Squeezeformer#1: the width of all heads for that of one",
                                  "scores are scaled by the width of all heads", {.formula = [](auto& how) {
                                    how.factor = [](std::size_t width, std::size_t heads, std::size_t terms) {
-                                     if constexpr (requires { typename std::decay_t<decltype(how)>::number; }) {
-                                       using number = typename std::decay_t<decltype(how)>::number;
-                                       return reference::logit_scale<number>("inverse_sqrt", width * heads * terms);
-                                     } else
-                                       return reference::inverse_root(width * heads * terms);
+                                     return reference::inverse_root(width * heads * terms);
                                    };
                                  }})};
 }

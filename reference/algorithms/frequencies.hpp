@@ -21,9 +21,9 @@ R geometric_frequency(const R& base, std::size_t t, std::size_t steps) {
 
 /// A sine or cosine of an angle, with the allowance of code that has the angle in two parts, coarse and fine, where
 /// that is larger. By the addition theorem it is a sum of two products of a sine and a cosine, whose magnitudes add up
-/// to `size`. The first pair has exact angles: there no other error hides that of the products.
-template <class R>
-R or_sum_of_products(const R& wave, double size) {
+/// to `size`, a double or an R. The first pair has exact angles: there no other error hides that of the products.
+template <class R, class Size>
+R or_sum_of_products(const R& wave, const Size& size) {
   return covering(wave, [&] {
     const R factor = cos(R(0.0)), products = R(size) * factor * factor;
     return wave + (products - R(size));

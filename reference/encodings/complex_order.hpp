@@ -20,60 +20,47 @@
 // format holds; cosine and sine also as sums of products (addition theorem).
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "reference/algorithms/frequencies.hpp"
-#include "reference/algorithms/modulus.hpp"
-#include "reference/algorithms/sinusoidal_columns.hpp"
-#include "reference/kinds/relative_scores.hpp"
+#include "reference/kinds/recorded_scores.hpp"
 
 namespace assay::reference::encodings {
 
-/// A query or a key: its real and imaginary parts, `width` of each.
-template <class R>
-struct complex_row {
-  using number = R;
-  const R *re, *im;
-  std::size_t width;
+/// Queries or keys, or what is made of them: their real and imaginary parts.
+struct complex_numbers {
+  formula::traced re, im;
 };
 
-/// cos or sin of turned + phase. By the addition theorem it is a sum of two products of cosines and sines of the two.
-template <class R>
-R wave_of(waveform function, const R& turned, const R& phase) {
-  const R angle = turned + phase;
-  const double size = 3.0 * std::fabs(to_double(turned)) + std::fabs(to_double(phase));
-  if (function == waveform::sine) return or_sum_of_products(sin(angle), std::min(1.0, size));
-  return or_sum_of_products(cos(angle), size == 0.0 ? 0.0 : 1.0);
-}
-template <carries_derivatives D>
-D wave_of(waveform function, const D& turned, const D& phase) {
-  const bool is_sine = function == waveform::sine;
-  return D::made(wave_of(function, turned.number, phase.number), D::by(turned + phase, [&] {
-                   const auto other = wave_of(is_sine ? waveform::cosine : waveform::sine, turned.number, phase.number);
-                   return is_sine ? other : -other;
-                 }));
+/// e^(i (turned + phase)). By the addition theorem its parts are sums of two products of cosines and sines of the two.
+inline complex_numbers wave_of(const formula::traced& turned, const formula::traced& phase) {
+  using formula::traced;
+  const traced angle = turned + phase, none(0.0), one(1.0);
+  const traced size = without_error(traced(3.0) * magnitude_of(turned) + magnitude_of(phase));
+  const traced cosine = or_sum_of_products(cos(angle), either(equal(size, none), none, one)),
+               sine = or_sum_of_products(sin(angle), either(less(size, one), size, one));
+  return {with_slope(cosine, angle, -sine), with_slope(sine, angle, cosine)};
 }
 
-template <class R>
-R hermitian_product(const complex_row<R>& q, const complex_row<R>& k) {
-  return product_of(q.re, k.re, q.width) + product_of(q.im, k.im, q.width);
+/// x . y of vectors [B, h, n, d] and [B, h, m, d].
+inline formula::traced product_of_parts(const formula::traced& x, const formula::traced& y) {
+  return product_of({x, y, "bhid,bhjd->bhij"});
 }
-/// The real and the imaginary part of sum q k.
-template <class R>
-std::pair<R, R> bilinear_product(const complex_row<R>& q, const complex_row<R>& k) {
-  return {product_of(q.re, k.re, q.width) - product_of(q.im, k.im, q.width),
-          product_of(q.re, k.im, q.width) + product_of(q.im, k.re, q.width)};
+inline formula::traced hermitian_product(const complex_numbers& q, const complex_numbers& k) {
+  return product_of_parts(q.re, k.re) + product_of_parts(q.im, k.im);
 }
-template <class R>
-R product_of_rows(bool bilinear, const complex_row<R>& q, const complex_row<R>& k) {
+/// The sum of q k.
+inline complex_numbers bilinear_product(const complex_numbers& q, const complex_numbers& k) {
+  return {product_of_parts(q.re, k.re) - product_of_parts(q.im, k.im),
+          product_of_parts(q.re, k.im) + product_of_parts(q.im, k.re)};
+}
+inline formula::traced product_of_vectors(bool bilinear, const complex_numbers& q, const complex_numbers& k) {
   if (!bilinear) return hermitian_product(q, k);
-  const auto [re, im] = bilinear_product(q, k);
-  return modulus_of(re, im);
+  const complex_numbers sum = bilinear_product(q, k);
+  return modulus_of(sum.re, sum.im);
 }
 
 /// Of words whose frequencies are no larger than 1, as mild ones are: errors grow with the angle.
@@ -91,35 +78,28 @@ struct complex_order {
   /// What of an embedding has a format of its own, in the order of its stages.
   enum class stage { angle, product };
 
+  using traced = formula::traced;
   /// The steps that variants replace.
-  template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
+  struct recipe : recorded_recipe<recipe> {
     /// Of the token whose position token i of n has.
-    recipe_step<R, std::size_t(std::size_t i, std::size_t n, bool reversed)> place =
+    std::function<std::size_t(std::size_t i, std::size_t n, bool reversed)> place =
         [](std::size_t i, std::size_t n, bool reversed) { return reversed ? n - 1 - i : i; };
-    recipe_step<R, R(double)> position = from_integer<R>;
-    recipe_step<R, R(waveform function, const R& turned, const R& phase)> wave = wave_of<R>;
-    recipe_step<R, R(bool bilinear, const complex_row<R>& q, const complex_row<R>& k)> product = product_of_rows<R>;
-    recipe_step<R, R(std::size_t width, std::size_t heads, std::size_t terms)> factor = factor_of_scores<R>;
+    std::function<complex_numbers(const traced& turned, const traced& phase)> wave = wave_of;
+    std::function<traced(bool bilinear, const complex_numbers& q, const complex_numbers& k)> product =
+        product_of_vectors;
+    std::function<traced(std::size_t width, std::size_t heads, std::size_t terms)> factor = factor_of_scores;
   };
-
-  template <class R>
-  static std::vector<operation_record<R, recipe<R>>> records() {
-    return {{.declaration = embed_declaration(),
-             .algorithms = one_algorithm,
-             .forward = embed<R>,
-             .vjp = derived_vjp<complex_order, R>,
-             .jvp = not_offered},
-            query_rows_record<score_rows, R>(scores_declaration())};
+  static std::vector<recorded_formula<recipe>> formulas() {
+    return {{embed_declaration(), embed}, {scores_declaration(), scores}};
   }
 
  private:
   static core::operation embed_declaration();
   static core::operation scores_declaration();
-  template <class R>
-  static fields<R> embed(const arguments<R>& call, const recipe<R>& how);
-  template <class R>
-  struct score_rows;
+  static formula::program embed(const recipe& how, const formula::program_sizes& call);
+  static formula::program scores(const recipe& how, const formula::program_sizes& call);
+  /// Queries or keys [B, h, n, d, 2].
+  static complex_numbers parts_of(const traced& x);
 };
 
 inline core::operation complex_order::embed_declaration() {
@@ -155,62 +135,37 @@ inline core::operation complex_order::scores_declaration() {
   return op;
 }
 
-template <class R>
-fields<R> complex_order::embed(const arguments<R>& call, const recipe<R>& how) {
-  const field<R>&amplitude = call["amplitude"], &frequency = call["frequency"], &phase = call["phase"];
-  const auto& position = call.integers.at("position").values.storage();
-  const std::size_t n = amplitude.shape(1), d = amplitude.shape(2);
-  const bool reversed = call.template setting<bool>("reversed");
-  field<R> f = make_field<R>({amplitude.shape(0), n, d, 2});
-  for (std::size_t k = 0; k < amplitude.size(); ++k) {
-    const std::size_t token = k / d % n, row = k / d - token;
-    const R m = in_stage<R>(stage::angle, [&] { return how.position(position[row + how.place(token, n, reversed)]); });
-    const R turned = in_stage<R>(stage::angle, std::multiplies<>(), m, frequency.data()[k]);
-    for (const waveform function : {waveform::cosine, waveform::sine}) {
-      const R wave = in_stage<R>(
-          stage::angle, [&](const R& x, const R& phi) { return how.wave(function, x, phi); }, turned, phase.data()[k]);
-      f.data()[2 * k + (function == waveform::sine ? 1 : 0)] = in_stage<R>(
-          stage::product, std::multiplies<>(), amplitude.data()[k], taken_by(stage::product, stage::angle, wave));
-    }
-  }
-  return {{"f", std::move(f)}};
+/// Positions [B, n, 1].
+inline formula::program complex_order::embed(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const traced amplitude = in["amplitude"], frequency = in["frequency"], phase = in["phase"];
+  const std::size_t rows = in.size("B"), n = in.size("n"), d = in.size("d");
+  std::vector<std::int64_t> places;
+  for (std::size_t i = 0; i < n; ++i)
+    places.push_back(static_cast<std::int64_t>(how.place(i, n, in.setting<bool>("reversed"))));
+  const auto position = gathered(in.integers("position"), formula::known_integers({n}, places), 1);
+  const complex_numbers wave = in_stage<traced>(stage::angle, [&] {
+    return how.wave(reshaped(to_real(position), {rows, n, 1}) * frequency, phase);
+  });
+  const auto part = [&](const traced& of) {
+    return reshaped(amplitude * taken_from(static_cast<std::size_t>(stage::angle), of), {rows, n, d, 1});
+  };
+  return in.finish(in_stage<traced>(stage::product, [&] {
+    return formula::joined({part(wave.re), part(wave.im)}, 3);
+  }));
 }
 
-template <class R>
-struct complex_order::score_rows {
-  using recipe = complex_order::recipe<R>;
-  /// Parts of vectors [B, h, n, d, 2], those of all real parts and of all imaginary ones.
-  struct parts {
-    std::size_t tokens, width;
-    std::vector<R> re, im;
-    explicit parts(const field<R>& x) : tokens(x.shape(2)), width(x.shape(3)) {
-      for (std::size_t k = 0; k < x.size(); ++k) (k % 2 == 0 ? re : im).push_back(x.data()[k]);
-    }
-    [[nodiscard]] complex_row<R> row(std::size_t block, std::size_t token) const {
-      const std::size_t first = (block * tokens + token) * width;
-      return {re.data() + first, im.data() + first, width};
-    }
-  };
-  parts q, k;
-  const recipe& how;
-  std::size_t heads;
-  bool bilinear;
-
-  score_rows(const arguments<R>& call, const recipe& steps)
-      : q(call["q"]),
-        k(call["k"]),
-        how(steps),
-        heads(call["q"].shape(1)),
-        bilinear(core::chosen<bool>(call.settings, "product", {{"hermitian", false}, {"bilinear", true}})) {}
-  [[nodiscard]] std::vector<std::vector<R>> operator()(std::size_t block, std::size_t i) const {
-    return scores_of_query<R>([&] {
-      const R factor = how.factor(q.width, heads, 1);
-      std::vector<R> scores;
-      for (std::size_t j = 0; j < k.tokens; ++j)
-        scores.push_back(factor * how.product(bilinear, q.row(block, i), k.row(block, j)));
-      return scores;
-    });
-  }
-};
+inline complex_numbers complex_order::parts_of(const traced& x) {
+  const core::shape s = shape_of(x);
+  const auto part = [&](std::size_t k) { return reshaped(between(x, 4, k, k + 1), {s[0], s[1], s[2], s[3]}); };
+  return {part(0), part(1)};
+}
+inline formula::program complex_order::scores(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const bool bilinear = core::chosen<bool>(call.settings, "product", {{"hermitian", false}, {"bilinear", true}});
+  const complex_numbers q = parts_of(in["q"]), k = parts_of(in["k"]);
+  return in.finish(in_stage<traced>(
+      score_stage::scores, [&] { return how.factor(in.size("d"), in.size("h"), 1) * how.product(bilinear, q, k); }));
+}
 
 }  // namespace assay::reference::encodings

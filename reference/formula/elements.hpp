@@ -115,12 +115,19 @@ class elements {
       return in_stage_of<R>(
           n_, stages_, [&](const auto& x) { return each<R>([&](const R& a) { return function_of(n_, a); }, x); },
           in<R>(0));
+    if (n_.in.size() == 2)
+      return in_stage_of<R>(
+          n_, stages_,
+          [&](const auto& x, const auto& y) {
+            return each<R>([&](const R& a, const R& b) { return function_of(n_, a, b); }, x, y);
+          },
+          in<R>(0), in<R>(1));
     return in_stage_of<R>(
         n_, stages_,
-        [&](const auto& x, const auto& y) {
-          return each<R>([&](const R& a, const R& b) { return function_of(n_, a, b); }, x, y);
+        [&](const auto& x, const auto& y, const auto& z) {
+          return each<R>([&](const R& a, const R& b, const R& c) { return function_of(n_, a, b, c); }, x, y, z);
         },
-        in<R>(0), in<R>(1));
+        in<R>(0), in<R>(1), in<R>(2));
   }
   reals<R> taken() const {
     const auto into = place_of_stage(n_.stage, stages_), from = place_of_stage(n_.text, stages_);

@@ -6,6 +6,7 @@
 
 #include "reference/algorithms/frequencies.hpp"
 #include "reference/algorithms/kinks.hpp"
+#include "reference/algorithms/modulus.hpp"
 #include "reference/algorithms/root_mean_square.hpp"
 #include "reference/algorithms/settings.hpp"
 #include "reference/formula/arrays.hpp"
@@ -193,10 +194,17 @@ R function_of(const node& n, const R& x, const R& y) {
       return x;
     case op::with_gradient_of:
       return x;
+    case op::modulus:
+      return modulus_of(x, y);
     default:
       ASSAY_EXPECTS(n.what == op::log_add_exp);
       return log_sum_exp(x, y);
   }
+}
+template <class R>
+R function_of(const node& n, const R& x, const R& y, const R& z) {
+  ASSAY_EXPECTS(n.what == op::modulus_slope);
+  return modulus_slope(x, y, z);
 }
 
 /// base^(-t / steps)

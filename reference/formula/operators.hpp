@@ -73,6 +73,8 @@ enum class op : std::uint8_t {
   without_error,     ///< for allowances alone, and in no text: whatever x is off by, nothing else is
   with_gradient_of,  ///< in no text: x, whose gradient is that of y, as one that is written by hand
   reciprocal_root,   ///< in no text: of the mean of so many squares (algorithms/root_mean_square.hpp)
+  modulus,           ///< in no text: |x + iy| (algorithms/modulus.hpp)
+  modulus_slope,     ///< in no text: the derivative of that by x: of x, y and the modulus
   sum_of_products,   ///< x y + z w + ..., in any order
   // What moves elements.
   reshape,

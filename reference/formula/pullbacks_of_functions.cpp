@@ -158,6 +158,11 @@ cotangents of_log_add_exp(const pullback& b) {
   return {weighted(b.in(0), b.in(1)), weighted(b.in(1), b.in(0))};
 }
 
+cotangents of_modulus(const pullback& b) {
+  const auto slope = [&](node_id own, node_id other) { return b.to.of(op::modulus_slope, {own, other, b.y}); };
+  return {with_factor(b, slope(b.in(0), b.in(1))), with_factor(b, slope(b.in(1), b.in(0)))};
+}
+
 cotangents of_two(const pullback& b) {
   program_writer& to = b.to;
   const node_id x = b.in(0), y = b.in(1);
@@ -181,6 +186,8 @@ cotangents of_two(const pullback& b) {
       return {b.g, std::nullopt};
     case op::with_gradient_of:
       return {std::nullopt, b.g};
+    case op::modulus:
+      return of_modulus(b);
     default:
       ASSAY_EXPECTS(b.n.what == op::maximum || b.n.what == op::minimum);
       return of_chosen(b);

@@ -135,6 +135,8 @@ inline traced detach(const traced& x) { return recorded(op::detach, x); }
 traced power(const traced& x, rational e);
 /// 1 / sqrt(x) of the mean of so many squares (algorithms/root_mean_square.hpp).
 traced reciprocal_root(const traced& x, std::size_t count);
+/// |x + iy|, whose slopes at 0 are 0 (algorithms/modulus.hpp).
+inline traced modulus_of(const traced& x, const traced& y) { return recorded(op::modulus, x, y); }
 /// A number of a definition (algorithms/settings.hpp).
 traced setting(double x);
 /// base^(-t / steps) for t = first, ..., first + count - 1. Precondition: the base is one number.

@@ -37,6 +37,7 @@ std::uint64_t cost_of(op what) {
     case op::log_sigmoid:
     case op::power:
     case op::reciprocal_root:
+    case op::modulus:
     case op::softmax:
     case op::log_sum_exp:
     case op::geometric_frequencies:

@@ -33,15 +33,17 @@ formula::traced scaled_sum(const formula::traced& factor, const std::vector<form
 /// 1, or a power of the width by a setting `scale`, in the stage of the scope.
 formula::traced factor_of_logits(const std::string& setting, std::size_t width);
 inline formula::traced inverse_root(std::size_t width) { return factor_of_logits("inverse_sqrt", width); }
+/// Of so many terms, whatever the heads are.
+inline formula::traced factor_of_scores(std::size_t width, std::size_t, std::size_t terms) {
+  return inverse_root(width * terms);
+}
 
 /// The steps of such scores that variants replace.
 struct score_recipe {
   std::function<formula::traced(const score_term&)> product = product_of;
   std::function<formula::traced(const formula::traced& factor, const std::vector<formula::traced>& products)> score =
       scaled_sum;
-  /// Of heads so wide, and of so many terms.
-  std::function<formula::traced(std::size_t width, std::size_t heads, std::size_t terms)> factor =
-      [](std::size_t width, std::size_t, std::size_t terms) { return inverse_root(width * terms); };
+  std::function<formula::traced(std::size_t width, std::size_t heads, std::size_t terms)> factor = factor_of_scores;
 
   [[nodiscard]] formula::traced of(const formula::traced& scale, const std::vector<score_term>& terms) const;
 };

@@ -1,6 +1,4 @@
 // Wrong and right ways to turn words and to multiply them.
-#include <cmath>
-
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
 #include "properties/faults/recipe_variant.hpp"
@@ -12,39 +10,55 @@ namespace {
 
 using core::dtype;
 using encoding = reference::encodings::complex_order;
-using reference::modulus_of;
-using reference::waveform;
 using reference::encodings::bilinear_product, reference::encodings::hermitian_product;
-using reference::encodings::product_of_rows, reference::encodings::wave_of;
+using reference::encodings::complex_numbers, reference::encodings::product_of_parts;
+using reference::encodings::product_of_vectors, reference::encodings::wave_of;
+using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// The product of a query and a key, where it is bilinear and where it is hermitian.
-template <class Bilinear, class Hermitian>
-auto with_products(Bilinear bilinear, Hermitian hermitian) {
+// The product of queries and keys, where it is bilinear and where it is hermitian.
+using product_of_two = traced(const complex_numbers& q, const complex_numbers& k);
+auto with_products(product_of_two* bilinear, product_of_two* hermitian) {
   return [=](auto& how) {
-    how.product = [=](bool is_bilinear, const auto& q, const auto& k) {
+    how.product = [=](bool is_bilinear, const complex_numbers& q, const complex_numbers& k) {
       return is_bilinear ? bilinear(q, k) : hermitian(q, k);
     };
   };
 }
-constexpr auto as_hermitian = [](const auto& q, const auto& k) { return hermitian_product(q, k); };
-constexpr auto as_bilinear = [](const auto& q, const auto& k) { return product_of_rows(true, q, k); };
-constexpr auto root_of_squares = [](const auto& q, const auto& k) {
+traced as_bilinear(const complex_numbers& q, const complex_numbers& k) { return product_of_vectors(true, q, k); }
+traced root_of_squares(const complex_numbers& q, const complex_numbers& k) {
   const auto [re, im] = bilinear_product(q, k);
   return power(re * re + im * im, reference::ratio(1, 2));
-};
-constexpr auto sum_of_moduli = [](const auto& q, const auto& k) {
-  typename std::decay_t<decltype(q)>::number sum(0.0);
-  for (std::size_t c = 0; c < q.width; ++c)
-    sum = sum + modulus_of(q.re[c] * k.re[c] - q.im[c] * k.im[c], q.re[c] * k.im[c] + q.im[c] * k.re[c]);
-  return sum;
-};
+}
+traced sum_of_moduli(const complex_numbers& q, const complex_numbers& k) {
+  const auto each_pair = [](const complex_numbers& x, std::size_t other) {
+    core::shape s = shape_of(x.re);
+    s.insert(s.begin() + static_cast<std::ptrdiff_t>(other), 1);
+    return complex_numbers{reshaped(x.re, s), reshaped(x.im, s)};
+  };
+  const complex_numbers x = each_pair(q, 3), y = each_pair(k, 2);
+  return summed(modulus_of(x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re), {4});
+}
+traced real_part_of_bilinear(const complex_numbers& q, const complex_numbers& k) { return bilinear_product(q, k).re; }
+traced modulus_of_hermitian(const complex_numbers& q, const complex_numbers& k) {
+  return modulus_of(hermitian_product(q, k), product_of_parts(q.im, k.re) - product_of_parts(q.re, k.im));
+}
+traced with_imaginary_twice(const complex_numbers& q, const complex_numbers& k) {
+  const traced im = product_of_parts(q.re, k.im);
+  return modulus_of(bilinear_product(q, k).re, im + im);
+}
+// The larger part times sqrt(1 + ratio^2).
+traced scaled_modulus(const complex_numbers& q, const complex_numbers& k) {
+  const auto [re, im] = bilinear_product(q, k);
+  const traced a = magnitude_of(re), b = magnitude_of(im), none(0.0), one(1.0);
+  const auto re_leads = less(b, a);
+  const traced most = either(re_leads, a, b), share = either(re_leads, b, a) / most;
+  return either(equal(most, none), none, most * power(one + share * share, reference::ratio(1, 2)));
+}
 // Scores are scaled by another width.
 auto with_width(std::size_t (*of)(std::size_t width)) {
   return [of](auto& how) {
-    how.factor = [of](std::size_t width, std::size_t, std::size_t) {
-      return reference::logit_scale<typename std::decay_t<decltype(how)>::number>("inverse_sqrt", of(width));
-    };
+    how.factor = [of](std::size_t width, std::size_t, std::size_t) { return reference::inverse_root(of(width)); };
   };
 }
 // Changes the pairs of f.
@@ -117,8 +131,8 @@ std::vector<variant> mutants() {
                    "w m is held in f16",
                    {.formula =
                         [](auto& how) {
-                          how.wave = [](waveform function, const auto& turned, const auto& phase) {
-                            return wave_of(function, held_in(dtype::f16, turned), phase);
+                          how.wave = [](const traced& turned, const traced& phase) {
+                            return wave_of(held_in(dtype::f16, turned), phase);
                           };
                         }}),
            changed("mutant/complex_order_position_lost", "GR07 pytorch/pytorch#196705: a factor of a gradient dropped",
@@ -131,27 +145,15 @@ std::vector<variant> mutants() {
                     .telling = true}),
            changed("mutant/complex_order_not_conjugated", "numpy.dot for numpy.vdot",
                    "hermitian scores conjugate nothing",
-                   {.formula = with_products(as_bilinear,
-                                             [](const auto& q, const auto& k) { return bilinear_product(q, k).first; }),
-                    .telling = true}),
+                   {.formula = with_products(as_bilinear, real_part_of_bilinear), .telling = true}),
            changed("mutant/complex_order_conjugated", "numpy.vdot for numpy.dot", "bilinear scores conjugate the key",
-                   {.formula = with_products(
-                        [](const auto& q, const auto& k) {
-                          return modulus_of(hermitian_product(q, k), reference::product_of(q.im, k.re, q.width) -
-                                                                         reference::product_of(q.re, k.im, q.width));
-                        },
-                        as_hermitian)}),
+                   {.formula = with_products(modulus_of_hermitian, hermitian_product)}),
            changed("mutant/complex_order_imaginary_twice",
                    "iclr-complex-order/complex-order, complex_mem_transformer.py: AC_phase",
                    "both products of the imaginary part have the real part of the query",
-                   {.formula = with_products(
-                        [](const auto& q, const auto& k) {
-                          const auto im = reference::product_of(q.re, k.im, q.width);
-                          return modulus_of(bilinear_product(q, k).first, im + im);
-                        },
-                        as_hermitian)}),
+                   {.formula = with_products(with_imaginary_twice, hermitian_product)}),
            changed("mutant/complex_order_sum_of_moduli", "(q * k).abs().sum(-1)", "the modulus is taken before the sum",
-                   {.formula = with_products(sum_of_moduli, as_hermitian)}),
+                   {.formula = with_products(sum_of_moduli, hermitian_product)}),
            changed("mutant/complex_order_unscaled", "huggingface/transformers: logits without 1 / sqrt(d)",
                    "scores are not scaled", {.formula = with_width([](std::size_t) { return std::size_t{1}; })}),
            changed("mutant/complex_order_width_of_parts", "d_k = q.size(-1) of real parts beside imaginary ones",
@@ -160,7 +162,7 @@ std::vector<variant> mutants() {
            changed("mutant/complex_order_nan_at_zero",
                    "iclr-complex-order/complex-order, attention_complex.py: sqrt of a sum of squares",
                    "the gradient of the modulus at 0 is NaN",
-                   {.gradient = with_products(root_of_squares, as_hermitian)}),
+                   {.gradient = with_products(root_of_squares, hermitian_product)}),
        }});
 }
 
@@ -170,31 +172,18 @@ std::vector<variant> controls() {
       changed("control/complex_order_usual_stages", "torch.matmul and torch.cos",
               "f16 and bf16: angles and sums in f32, all else in the dtype",
               {.arithmetic = in_usual_stages, .declared = nothing_declared}),
-      changed("control/complex_order_complex_product", "exp(1j * w * m) * exp(1j * phi), view_as_complex",
-              "the addition theorem",
-              {.formula =
-                   [](auto& how) {
-                     how.wave = [](waveform function, const auto& x, const auto& phi) {
-                       return function == waveform::sine ? sin(x) * cos(phi) + cos(x) * sin(phi)
-                                                         : cos(x) * cos(phi) - sin(x) * sin(phi);
-                     };
-                   }}),
+      changed(
+          "control/complex_order_complex_product", "exp(1j * w * m) * exp(1j * phi), view_as_complex",
+          "the addition theorem",
+          {.formula =
+               [](auto& how) {
+                 how.wave = [](const traced& x, const traced& phi) {
+                   return complex_numbers{cos(x) * cos(phi) - sin(x) * sin(phi), sin(x) * cos(phi) + cos(x) * sin(phi)};
+                 };
+               }}),
       changed("control/complex_order_scaled_modulus", "torch.hypot, abs of a complex number",
               "the modulus is the larger part times sqrt(1 + ratio^2)",
-              {.formula =
-                   [](auto& how) {
-                     how.product = [](bool bilinear, const auto& q, const auto& k) {
-                       if (!bilinear) return hermitian_product(q, k);
-                       const auto [re, im] = bilinear_product(q, k);
-                       using number = std::decay_t<decltype(re)>;
-                       const bool re_leads = std::fabs(to_double(re)) > std::fabs(to_double(im));
-                       const number &most = re_leads ? re : im, &least = re_leads ? im : re;
-                       if (to_double(most) == 0.0) return number(0.0);
-                       const number share = least / most,
-                                    z = most * power(number(1.0) + share * share, reference::ratio(1, 2));
-                       return to_double(most) < 0.0 ? -z : z;
-                     };
-                   }}),
+              {.formula = with_products(scaled_modulus, hermitian_product)}),
   };
 }
 

@@ -333,6 +333,45 @@ TEST_CASE("formula/recording/a_reciprocal_root", "[unit]") {
   CHECK(std::isinf(error[1].error));
 }
 
+TEST_CASE("formula/recording/a_modulus", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  const program p = [] {
+    recording of;
+    const traced x = of.input("x", {3}), y = of.input("y", {3});
+    of.output("z", modulus_of(x, y));
+    return of.finish();
+  }();
+  const auto gradient = differentiate(p);
+  REQUIRE(gradient);
+  const computing_in format(assay::core::dtype::f32);
+  const auto made_by = [&]<class R>(const program& of, const char* output, const std::vector<R>& x,
+                                    const std::vector<R>& y) {
+    typename interpreter<R>::arrays in{{"x", reals<R>(x)}, {"y", reals<R>(y)}};
+    if (&of != &p) in.emplace("grad_z", reals<R>(3, R(10.0)));
+    const auto made = interpreter<R>(of, in).run();
+    return std::get<reals<R>>(made.at(output));
+  };
+  const auto is = [](const reals<rounded>& made, const std::vector<double>& wanted) {
+    for (std::size_t k = 0; k < wanted.size(); ++k)
+      CHECK((made[k].number == wanted[k] || (std::isnan(made[k].number) && std::isnan(wanted[k]))));
+  };
+  // Where the modulus is 0, so is its slope.
+  const double nan = std::nan("");
+  const std::vector<rounded> re{rounded(-8.0), rounded(0.0), rounded(nan)},
+      im{rounded(6.0), rounded(0.0), rounded(1.0)};
+  is(made_by(p, "z", re, im), {10, 0, nan});
+  is(made_by(*gradient, "grad_x", re, im), {-8, 0, nan});
+  is(made_by(*gradient, "grad_y", re, im), {6, 0, nan});
+
+  // As bounded in algorithms/modulus.hpp. A part that may be anything but 0 has any direction.
+  const std::vector<tracked> x{tracked(3.0), tracked(0.0), tracked(0.0, 1.0)},
+      y{tracked(4.0), tracked(0.0), tracked(0.0)};
+  const auto z = made_by(p, "z", x, y), slope = made_by(*gradient, "grad_x", x, y);
+  CHECK((z[0].error >= 3.25 * 5.0 && z[0].error < 3.26 * 5.0 && z[1].error == 0.0 && z[2].error >= 1.0));
+  CHECK((slope[0].error >= 10.0 * 5.25 * 0.6 && slope[1].error == 0.0 && slope[2].error * tracked::u() >= 10.0 * 2.0));
+}
+
 // Partial sums from either end, whichever are more: up to the third term 3 + 6, or 5 + 6.
 TEST_CASE("formula/recording/cumulative_sums", "[unit]") {
   using namespace assay::reference;
