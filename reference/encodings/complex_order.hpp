@@ -47,7 +47,7 @@ inline complex_numbers wave_of(const formula::traced& turned, const formula::tra
 
 /// x . y of vectors [B, h, n, d] and [B, h, m, d].
 inline formula::traced product_of_parts(const formula::traced& x, const formula::traced& y) {
-  return product_of({x, y, "bhid,bhjd->bhij"});
+  return contracted(x, y, "bhid,bhjd->bhij");
 }
 inline formula::traced hermitian_product(const complex_numbers& q, const complex_numbers& k) {
   return product_of_parts(q.re, k.re) + product_of_parts(q.im, k.im);
@@ -57,10 +57,14 @@ inline complex_numbers bilinear_product(const complex_numbers& q, const complex_
   return {product_of_parts(q.re, k.re) - product_of_parts(q.im, k.im),
           product_of_parts(q.re, k.im) + product_of_parts(q.im, k.re)};
 }
-inline formula::traced product_of_vectors(bool bilinear, const complex_numbers& q, const complex_numbers& k) {
-  if (!bilinear) return hermitian_product(q, k);
+inline formula::traced bilinear_modulus(const complex_numbers& q, const complex_numbers& k) {
   const complex_numbers sum = bilinear_product(q, k);
   return modulus_of(sum.re, sum.im);
+}
+/// As in product_of (recorded_scores.hpp), programs may take the factor of the scores into a vector.
+inline formula::traced product_of_vectors(bool bilinear, const complex_numbers& q, const complex_numbers& k) {
+  const auto of = [&](const complex_numbers& x) { return bilinear ? bilinear_modulus(x, k) : hermitian_product(x, k); };
+  return covering(of(q), [&] { return of({rounded_once(q.re), rounded_once(q.im)}); });
 }
 
 /// Of words whose frequencies are no larger than 1, as mild ones are: errors grow with the angle.

@@ -10,9 +10,9 @@ namespace {
 
 using core::dtype;
 using encoding = reference::encodings::complex_order;
-using reference::encodings::bilinear_product, reference::encodings::hermitian_product;
-using reference::encodings::complex_numbers, reference::encodings::product_of_parts;
-using reference::encodings::product_of_vectors, reference::encodings::wave_of;
+using reference::encodings::bilinear_modulus, reference::encodings::bilinear_product;
+using reference::encodings::complex_numbers, reference::encodings::hermitian_product;
+using reference::encodings::product_of_parts, reference::encodings::wave_of;
 using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
@@ -25,7 +25,6 @@ auto with_products(product_of_two* bilinear, product_of_two* hermitian) {
     };
   };
 }
-traced as_bilinear(const complex_numbers& q, const complex_numbers& k) { return product_of_vectors(true, q, k); }
 traced root_of_squares(const complex_numbers& q, const complex_numbers& k) {
   const auto [re, im] = bilinear_product(q, k);
   return power(re * re + im * im, reference::ratio(1, 2));
@@ -145,7 +144,7 @@ std::vector<variant> mutants() {
                     .telling = true}),
            changed("mutant/complex_order_not_conjugated", "numpy.dot for numpy.vdot",
                    "hermitian scores conjugate nothing",
-                   {.formula = with_products(as_bilinear, real_part_of_bilinear), .telling = true}),
+                   {.formula = with_products(bilinear_modulus, real_part_of_bilinear), .telling = true}),
            changed("mutant/complex_order_conjugated", "numpy.vdot for numpy.dot", "bilinear scores conjugate the key",
                    {.formula = with_products(modulus_of_hermitian, hermitian_product)}),
            changed("mutant/complex_order_imaginary_twice",
