@@ -20,9 +20,9 @@
 // format holds; cosine and sine also as sums of products (addition theorem).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "reference/algorithms/frequencies.hpp"
@@ -139,7 +139,6 @@ inline core::operation complex_order::scores_declaration() {
   return op;
 }
 
-/// Positions [B, n, 1].
 inline formula::program complex_order::embed(const recipe& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced amplitude = in["amplitude"], frequency = in["frequency"], phase = in["phase"];
