@@ -7,7 +7,7 @@
 
 namespace assay::reference {
 
-/// Instantiated once for each encoding, in instantiate/.
+/// Defined by recorded.cpp.in for each encoding that is recorded, and by encodings/NAME.cpp for one that is not.
 template <class Encoding>
 std::unique_ptr<const formula_owner> make_encoding_owner();
 

@@ -13,8 +13,4 @@ namespace assay::reference {
 core::tensors evaluate_in(const core::request& call, const core::precisions& formats,
                           accuracy_class c = accuracy_class::sequential);
 
-/// The same for one encoding. Compiled in instantiate/rounded.cpp.in.
-template <class Encoding>
-core::tensors run_algorithm(const core::request& call, const core::precisions& formats, accuracy_class c);
-
 }  // namespace assay::reference

@@ -34,9 +34,10 @@ struct law_output {
 };
 using law_outputs = std::map<std::string, law_output>;
 
-/// Operations "NAME/..." and what evaluates them: an encoding of the list, compiled (compiled_encoding.hpp) or recorded
-/// (formula/recorded_encoding.hpp), or formulas that are registered when a program starts (registry.hpp). Calls come
-/// from many threads at once, each for an operation that it has; check_request accepts them.
+/// Operations "NAME/..." and what evaluates them: an encoding of the list, recorded
+/// (formula/recorded_encoding.hpp) or compiled (encodings/heinsen.cpp), or formulas that are registered when a program
+/// starts (registry.hpp). Calls come from many threads at once, each for an operation that it has; check_request
+/// accepts them.
 class formula_owner {
  public:
   formula_owner() = default;

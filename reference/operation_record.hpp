@@ -5,7 +5,7 @@
 //   name, summary()  as a list has it
 //   recipe<R>     the steps of its formulas, which algorithms and mutants replace
 //   records<R>()  its operations, as operation_record<R, recipe<R>> with designated initialisers
-// and, where its operations have several algorithms, `algorithm` and `law` (algorithms/recipes.hpp). Evaluators have no
+// and, where its operations have several algorithms, `algorithm` and `laws`. Evaluators have no
 // default: a record that leaves one out does not compile.
 #pragma once
 

@@ -26,8 +26,7 @@ struct plain_recipe_of<Encoding> {
 template <class Encoding>
 using plain_recipe = typename plain_recipe_of<Encoding>::type;
 
-/// The outputs of a call, each stage in its format, and rounded to storage once. Compiled once for each encoding, in
-/// instantiate/.
+/// The outputs of a call, each stage in its format, and rounded to storage once: of an encoding that is compiled.
 template <class Encoding>
 core::tensors run_recipe(const core::request& call, const plain_recipe<Encoding>& how, const core::precisions& formats);
 

@@ -13,7 +13,6 @@
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/implementation.hpp"
 #include "reference/oracle.hpp"
-#include "reference/readings/adjoint.hpp"
 #include "reference/run_recipe.hpp"
 
 namespace assay::properties {
@@ -56,10 +55,6 @@ struct recipe_change : change_of<Recipe, core::dtype> {
 /// A number as a tensor of the dtype `held` keeps it.
 inline reference::rounded held_in(core::dtype held, const reference::rounded& x) {
   return reference::rounded(core::round_to(held, x.number));
-}
-template <class R>
-reference::adjoint<R> held_in(core::dtype held, const reference::adjoint<R>& x) {
-  return reference::adjoint<R>::made(held_in(held, x.number), reference::adjoint<R>::along(x));
 }
 
 /// The precision of the arithmetic in one storage dtype: a dtype, or one for each stage.

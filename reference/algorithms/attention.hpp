@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-#include "reference/readings/adjoint.hpp"
+#include "reference/readings/differentiated.hpp"
 
 namespace assay::reference {
 

@@ -7,7 +7,7 @@
 // node.
 //
 // An allowance of a gradient is that of this program as it is written: of these sums, in any order, and of these
-// products. The adjoint reading (readings/adjoint.hpp) charges what reverse mode needs in any case; it is not the same.
+// products.
 //
 // Conventions, those of PyTorch where it has one number:
 //   magnitude      0 at 0

@@ -19,7 +19,7 @@ namespace assay::reference {
 
 template <class Recipe>
 struct recorded_recipe {
-  /// The steps of the gradient where they are not the standard ones (derived_vjp.hpp).
+  /// The steps of the gradient where they are not the standard ones.
   std::shared_ptr<const Recipe> of_gradient{};
 };
 

@@ -1,6 +1,5 @@
 // Numbers that carry derivatives: their arithmetic and their primitives, each with its exact partial derivatives,
-// written once. Dual numbers (tangent.hpp) take these as the slopes of a direction, numbers on a tape (adjoint.hpp) as
-// edges of the graph.
+// written once. Dual numbers (tangent.hpp) take these as the slopes of a direction.
 //
 // Such a number D has a `number` of the reading that it differentiates, D::underlying, and D::made(r, parts...), which
 // makes the result r of a function from its operands. A part says how the result moves with one of them: D::along(x),

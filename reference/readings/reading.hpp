@@ -14,9 +14,9 @@
 //   exp_of_roundings(x)     exp(x) where x is 0 but for the rounding of its terms: 1 where nothing is rounded
 //
 // The readings: `value` (multiprecision), `enclosure` (outward-rounded interval), `tracked` (allowance), `tangent`
-// (dual number), `adjoint<R>` (a number on a tape over R), `rounded` (the plain arithmetic of a format). The format
-// that `tracked` and `rounded` compute in, and the precision of enclosures, are values of the thread
-// (working_format.hpp, enclosure.hpp): a formula is compiled once for each reading.
+// (dual number), `rounded` (the plain arithmetic of a format). The format that `tracked` and `rounded` compute in, and
+// the precision of enclosures, are values of the thread (working_format.hpp, enclosure.hpp): a formula is compiled once
+// for each reading.
 #pragma once
 
 #include <cstddef>

@@ -60,36 +60,41 @@ std::map<std::string, std::vector<R>> evaluated(const program& p, const numbers_
   return all;
 }
 
-/// The gradients as the adjoint reading has them, from the cotangents grad_NAME.
-inline enclosures_by_name swept(const program& p, const numbers_by_name& x) {
-  using number = adjoint<enclosure>;
-  tape<enclosure> graph;
-  interpreter<number>::arrays in;
-  std::map<std::string, std::vector<tape<enclosure>::node>> variables;
+/// The gradients by dual numbers, input by input, from the cotangents grad_NAME.
+inline std::map<std::string, std::vector<value>> by_tangents(const program& p, const numbers_by_name& x) {
+  interpreter<tangent>::arrays in;
   for (const node_id k : p.inputs()) {
-    const std::string& name = p.nodes()[k].text;
-    const std::vector<double>& values = x.at(name);
-    if (p.type_of(k).kind == number_kind::integer) {
-      in.emplace(name, integers(values.begin(), values.end()));
-      continue;
-    }
-    reals<number> numbers;
-    for (const double each : values) {
-      numbers.push_back(number::variable(enclosure(each)));
-      variables[name].push_back(numbers.back().node);
-    }
-    in.emplace(name, std::move(numbers));
+    const std::vector<double>& values = x.at(p.nodes()[k].text);
+    if (p.type_of(k).kind == number_kind::integer)
+      in.emplace(p.nodes()[k].text, integers(values.begin(), values.end()));
+    else
+      in.emplace(p.nodes()[k].text, reals<tangent>(values.begin(), values.end()));
   }
-  const auto last = graph.last();
-  for (const auto& [name, values] : interpreter<number>(p, in).run())
-    if (const auto* y = std::get_if<reals<number>>(&values))
-      for (std::size_t i = 0; i < y->size(); ++i)
-        graph.put((*y)[i].node, cotangent<enclosure>(enclosure(x.at("grad_" + name)[i])));
-  graph.sweep(last);
-  enclosures_by_name all;
-  for (const auto& [name, nodes] : variables)
-    for (const auto node : nodes) all["grad_" + name].push_back(graph.gradient(node));
+  std::map<std::string, std::vector<value>> all;
+  for (auto& [name, values] : in) {
+    auto* const numbers = std::get_if<reals<tangent>>(&values);
+    for (std::size_t i = 0; numbers != nullptr && i < numbers->size(); ++i) {
+      (*numbers)[i].derivative = value(1.0);
+      value sum(0.0);
+      for (const auto& [output, made] : interpreter<tangent>(p, in).run())
+        if (const auto* y = std::get_if<reals<tangent>>(&made))
+          for (std::size_t k = 0; k < y->size(); ++k) sum = sum + (*y)[k].derivative * value(x.at("grad_" + output)[k]);
+      all["grad_" + name].push_back(sum);
+      (*numbers)[i].derivative = value(0.0);
+    }
+  }
   return all;
+}
+
+/// How far the ends of an interval are from a number, at most.
+inline double furthest_from(const value& x, const enclosure& of) {
+  double most = 0.0;
+  for (const auto end : {of.low(), of.high()}) {
+    value y;
+    mpfr_set(y.number.backend().data(), end, MPFR_RNDN);
+    most = std::max(most, std::fabs((y - x).to_double()));
+  }
+  return most;
 }
 
 /// Numbers between 0.3 and 1.7 in a random order, none like another; integers from 0 on, below 3.

@@ -4,8 +4,10 @@
 #include "reference/core/counter_random.hpp"
 #include "reference/core/special_values.hpp"
 #include "reference/error_bound.hpp"
+#include "reference/formula/differentiate.hpp"
 #include "reference/formula/functions.hpp"
-#include "reference/readings/adjoint.hpp"
+#include "reference/formula/interpreter.hpp"
+#include "reference/formula/recording.hpp"
 #include "reference/primitives/all.hpp"
 #include "reference/readings/all.hpp"
 #include "reference/readings/round_ball.hpp"
@@ -133,13 +135,19 @@ TEST_CASE("reference/domains/integer_powers", "[unit]") {
 
 // The slope of x^e in e is 0 at x = 0 and nowhere else: what may be 0 is not taken for it.
 TEST_CASE("reference/domains/slopes_of_powers_at_zero", "[unit]") {
-  const auto slope_in_exponent = [](const enclosure& x) {
-    using number = adjoint<enclosure>;
-    tape<enclosure> graph;
-    const number e = number::variable(enclosure(0.5)), y = pow(number(x), e);
-    graph.put(y.node, cotangent<enclosure>(enclosure(1.0)));
-    graph.sweep(e.node);
-    return graph.gradient(e.node);
+  using namespace formula;
+  const program gradient = [] {
+    recording of;
+    const traced x = of.input("x", {}), e = of.input("e", {});
+    of.output("y", pow(x, e));
+    return *differentiate(of.finish());
+  }();
+  const auto slope_in_exponent = [&](const enclosure& x) {
+    const interpreter<enclosure>::arrays in{{"x", reals<enclosure>{x}},
+                                            {"e", reals<enclosure>{enclosure(0.5)}},
+                                            {"grad_y", reals<enclosure>{enclosure(1.0)}}};
+    const auto made = interpreter<enclosure>(gradient, in).run();
+    return std::get<reals<enclosure>>(made.at("grad_e")).front();
   };
   CHECK(slope_in_exponent(enclosure(0.0)).is_zero());
   const enclosure tiny = larger(about_zero<enclosure>(), enclosure(0.0));

@@ -1,5 +1,5 @@
 // Definition: the formula with its source (author, title, year, arXiv number, equation). This one is an example, a bias
-// of pairs (reference/kinds/pair_bias.hpp) that levels off with the distance t = |i - j|:
+// of pairs (reference/kinds/recorded_pairs.hpp) that levels off with the distance t = |i - j|:
 //
 //   B_hij = -a_h t / (1 + t)
 //
@@ -8,9 +8,11 @@
 // distance, an infinite a NaN at t = 0.
 #pragma once
 
+#include <functional>
 #include <string_view>
+#include <vector>
 
-#include "reference/kinds/pair_bias.hpp"
+#include "reference/kinds/recorded_pairs.hpp"
 
 namespace assay::reference::encodings {
 
@@ -22,40 +24,29 @@ struct skeleton {
             .sources = {{"author year", "https://arxiv.org/abs/0000.00000"}}};
   }
 
-  /// The steps that faults and controls replace. R is a number type (reference/readings/reading.hpp): multiprecision,
-  /// an interval, a number with its error bound, a dual number, a number of the gradient's graph.
-  template <class R>
-  struct recipe : differentiable_recipe<recipe, R> {
-    recipe_step<R, R(const R& t)> levelled = [](const R& t) { return t / (R(1.0) + t); };
+  using traced = formula::traced;
+  /// The steps that faults and controls replace. A traced number is an array, whose arithmetic is elementwise
+  /// (reference/formula/recording.hpp): what is computed with it is recorded as a program.
+  struct recipe : recorded_recipe<recipe> {
+    std::function<traced(const traced& t)> levelled = [](const traced& t) { return t / (traced(1.0) + t); };
   };
-
-  static core::operation declaration() {
-    return {.name = "skeleton/bias",
-            .source = "author year, arXiv number, equation",
-            .inputs = with_pair_positions({core::parameter("a", {"h"}, "factor")}),
-            // Products and quotients; a sum that may cancel declares absolute.
-            .outputs = {pair_bias_output(core::error_scale::relative)},
-            .attributes = {future_keys::declared()},
-            .independent = {"h", "n", "m"}};
-  }
-
-  template <class R>
-  using record = operation_record<R, recipe<R>>;
-  template <class R>
-  static std::vector<record<R>> records() {
-    return {pair_bias_record<pairs, R>(declaration())};
-  }
+  static std::vector<recorded_formula<recipe>> formulas() { return {{declaration(), bias}}; }
 
  private:
-  /// The bias of one head and one pair. Loops and the gradient are the kind's.
-  struct formula {
-    template <class R>
-    static R of(const head_of_pair<R>& p, const recipe<R>& how) {
-      return -(p["a"] * how.levelled(from_integer<R>(p.at.distance)));
-    }
-  };
-  template <class R>
-  using pairs = pairs_by_head<skeleton, formula, R>;
+  static core::operation declaration() {
+    return of_pairs({.name = "skeleton/bias",
+                     .source = "author year, arXiv number, equation",
+                     .inputs = with_pair_positions({core::parameter("a", {"h"}, "factor")}),
+                     // Products and quotients; a sum that may cancel declares absolute.
+                     .outputs = {pair_bias_output(core::error_scale::relative)},
+                     .attributes = {future_keys::declared()},
+                     .independent = {"h", "n", "m"}});
+  }
+  /// Of all heads and pairs at once. Truth, allowance and gradient are made of the program.
+  static formula::program bias(const recipe& how, const formula::program_sizes& call) {
+    recorded_pairs pairs(call);
+    return pairs.finish(-(pairs["a"] * how.levelled(to_real(pairs.distance()))));
+  }
 };
 
 }  // namespace assay::reference::encodings

@@ -10,6 +10,7 @@ namespace {
 using core::counter_random;
 using core::dtype;
 using encoding = reference::encodings::skeleton;
+using reference::formula::traced;
 
 double usual(std::string_view, dtype, counter_random& random) { return random.uniform(0.1, 2.0); }
 double with_nan(std::string_view input, dtype type, counter_random& random) {
@@ -22,9 +23,8 @@ std::vector<variant> mutants() {
   std::vector<variant> all = faults_of_distance<encoding>("skeleton");
   all.push_back(make_variant<encoding>("mutant/skeleton_distances_from_one", "SC04 triton-lang/triton#8412: off by one",
                                        "distances count from 1", {.formula = [](auto& how) {
-                                         using number = typename std::decay_t<decltype(how)>::number;
-                                         how.levelled = [](const number& t) {
-                                           return (t + number(1.0)) / (t + number(2.0));
+                                         how.levelled = [](const traced& t) {
+                                           return (t + traced(1.0)) / (t + traced(2.0));
                                          };
                                        }}));
   return all;
