@@ -1,4 +1,4 @@
-// What tests of encodings in the logits of attention share (reference/kinds/recorded_attention.hpp): families, sizes,
+// What tests of encodings in the logits of attention share (reference/kinds/attention.hpp): families, sizes,
 // laws, wrong and right ways from logits to weights.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "properties/faults/recipe_variant.hpp"
 #include "properties/harness/catalogue.hpp"
 #include "properties/laws/relations/relations.hpp"
-#include "reference/kinds/recorded_attention.hpp"
+#include "reference/kinds/attention.hpp"
 
 namespace assay::properties {
 

@@ -1,11 +1,11 @@
-// What tests of scores with relative positions share (reference/kinds/recorded_scores.hpp).
+// What tests of scores with relative positions share (reference/kinds/relative_scores.hpp).
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "properties/faults/recipe_variant.hpp"
-#include "reference/kinds/recorded_scores.hpp"
+#include "reference/kinds/relative_scores.hpp"
 
 namespace assay::properties {
 

@@ -10,7 +10,7 @@
 
 #include "properties/faults/angle_faults.hpp"
 #include "properties/faults/recipe_variant.hpp"
-#include "reference/kinds/recorded_rotation.hpp"
+#include "reference/kinds/rotation.hpp"
 
 namespace assay::properties {
 

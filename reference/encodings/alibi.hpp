@@ -43,8 +43,8 @@
 #include <utility>
 #include <vector>
 
-#include "reference/kinds/recorded_attention.hpp"
-#include "reference/kinds/recorded_pairs.hpp"
+#include "reference/kinds/attention.hpp"
+#include "reference/kinds/pair_bias.hpp"
 
 namespace assay::reference::encodings {
 

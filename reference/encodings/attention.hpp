@@ -1,5 +1,5 @@
 // Dot-product attention: with an additive bias of the logits, what relative encodings add to and what every later
-// encoding is observed through (kinds/recorded_attention.hpp), and as kernels offer it (Dao-AILab/flash-attention,
+// encoding is observed through (kinds/attention.hpp), and as kernels offer it (Dao-AILab/flash-attention,
 // flashinfer).
 //
 // `attention/output`: bias [h, n, m], shared by the rows of the batch; -inf is the mask. It is added to the scaled
@@ -28,8 +28,8 @@
 #include <string_view>
 #include <vector>
 
+#include "reference/kinds/attention.hpp"
 #include "reference/kinds/merged_attention.hpp"
-#include "reference/kinds/recorded_attention.hpp"
 
 namespace assay::reference::encodings {
 

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "reference/algorithms/frequencies.hpp"
-#include "reference/kinds/recorded_scores.hpp"
+#include "reference/kinds/relative_scores.hpp"
 
 namespace assay::reference::encodings {
 
@@ -61,7 +61,7 @@ inline formula::traced bilinear_modulus(const complex_numbers& q, const complex_
   const complex_numbers sum = bilinear_product(q, k);
   return modulus_of(sum.re, sum.im);
 }
-/// As in product_of (recorded_scores.hpp), programs may take the factor of the scores into a vector.
+/// As in product_of (relative_scores.hpp), programs may take the factor of the scores into a vector.
 inline formula::traced product_of_vectors(bool bilinear, const complex_numbers& q, const complex_numbers& k) {
   const auto of = [&](const complex_numbers& x) { return bilinear ? bilinear_modulus(x, k) : hermitian_product(x, k); };
   return covering(of(q), [&] { return of({rounded_once(q.re), rounded_once(q.im)}); });

@@ -16,7 +16,7 @@
 // element belongs to a constant, and masked scores and biases have the gradient 0.
 #pragma once
 
-#include "reference/kinds/recorded_pairs.hpp"
+#include "reference/kinds/pair_bias.hpp"
 
 namespace assay::reference::encodings {
 

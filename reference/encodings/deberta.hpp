@@ -32,7 +32,7 @@
 #include <string_view>
 
 #include "reference/algorithms/log_buckets.hpp"
-#include "reference/kinds/recorded_scores.hpp"
+#include "reference/kinds/relative_scores.hpp"
 
 namespace assay::reference::encodings {
 

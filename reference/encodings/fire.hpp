@@ -17,7 +17,7 @@
 // Law: log1p is of class sequential; log(1 + y) loses y beside 1: it is of class linear.
 #pragma once
 
-#include "reference/kinds/recorded_pairs.hpp"
+#include "reference/kinds/pair_bias.hpp"
 
 namespace assay::reference::encodings {
 

@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/kinds/recorded_attention.hpp"
+#include "reference/kinds/attention.hpp"
 
 namespace assay::reference::encodings {
 

@@ -19,7 +19,7 @@
 
 #include <string_view>
 
-#include "reference/kinds/recorded_pairs.hpp"
+#include "reference/kinds/pair_bias.hpp"
 
 namespace assay::reference::encodings {
 

@@ -21,7 +21,7 @@
 #include <functional>
 #include <string_view>
 
-#include "reference/kinds/recorded_attention.hpp"
+#include "reference/kinds/attention.hpp"
 
 namespace assay::reference::encodings {
 

@@ -45,7 +45,7 @@
 #include <vector>
 
 #include "reference/algorithms/extended_frequencies.hpp"
-#include "reference/kinds/recorded_rotation.hpp"
+#include "reference/kinds/rotation.hpp"
 
 namespace assay::reference::encodings {
 

@@ -32,7 +32,7 @@
 #include <utility>
 #include <vector>
 
-#include "reference/kinds/recorded_rotation.hpp"
+#include "reference/kinds/rotation.hpp"
 
 namespace assay::reference::encodings {
 

@@ -15,7 +15,7 @@
 // d/2, as published, loses what is small beside d/2: it is of class linear.
 #pragma once
 
-#include "reference/kinds/recorded_pairs.hpp"
+#include "reference/kinds/pair_bias.hpp"
 
 namespace assay::reference::encodings {
 

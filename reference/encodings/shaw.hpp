@@ -22,8 +22,8 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/kinds/recorded_attention.hpp"
-#include "reference/kinds/recorded_scores.hpp"
+#include "reference/kinds/attention.hpp"
+#include "reference/kinds/relative_scores.hpp"
 
 namespace assay::reference::encodings {
 

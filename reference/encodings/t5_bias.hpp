@@ -28,8 +28,8 @@
 #include <vector>
 
 #include "reference/algorithms/log_buckets.hpp"
-#include "reference/kinds/recorded_attention.hpp"
-#include "reference/kinds/recorded_pairs.hpp"
+#include "reference/kinds/attention.hpp"
+#include "reference/kinds/pair_bias.hpp"
 
 namespace assay::reference::encodings {
 

@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "reference/algorithms/sinusoidal_columns.hpp"
-#include "reference/kinds/recorded_scores.hpp"
+#include "reference/kinds/relative_scores.hpp"
 
 namespace assay::reference::encodings {
 

@@ -26,7 +26,7 @@
 #include <limits>
 #include <string_view>
 
-#include "reference/kinds/recorded_scores.hpp"
+#include "reference/kinds/relative_scores.hpp"
 
 namespace assay::reference::encodings {
 

@@ -20,7 +20,7 @@
 
 #include "reference/algorithms/log_buckets.hpp"
 #include "reference/kinds/pair_declarations.hpp"
-#include "reference/kinds/recorded_scores.hpp"
+#include "reference/kinds/relative_scores.hpp"
 
 namespace assay::reference::encodings {
 

@@ -11,7 +11,7 @@
 
 #include <string_view>
 
-#include "reference/kinds/recorded_scores.hpp"
+#include "reference/kinds/relative_scores.hpp"
 
 namespace assay::reference::encodings {
 

@@ -25,7 +25,7 @@
 #include <tuple>
 #include <vector>
 
-#include "reference/kinds/recorded_rotation.hpp"
+#include "reference/kinds/rotation.hpp"
 
 namespace assay::reference::encodings {
 

@@ -1,4 +1,4 @@
-// What operations declare whose scores have terms of relative positions (recorded_scores.hpp).
+// What operations declare whose scores have terms of relative positions (relative_scores.hpp).
 #pragma once
 
 #include <string>

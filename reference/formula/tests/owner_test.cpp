@@ -1,4 +1,4 @@
-// An operation whose formula is a program, beside the same one compiled: equal in every reading.
+// An operation whose formula is a program, beside the same one listed: equal in every reading.
 #include "reference/formula/owner.hpp"
 
 #include <catch2/catch.hpp>
@@ -52,19 +52,19 @@ TEST_CASE("formula/owner/a_program_is_the_compiled_formula", "[property]") {
     const core::dtype type = core::floating_dtypes[seed / 4 % std::size(core::floating_dtypes)];
     const core::operation& own_op = owner.operations()[seed % 4].declaration;
     const bool is_attention = own_op.name.starts_with("mine/output");
-    const core::operation& compiled_op = *find_operation((is_attention ? "attention/output" : "rope/rotate") +
+    const core::operation& listed_op = *find_operation((is_attention ? "attention/output" : "rope/rotate") +
                                                          std::string(own_op.is_forward() ? "" : ":vjp"));
-    const core::request own_call = drawn(own_op, type, seed), compiled_call = drawn(compiled_op, type, seed);
+    const core::request own_call = drawn(own_op, type, seed), listed_call = drawn(listed_op, type, seed);
     REQUIRE(core::check_request(own_call).has_value());
     INFO(own_op.name << " in " << core::name_of(type) << ", seed " << seed);
-    const formula_owner& compiled = owner_of(compiled_op);
-    same(owner.enclose_in_doubles(own_call), compiled.enclose_in_doubles(compiled_call));
-    same(owner.enclose_in_two_doubles(own_call), compiled.enclose_in_two_doubles(compiled_call));
-    same(owner.enclose(own_call, 35), compiled.enclose(compiled_call, 35));
+    const formula_owner& listed = owner_of(listed_op);
+    same(owner.enclose_in_doubles(own_call), listed.enclose_in_doubles(listed_call));
+    same(owner.enclose_in_two_doubles(own_call), listed.enclose_in_two_doubles(listed_call));
+    same(owner.enclose(own_call, 35), listed.enclose(listed_call, 35));
     const core::precisions formats = own_op.usual_precisions(type);
     const std::vector own{accuracy_class::sequential};
     const auto own_laws = owner.laws(own_call, own, formats).front();
-    const auto before_laws = compiled.laws(compiled_call, own, formats).front();
+    const auto before_laws = listed.laws(listed_call, own, formats).front();
     for (const auto& [name, law] : before_laws)
       for (std::size_t i = 0; i < law.k.size(); ++i) {
         const double k = own_laws.at(name).k.storage()[i], before = law.k.storage()[i];
@@ -83,7 +83,7 @@ TEST_CASE("formula/owner/a_program_is_the_compiled_formula", "[property]") {
       }
     if (is_attention || !own_op.is_forward()) continue;
     const auto plain = owner.evaluate_in(own_call, formats, accuracy_class::sequential);
-    for (const auto& [name, t] : compiled.evaluate_in(compiled_call, formats, accuracy_class::sequential))
+    for (const auto& [name, t] : listed.evaluate_in(listed_call, formats, accuracy_class::sequential))
       for (std::size_t i = 0; i < t.size(); ++i)
         CHECK(core::same_value(plain.at(name).values.storage()[i], t.values.storage()[i]));
   }

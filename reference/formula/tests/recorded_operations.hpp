@@ -1,4 +1,4 @@
-// Operations of compiled encodings as C++ authors record them, for tests and benchmarks.
+// Operations of the list as C++ authors record them, in the plainest way.
 #pragma once
 
 #include "reference/formula/owner.hpp"

@@ -1,5 +1,5 @@
 // Definition: the formula with its source (author, title, year, arXiv number, equation). This one is an example, a bias
-// of pairs (reference/kinds/recorded_pairs.hpp) that levels off with the distance t = |i - j|:
+// of pairs (reference/kinds/pair_bias.hpp) that levels off with the distance t = |i - j|:
 //
 //   B_hij = -a_h t / (1 + t)
 //
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/kinds/recorded_pairs.hpp"
+#include "reference/kinds/pair_bias.hpp"
 
 namespace assay::reference::encodings {
 

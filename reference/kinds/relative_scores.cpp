@@ -1,4 +1,4 @@
-#include "reference/kinds/recorded_scores.hpp"
+#include "reference/kinds/relative_scores.hpp"
 
 namespace assay::reference {
 

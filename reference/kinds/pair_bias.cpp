@@ -1,4 +1,4 @@
-#include "reference/kinds/recorded_pairs.hpp"
+#include "reference/kinds/pair_bias.hpp"
 
 #include <limits>
 

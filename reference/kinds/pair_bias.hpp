@@ -1,4 +1,8 @@
-// The kind of biases of pairs (pair_bias.hpp), of encodings whose formulas are programs: all pairs at once.
+// The kind of encodings that add a bias to the logit of query i and key j: B_hij = f_h(i, j; parameters).
+//
+// Shapes: query_position [n] and key_position [m], i64, exact, without gradient; parameters as declared; bias [h, n,
+// m], or [B, h, n, m] where it depends on the scores. A pair that is hidden has the bias -inf, a constant: its
+// cotangent belongs to nothing. NaN reaches the elements that it enters.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-#include "reference/kinds/recorded_attention.hpp"
+#include "reference/kinds/attention.hpp"
 
 #include <limits>
 

@@ -1,5 +1,5 @@
 // Scores of queries and keys to which relative positions add terms of their own, s_ij = factor (x_1 . y_1 + x_2 . y_2 +
-// ...), of encodings whose formulas are programs: x and y are vectors of tokens, of positions, or of the head itself.
+// ...): x and y are vectors of tokens, of positions, or of the head itself.
 //
 // Shapes: q [B, h, n, d], k [B, h, m, d] -> s [B, h, n, m]. A table has its vectors by row, [h, r, d] or [r, d]:
 // queries or keys meet all of its rows, and each pair reads its own. NaN in a vector reaches the scores that it enters,

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "reference/kinds/attention_of_places.hpp"
-#include "reference/kinds/recorded_scores.hpp"
+#include "reference/kinds/relative_scores.hpp"
 
 namespace assay::reference {
 

@@ -1,10 +1,10 @@
-#include "reference/kinds/recorded_rotation.hpp"
+#include "reference/kinds/rotation.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "reference/kinds/recorded_scores.hpp"
+#include "reference/kinds/relative_scores.hpp"
 
 namespace assay::reference {
 
