@@ -53,8 +53,11 @@ traced rodrigues(const traced& x, double guard, bool small_ones_apart) {
   if (size_of(x) != 3) return skew_exponential(x);
   const auto squared = [](const traced& y) { return y * y; };
   const traced squares = squared(entry(x, 0, 1)) + squared(entry(x, 0, 2)) + squared(entry(x, 1, 2)) + traced(guard);
-  const traced angle = power(squares, reference::ratio(1, 2)), half = sin(angle / traced(2.0));
-  traced first = sin(angle) / angle, second = traced(2.0) * half * half / squares;
+  const auto is_small = less(squares, traced(1.0));
+  // Of small angles neither is read: their slopes are infinite at 0.
+  const traced large = small_ones_apart ? either(is_small, traced(1.0), squares) : squares;
+  const traced angle = power(large, reference::ratio(1, 2)), half = sin(angle / traced(2.0));
+  traced first = sin(angle) / angle, second = traced(2.0) * half * half / large;
   if (small_ones_apart) {
     // sin a / a and (1 - cos a) / a^2 by their series.
     traced f(1.0), s(1.0);
@@ -63,7 +66,6 @@ traced rodrigues(const traced& x, double guard, bool small_ones_apart) {
       f = traced(1.0) - squares * f / traced(even * odd);
       s = traced(1.0) - squares * s / traced(odd * (even + 2.0));
     }
-    const auto is_small = less(squares, traced(1.0));
     first = either(is_small, f, first), second = either(is_small, s / traced(2.0), second);
   }
   return identity(3) + first * x + second * product(x, x);

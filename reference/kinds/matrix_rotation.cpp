@@ -34,7 +34,6 @@ traced rotations_by(const matrix_recipe& how, const traced& entries, std::size_t
   core::shape s = shape_of(entries);
   const std::size_t last = s.size() - 1, count = s.back();
   s.back() = 1;
-  const traced signed_ones = formula::joined({entries, -entries, broadcast(traced(0.0), s)}, last);
   std::vector<std::int64_t> places(b * b, static_cast<std::int64_t>(2 * count));
   std::int64_t at = 0;
   for (std::size_t i = 0; i < b; ++i)
@@ -42,9 +41,12 @@ traced rotations_by(const matrix_recipe& how, const traced& entries, std::size_t
       places[i * b + j] = at;
       places[j * b + i] = at + static_cast<std::int64_t>(count);
     }
-  s.back() = b;
-  s.push_back(b);
-  const traced x = reshaped(gathered(signed_ones, formula::known_integers({b * b}, places), last), s);
+  const traced x = in_stage<traced>(matrix_stage::exponent, [&] {
+    const traced signed_ones = formula::joined({entries, -entries, broadcast(traced(0.0), s)}, last);
+    s.back() = b;
+    s.push_back(b);
+    return reshaped(gathered(signed_ones, formula::known_integers({b * b}, places), last), s);
+  });
   return b == 0 ? x : in_stage<traced>(matrix_stage::exponential, [&] { return how.exponential(x); });
 }
 

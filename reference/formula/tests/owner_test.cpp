@@ -1,4 +1,4 @@
-// An operation whose formula is a program, beside the same one listed: equal in every reading.
+// An operation whose formula is a program, beside the same one of the list: equal in every reading.
 #include "reference/formula/owner.hpp"
 
 #include <catch2/catch.hpp>
