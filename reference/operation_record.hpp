@@ -1,12 +1,12 @@
 // An operation of an encoding as one record: what it declares, how a reading evaluates it and its derivatives, and the
 // algorithms that it has.
 //
-// An encoding is a type with
+// An encoding that is compiled is a type with
 //   name, summary()  as a list has it
 //   recipe<R>     the steps of its formulas, which algorithms and mutants replace
 //   records<R>()  its operations, as operation_record<R, recipe<R>> with designated initialisers
-// and, where its operations have several algorithms, `algorithm` and `laws`. Evaluators have no
-// default: a record that leaves one out does not compile.
+// and, where its operations have several algorithms, `algorithm` and `laws`. Evaluators have no default: a record
+// that leaves one out does not compile.
 #pragma once
 
 #include <concepts>
@@ -38,21 +38,17 @@ class evaluator {
   function* function_;
 };
 
-/// Stands where an operation has no vjp, because no input is differentiable.
-struct not_differentiable_t {};
-inline constexpr not_differentiable_t not_differentiable{};
-
 /// Stands where the jvp of an operation is no operation.
 struct not_offered_t {};
 inline constexpr not_offered_t not_offered{};
 
-/// An evaluator, or the reason why there is none.
-template <class R, class Recipe, class Absent>
+/// An evaluator, or none.
+template <class R, class Recipe>
 class optional_evaluator {
  public:
   template <std::convertible_to<evaluator<R, Recipe>> F>
   optional_evaluator(F f) : evaluator_(evaluator<R, Recipe>(f)) {}
-  optional_evaluator(Absent) {}
+  optional_evaluator(not_offered_t) {}
 
   [[nodiscard]] bool exists() const { return evaluator_.has_value(); }
   /// Precondition: exists().
@@ -85,14 +81,11 @@ template <class R, class Recipe>
 struct operation_record {
   core::operation declaration;
   algorithm_list algorithms;
-  evaluator<R, Recipe> forward;
-  optional_evaluator<R, Recipe, not_differentiable_t> vjp;
-  optional_evaluator<R, Recipe, not_offered_t> jvp;
+  evaluator<R, Recipe> forward, vjp;
+  optional_evaluator<R, Recipe> jvp;
   running_bounds bounds{};
 
-  [[nodiscard]] bool has(core::derivative kind) const {
-    return kind == core::derivative::none || (kind == core::derivative::vjp ? vjp.exists() : jvp.exists());
-  }
+  [[nodiscard]] bool has(core::derivative kind) const { return kind != core::derivative::jvp || jvp.exists(); }
   fields<R> evaluate(core::derivative kind, const arguments<R>& call, const Recipe& how) const {
     switch (kind) {
       case core::derivative::none:
@@ -128,10 +121,10 @@ std::vector<declared_operation> declared_operations() {
   std::vector<declared_operation> all;
   for (const auto& record : Encoding::template records<R>()) {
     const core::operation& forward = record.declaration;
-    ASSAY_EXPECTS(forward.is_forward() && forward.has_gradient() == record.vjp.exists());
+    ASSAY_EXPECTS(forward.is_forward() && forward.has_gradient());
     const std::vector<accuracy_class>& algorithms = record.algorithms.classes();
     all.push_back({forward, algorithms, record.bounds.forward});
-    if (record.vjp.exists()) all.push_back({core::vjp_of(forward), algorithms, record.bounds.vjp});
+    all.push_back({core::vjp_of(forward), algorithms, record.bounds.vjp});
     if (record.jvp.exists()) all.push_back({core::jvp_of(forward), algorithms, record.bounds.jvp});
   }
   return all;

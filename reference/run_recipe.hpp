@@ -30,7 +30,7 @@ using plain_recipe = typename plain_recipe_of<Encoding>::type;
 template <class Encoding>
 core::tensors run_recipe(const core::request& call, const plain_recipe<Encoding>& how, const core::precisions& formats);
 
-/// The operations of an encoding whose formulas are programs: it computes them, and keeps those of late.
+/// The owner of an encoding whose programs are recorded by a recipe.
 template <is_recorded Encoding>
 std::unique_ptr<const formula_owner> owner_by_recipe(const typename Encoding::recipe& how);
 

@@ -52,11 +52,6 @@ struct recipe_change : change_of<Recipe, core::dtype> {
     if constexpr (std::constructible_from<gradient_change<Recipe>, F>) in_gradient = gradient_change<Recipe>(f);
   }
 };
-/// A number as a tensor of the dtype `held` keeps it.
-inline reference::rounded held_in(core::dtype held, const reference::rounded& x) {
-  return reference::rounded(core::round_to(held, x.number));
-}
-
 /// The precision of the arithmetic in one storage dtype: a dtype, or one for each stage.
 using arithmetic_rule = declared_precision (*)(core::dtype storage);
 /// As most code computes: f64 in f64, all others in f32, rounded to storage once.

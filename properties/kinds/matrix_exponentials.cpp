@@ -54,7 +54,7 @@ traced rodrigues(const traced& x, double guard, bool small_ones_apart) {
   const auto squared = [](const traced& y) { return y * y; };
   const traced squares = squared(entry(x, 0, 1)) + squared(entry(x, 0, 2)) + squared(entry(x, 1, 2)) + traced(guard);
   const auto is_small = less(squares, traced(1.0));
-  // Of small angles neither is read: their slopes are infinite at 0.
+  // The root and the quotients of small angles are not read: at 0 their slopes are infinite.
   const traced large = small_ones_apart ? either(is_small, traced(1.0), squares) : squares;
   const traced angle = power(large, reference::ratio(1, 2)), half = sin(angle / traced(2.0));
   traced first = sin(angle) / angle, second = traced(2.0) * half * half / large;
@@ -90,7 +90,7 @@ traced torch_of_eight(const traced& x, core::dtype type, double factor) {
                                      {(-99 + 11 * root) / (5040 * two_thirds), &square},
                                      {factor * (89 - root) / (5040 * two_thirds), &fourth}}));
   const traced polynomial = sum({{1.0, &one}, {1.0, &x}, {(857 - 58 * root) / 630, &square}, {1.0, &eighth}});
-  return either(less(low, norm) && less(norm, high), polynomial, skew_exponential(x));
+  return either(less(low, norm) && !less(high, norm), polynomial, skew_exponential(x));
 }
 
 traced step_by_step(const traced& x, int more) {

@@ -11,7 +11,7 @@
 #include <limits>
 #include <vector>
 
-#include "reference/readings/differentiated.hpp"
+#include "reference/readings/reading.hpp"
 
 namespace assay::reference {
 

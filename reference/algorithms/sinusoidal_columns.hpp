@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "reference/core/attributes.hpp"
+#include "reference/formula/recording.hpp"
 
 namespace assay::reference {
 
@@ -50,6 +51,15 @@ inline frequency_scale scale_of(const std::string& rule, std::size_t width, std:
   return core::chosen<frequency_scale>(rule, {{"paper", {2, width}},
                                               {"tensor2tensor", {1, std::max<std::size_t>(count, 2) - 1}},
                                               {"power", {2, width, true}}});
+}
+
+/// base^-t of the first so many t = stride i / steps, along an axis behind those of the base.
+inline formula::traced frequencies_of_scale(const formula::traced& base, std::size_t count, const frequency_scale& by) {
+  const std::size_t steps = std::max<std::size_t>(by.steps, 1);  // 0 where no column has a frequency
+  if (steps % by.stride == 0) return formula::geometric_frequencies(base, 0, count, steps / by.stride);
+  const formula::traced all = formula::geometric_frequencies(base, 0, by.stride * count, steps);
+  const auto stride = formula::traced_integer::constant(static_cast<std::int64_t>(by.stride));
+  return gathered(all, formula::counted(count) * stride, shape_of(base).size());
 }
 
 struct table_plan {

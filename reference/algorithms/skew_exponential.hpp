@@ -1,8 +1,9 @@
 // The exponential of a skew-symmetric matrix, exp(X) = sum_k X^k / k!, X^T = -X: the rotation of b coordinates by X.
 //
-// Shapes: X, its exponential and cotangents are [b, b], row-major. Of X the part above the diagonal is read: the part
-// below is its negative. Special values: exp(0) is the identity exactly; coordinates that X does not connect do not
-// mix, and have exact zeros; a NaN or an infinity in X makes all of exp(X) NaN.
+// Shapes: X, its exponential and cotangents are [b, b], row-major. Precondition: X is skew-symmetric. Most readings
+// read the part above the diagonal alone, and its cotangent stands there. Special values: exp(0) is the identity
+// exactly; coordinates that X does not connect do not mix, and have exact zeros; a NaN or an infinity in X makes all of
+// exp(X) NaN.
 //
 // Derivative: L(X, G), the derivative of exp at X along G, stands above the diagonal of exp([[X, G], [0, X]]) (Higham
 // 2008, Functions of Matrices, eq. (10.12)). The adjoint of L(X, .) is L(X^T, .) = L(-X, .).
@@ -161,9 +162,14 @@ square_matrix<R> back_through_exponential(const square_matrix<R>& x, const squar
   for (const R& y : x) negative.push_back(-y);
   const square_matrix<R> slope = [&] {
     if constexpr (std::is_same_v<R, tracked>) {
+      // Where cotangents cancel, their errors do not.
+      square_matrix<R> charged = g;
       double squares = 0.0;
-      for (const R& y : terms) squares += y.number * y.number;
-      return exponential_slope(negative, g, b, std::sqrt(squares));
+      for (std::size_t k = 0; k < charged.size(); ++k) {
+        charged[k].error = std::max(charged[k].error, terms[k].error);
+        squares += terms[k].number * terms[k].number;
+      }
+      return exponential_slope(negative, charged, b, std::sqrt(squares));
     } else {
       return exponential_slope(negative, g, b);
     }

@@ -2,6 +2,11 @@
 // multiprecision are slow to compile.
 #include "reference/encodings/heinsen.hpp"
 
+#include <cmath>
+#include <map>
+#include <memory>
+#include <vector>
+
 #include "reference/encoding_owner.hpp"
 #include "reference/readings/all.hpp"
 #include "reference/readings/round_ball.hpp"

@@ -43,6 +43,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -70,9 +71,7 @@ struct sinusoidal {
   enum class stage { angle, table };
 
   using traced = formula::traced;
-  /// b^-t of the first so many t = stride i / steps, along an axis behind those of b.
-  static traced geometric(const traced& base, std::size_t count, const frequency_scale& by);
-  /// t^alpha of the same, 0 for t = 0. Precondition: alpha > 0.
+  /// t^alpha of the first so many t = stride i / steps, 0 for t = 0. Precondition: alpha > 0.
   static traced powers(const traced& alpha, std::size_t count, const frequency_scale& by);
   /// sin or cos of m theta.
   static traced wave_at(waveform function, const traced& m, const traced& theta);
@@ -84,8 +83,9 @@ struct sinusoidal {
     std::function<traced(const formula::traced_integer& m)> position = [](const formula::traced_integer& m) {
       return to_real(m);
     };
-    std::function<traced(const traced&base, std::size_t count, const frequency_scale&by)> frequencies = geometric,
-                                                                                          power = powers;
+    std::function<traced(const traced& base, std::size_t count, const frequency_scale& by)> frequencies =
+        frequencies_of_scale;
+    std::function<traced(const traced& alpha, std::size_t count, const frequency_scale& by)> power = powers;
     std::function<traced(waveform function, const traced& m, const traced& theta)> wave = wave_at;
     std::function<traced(const traced& s, const traced& base)> decay = decay_at;
   };
@@ -103,13 +103,6 @@ struct sinusoidal {
                      const traced& theta);
 };
 
-inline sinusoidal::traced sinusoidal::geometric(const traced& base, std::size_t count, const frequency_scale& by) {
-  const std::size_t steps = std::max<std::size_t>(by.steps, 1);  // 0: of no column, and t = 0 alone
-  if (steps % by.stride == 0) return formula::geometric_frequencies(base, 0, count, steps / by.stride);
-  const traced all = formula::geometric_frequencies(base, 0, by.stride * count, steps);
-  const auto stride = formula::traced_integer::constant(static_cast<std::int64_t>(by.stride));
-  return gathered(all, formula::counted(count) * stride, shape_of(base).size());
-}
 inline sinusoidal::traced sinusoidal::powers(const traced& alpha, std::size_t count, const frequency_scale& by) {
   using index = formula::traced_integer;
   const auto constant = [](std::size_t x) { return index::constant(static_cast<std::int64_t>(x)); };
@@ -142,8 +135,8 @@ inline sinusoidal::traced sinusoidal::rows(const recipe& how, const std::vector<
   const std::size_t n = shape_of(position)[0];
   const traced m = reshaped(position, {n, 1});
   const auto at = [](const traced& x, const std::vector<std::int64_t>& places, std::size_t axis) {
-    const auto count = static_cast<std::int64_t>(places.size());
-    const bool are_all = count == static_cast<std::int64_t>(shape_of(x)[axis]) && std::ranges::is_sorted(places);
+    bool are_all = places.size() == shape_of(x)[axis];
+    for (std::size_t k = 0; k < places.size(); ++k) are_all = are_all && places[k] == static_cast<std::int64_t>(k);
     return are_all ? x : gathered(x, formula::known_integers({places.size()}, places), axis);
   };
   std::vector<traced> all;

@@ -64,7 +64,7 @@ inline formula::traced tener::table(const recorded_call& in) {
   const std::size_t n = in.size("n"), width = in.size("d"), pairs = width / 2, rows = n == 0 ? 0 : 2 * n - 1;
   if (pairs == 0) return broadcast(traced(0.0), {rows, width});
   const frequency_scale by = scale_of(in.setting<std::string>("rule"), 2 * pairs, pairs);
-  const auto theta = formula::geometric_frequencies(traced(10000.0), 0, pairs, by.steps / by.stride);
+  const auto theta = frequencies_of_scale(traced(10000.0), pairs, by);
   const auto distance =
       to_real(formula::counted(rows) - formula::traced_integer::constant(static_cast<std::int64_t>(n) - 1));
   const traced angles = reshaped(distance, {rows, 1}) * theta;

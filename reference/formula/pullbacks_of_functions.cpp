@@ -41,11 +41,11 @@ node_id slope_of_erf(const pullback& b, node_id x) {
   return to.of(op::divide, {to.product(to.number(2.0), function(b, op::exp, to.negative(to.product(x, x)))), root});
 }
 
-// (1 - cos x) / x as 2 sin^2(x / 2) / x, which does not cancel; 0 at 0.
+// (1 - cos x) / x as 2 sin(x / 2) (sin(x / 2) / x), which does not cancel; 0 at 0.
 node_id slope_of_cosine_integral(const pullback& b, node_id x) {
   program_writer& to = b.to;
   const node_id sine = function(b, op::sin, to.product(to.of_fraction(1, 2), x));
-  const node_id slope = to.of(op::divide, {to.product(to.number(2.0), to.product(sine, sine)), x});
+  const node_id slope = to.product(to.product(to.number(2.0), sine), to.of(op::divide, {sine, x}));
   return to.where(to.of(op::equal, {x, to.number(0.0)}), to.number(0.0), slope);
 }
 

@@ -139,7 +139,8 @@ traced reciprocal_root(const traced& x, std::size_t count);
 inline traced modulus_of(const traced& x, const traced& y) { return recorded(op::modulus, x, y); }
 /// A number of a definition (algorithms/settings.hpp).
 traced setting(double x);
-/// base^(-t / steps) for t = first, ..., first + count - 1. Precondition: the base is one number.
+/// base^(-t / steps) for t = first, ..., first + count - 1. They stand along an axis
+/// behind those of the base.
 traced geometric_frequencies(const traced& base, std::size_t first, std::size_t count, std::size_t steps);
 /// For allowances alone: x may be rounded before it is used.
 inline traced rounded_once(const traced& x) { return recorded(op::rounded_once, x); }
@@ -234,7 +235,8 @@ traced sums_from_each_on_by_total(const traced& x, std::size_t axis);
 traced cumulative_sum_twice(const traced& x);
 /// Tables z [..., a] at places p [..., m] of them, between positions too (algorithms/interpolation.hpp).
 inline traced interpolated(const traced& z, const traced& p) { return recorded(op::interpolated, z, p); }
-/// exp(X) of skew-symmetric matrices [..., b, b], of which the part above the diagonal is read.
+/// exp(X) of matrices [..., b, b]. Precondition: they are skew-symmetric; a cotangent reaches what is above the
+/// diagonal.
 inline traced skew_exponential(const traced& x) { return recorded(op::skew_exponential, x); }
 traced largest_along(const traced& x, std::int64_t axis);
 traced smallest_along(const traced& x, std::int64_t axis);
@@ -245,9 +247,9 @@ traced softmax_along(const traced& x, std::int64_t axis);
 traced contracted(const traced& x, const traced& y, const std::string& letters);
 /// Of the elements of x where the mask, of its shape, is true: what stands elsewhere reaches nothing.
 traced contracted_where(const traced_truth& mask, const traced& x, const traced& y, const std::string& letters);
-/// Whether one is true along an axis, which vanishes.
 /// x y at the places of the result that a mask lets in, and 0 elsewhere.
 traced contracted_at(const traced_truth& mask, const traced& x, const traced& y, const std::string& letters);
+/// Whether one is true along an axis, which vanishes.
 traced_truth any_along(const traced_truth& x, std::int64_t axis);
 traced_truth broadcast(const traced_truth& x, const core::shape& s);
 traced_truth reshaped(const traced_truth& x, const core::shape& s);

@@ -3,11 +3,9 @@
 //
 // Such a number D has a `number` of the reading that it differentiates, D::underlying, and D::made(r, parts...), which
 // makes the result r of a function from its operands. A part says how the result moves with one of them: D::along(x),
-// with the slope 1; D::against(x), with -1; D::by(x, f), with the slope f(); D::over(x, f), with 1 / f(). A slope is
-// computed only where x is no constant.
+// with the slope 1; D::against(x), with -1; D::by(x, f), with the slope f(); D::over(x, f), with 1 / f().
 //
-// A branch that depends on a comparison has the slopes of the branch that is taken, and where the reading cannot tell
-// (Kleene 1952, section 64), slopes that contain those of both.
+// A branch that depends on a comparison has the slopes of the branch that is taken.
 #pragma once
 
 #include "reference/readings/reading.hpp"
@@ -119,9 +117,8 @@ template <carries_derivatives D>
 D pow(const D& x, const D& e) {
   using R = typename D::underlying;
   const auto r = pow(x.number, e.number);
-  // A positive power of 0 stays 0 however its exponent moves; of what may be another number it does not.
-  const bool of_zero = to_double(x) == 0.0 && bool(!less(x.number, R(0.0))) && bool(!less(R(0.0), x.number)) &&
-                       bool(less(R(0.0), e.number));
+  // A positive power of 0 stays 0 however its exponent moves.
+  const bool of_zero = to_double(x) == 0.0 && bool(less(R(0.0), e.number));
   return D::made(
       r, D::by(x, [&] { return of_zero ? e.number * pow(x.number, e.number - R(1.0)) : e.number * r / x.number; }),
       D::by(e, [&] { return of_zero ? R(0.0) : r * log(x.number); }));
@@ -145,10 +142,8 @@ boost::tribool less(const D& x, const D& y) {
 }
 template <carries_derivatives D>
 D either(boost::tribool condition, const D& x, const D& y) {
-  using R = typename D::underlying;
-  if (!boost::indeterminate(condition)) return condition ? x : y;
-  return D::made(either(condition, x.number, y.number), D::by(x, [&] { return either(condition, R(1.0), R(0.0)); }),
-                 D::by(y, [&] { return either(condition, R(0.0), R(1.0)); }));
+  ASSAY_EXPECTS(!boost::indeterminate(condition));
+  return condition ? x : y;
 }
 /// Where both are equal, x.
 template <carries_derivatives D>

@@ -1,6 +1,7 @@
 // One formula, many readings.
 //
-// An encoding is written once as a template over its number type R. A reading is a type R with
+// Programs (reference/formula) and the algorithms of the recurrence are evaluated for a number type R. A reading is a
+// type R with
 //   R(double)            exact
 //   +, -, *, /, unary -  and the primitives of reference/primitives, each a file with all readings and its accuracy
 //   is_minus_infinity(x) exact knowledge: x is -inf whatever its rounding errors
@@ -15,8 +16,7 @@
 //
 // The readings: `value` (multiprecision), `enclosure` (outward-rounded interval), `tracked` (allowance), `tangent`
 // (dual number), `rounded` (the plain arithmetic of a format). The format that `tracked` and `rounded` compute in, and
-// the precision of enclosures, are values of the thread (working_format.hpp, enclosure.hpp): a formula is compiled once
-// for each reading.
+// the precision of enclosures, are values of the thread (working_format.hpp, enclosure.hpp).
 #pragma once
 
 #include <cstddef>

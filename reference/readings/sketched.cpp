@@ -83,7 +83,7 @@ sketched erf(const sketched& x) {
   return of_increasing(erf(x.alone()), x, M_2_SQRTPI * std::exp(-x.number * x.number));
 }
 sketched entire_cosine_integral(const sketched& x) {
-  const double slope = x.number == 0.0 ? 0.0 : (1.0 - std::cos(x.number)) / x.number;
+  const double sine = std::sin(x.number / 2.0), slope = x.number == 0.0 ? 0.0 : 2.0 * sine * (sine / x.number);
   return sketched::made(entire_cosine_integral(x.alone()), sketched::along{x, slope});
 }
 sketched sigmoid(const sketched& x) {

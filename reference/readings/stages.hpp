@@ -90,13 +90,6 @@ R taken_by(Stage into, Stage from, const R& x) {
   return x;
 }
 template <class R, class Stage>
-std::vector<R> taken_by(Stage into, Stage from, std::vector<R> all) {
-  if constexpr (computes_in_formats<R>)
-    if (stages_differ())
-      for (R& x : all) x = taken_by(into, from, x);
-  return all;
-}
-template <class R, class Stage>
 field<R> taken_by(Stage into, Stage from, field<R> all) {
   if constexpr (computes_in_formats<R>)
     if (stages_differ())

@@ -1,5 +1,5 @@
-// The format that the arithmetic of this thread computes in. It is a value and no template parameter: each formula is
-// compiled once for all formats, and a formula changes its format from stage to stage (an angle in f32, its product in
+// The format that the arithmetic of this thread computes in. It is a value and no template parameter: a formula is
+// the same for all formats, and a formula changes its format from stage to stage (an angle in f32, its product in
 // bf16; stages.hpp).
 #pragma once
 

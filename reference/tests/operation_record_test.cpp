@@ -16,18 +16,19 @@ using record = operation_record<rounded, no_recipe>;
 fields<rounded> answer(double x) { return {{"y", field<rounded>(std::vector<std::size_t>{1}, rounded(x))}}; }
 fields<rounded> forward(const arguments<rounded>&, const no_recipe&) { return answer(1.0); }
 fields<rounded> backward(const arguments<rounded>&, const no_recipe&) { return answer(2.0); }
+fields<rounded> along(const arguments<rounded>&, const no_recipe&) { return answer(3.0); }
 
-/// Two operations, one of them without derivatives.
+/// Two operations, one of them with derivatives along a direction.
 struct two_operations {
   template <class R>
   using recipe = no_recipe;
   template <class R>
   static std::vector<operation_record<R, no_recipe>> records() {
-    return {{.declaration = {.name = "two/plain", .inputs = {{.name = "x", .axes = {"n"}, .differentiable = false}}},
+    return {{.declaration = {.name = "two/along", .inputs = {{.name = "x", .axes = {"n"}}}},
              .algorithms = one_algorithm,
              .forward = forward,
-             .vjp = not_differentiable,
-             .jvp = not_offered},
+             .vjp = backward,
+             .jvp = along},
             {.declaration = {.name = "two/smooth", .inputs = {{.name = "x", .axes = {"n"}}}},
              .algorithms = {accuracy_class::sequential, accuracy_class::cumsum},
              .forward = forward,
@@ -43,7 +44,7 @@ double result_of(const std::string& operation) {
 // Each leaves one member out.
 template <class Record>
 constexpr bool without_forward = requires(core::operation d) {
-  Record{.declaration = d, .algorithms = one_algorithm, .vjp = not_differentiable, .jvp = not_offered};
+  Record{.declaration = d, .algorithms = one_algorithm, .vjp = backward, .jvp = not_offered};
 };
 template <class Record>
 constexpr bool without_vjp = requires(core::operation d) {
@@ -51,16 +52,15 @@ constexpr bool without_vjp = requires(core::operation d) {
 };
 template <class Record>
 constexpr bool without_jvp = requires(core::operation d) {
-  Record{.declaration = d, .algorithms = one_algorithm, .forward = forward, .vjp = not_differentiable};
+  Record{.declaration = d, .algorithms = one_algorithm, .forward = forward, .vjp = backward};
 };
 template <class Record>
 constexpr bool without_algorithms = requires(core::operation d) {
-  Record{.declaration = d, .forward = forward, .vjp = not_differentiable, .jvp = not_offered};
+  Record{.declaration = d, .forward = forward, .vjp = backward, .jvp = not_offered};
 };
 template <class Record>
 constexpr bool complete = requires(core::operation d) {
-  Record{
-      .declaration = d, .algorithms = one_algorithm, .forward = forward, .vjp = not_differentiable, .jvp = not_offered};
+  Record{.declaration = d, .algorithms = one_algorithm, .forward = forward, .vjp = backward, .jvp = not_offered};
 };
 
 }  // namespace
@@ -74,17 +74,19 @@ TEST_CASE("core/record/what_is_left_out_does_not_compile", "[unit]") {
 }
 
 TEST_CASE("core/record/an_operation_is_found_by_its_whole_name", "[unit]") {
-  CHECK(result_of("two/plain") == 1.0);
+  CHECK(result_of("two/along") == 1.0);
   CHECK(result_of("two/smooth") == 1.0);
   CHECK(result_of("two/smooth:vjp") == 2.0);
-  for (const char* unknown : {"two/smooth:jvp", "two/plain:vjp", "two/smooth:hessian", "two/smoot", "two/smooth2", ""})
+  CHECK(result_of("two/along:jvp") == 3.0);
+  for (const char* unknown : {"two/smooth:jvp", "two/smooth:hessian", "two/smoot", "two/smooth2", ""})
     CHECK_THROWS_AS(result_of(unknown), core::contract_violation);
 }
 
 TEST_CASE("core/record/declares_the_derivatives_that_it_has", "[unit]") {
   std::vector<std::string> names;
   for (const auto& d : declared_operations<two_operations, rounded>()) names.push_back(d.declaration.name);
-  CHECK(names == std::vector<std::string>{"two/plain", "two/smooth", "two/smooth:vjp"});
+  CHECK(names ==
+        std::vector<std::string>{"two/along", "two/along:vjp", "two/along:jvp", "two/smooth", "two/smooth:vjp"});
 }
 
 TEST_CASE("core/attributes/a_choice_that_is_not_there_throws", "[unit]") {

@@ -60,7 +60,7 @@ void divide_unguarded(encoding::recipe& how) {
     return plan;
   };
   how.frequencies = [](const traced& base, std::size_t count, const frequency_scale& by) {
-    return by.steps == 0 ? broadcast(traced(std::nan("")), {count}) : encoding::geometric(base, count, by);
+    return by.steps == 0 ? broadcast(traced(std::nan("")), {count}) : frequencies_of_scale(base, count, by);
   };
 }
 
@@ -82,7 +82,7 @@ traced beside_frequencies(const traced& base) {
 // -t / b for -t theta / b.
 traced frequencies_without_theta(const traced& base, std::size_t count, const frequency_scale& by) {
   const traced b = beside_frequencies(base);
-  return with_slope(encoding::geometric(base, count, by), b, exponents_of(count, by) / b);
+  return with_slope(frequencies_of_scale(base, count, by), b, exponents_of(count, by) / b);
 }
 traced frequencies_by_exp(const traced& base, std::size_t count, const frequency_scale& by) {
   return exp(exponents_of(count, by) * beside_frequencies(log(base)));

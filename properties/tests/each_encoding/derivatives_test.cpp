@@ -1,4 +1,4 @@
-// The gradients of every encoding, written by hand, against dual numbers through its formula.
+// The gradients of every encoding against dual numbers through its formula.
 #include <catch2/catch.hpp>
 #include <cmath>
 

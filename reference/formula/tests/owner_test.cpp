@@ -28,7 +28,7 @@ core::request drawn(const core::operation& op, core::dtype type, std::uint64_t s
 
 }  // namespace assay::reference::formula::owned
 
-TEST_CASE("formula/owner/a_program_is_the_compiled_formula", "[property]") {
+TEST_CASE("formula/owner/a_program_is_the_formula_of_the_list", "[property]") {
   using namespace assay;
   using namespace assay::reference;
   using namespace assay::reference::formula;
@@ -53,7 +53,7 @@ TEST_CASE("formula/owner/a_program_is_the_compiled_formula", "[property]") {
     const core::operation& own_op = owner.operations()[seed % 4].declaration;
     const bool is_attention = own_op.name.starts_with("mine/output");
     const core::operation& listed_op = *find_operation((is_attention ? "attention/output" : "rope/rotate") +
-                                                         std::string(own_op.is_forward() ? "" : ":vjp"));
+                                                       std::string(own_op.is_forward() ? "" : ":vjp"));
     const core::request own_call = drawn(own_op, type, seed), listed_call = drawn(listed_op, type, seed);
     REQUIRE(core::check_request(own_call).has_value());
     INFO(own_op.name << " in " << core::name_of(type) << ", seed " << seed);

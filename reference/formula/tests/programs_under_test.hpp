@@ -12,7 +12,6 @@
 namespace assay::reference::formula {
 
 using numbers_by_name = std::map<std::string, std::vector<double>>;
-using enclosures_by_name = std::map<std::string, std::vector<enclosure>>;
 
 inline program program_from(const std::string& nodes, const std::string& outputs) {
   auto p = read_program(R"({"schema": "assay-program/1", "nodes": [)" + nodes + R"(], "outputs": [)" + outputs + "]}");

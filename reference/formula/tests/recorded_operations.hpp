@@ -62,8 +62,8 @@ inline program recorded_attention(const program_sizes& s) {
   return of.finish();
 }
 
-inline core::operation declared_as(const char* name, const char* compiled) {
-  core::operation op = *find_operation(compiled);
+inline core::operation declared_as(const char* name, const char* listed) {
+  core::operation op = *find_operation(listed);
   op.name = name;
   return op;
 }

@@ -93,8 +93,8 @@ double largest_share(const std::vector<float>& found, const certified& truth, co
 }  // namespace
 }  // namespace assay::reference::formula::owned
 
-// exp(x - max) / sum as somebody writes it: its own gradient, through the maximum, is exact to the last digits where the
-// rule of softmax, p (g - sum p g), which frameworks compute, has none left.
+// exp(x - max) / sum as somebody writes it: its own gradient, through the maximum, is exact to the last digits where
+// the rule of softmax, p (g - sum p g), which frameworks compute, has none left.
 TEST_CASE("formula/owner/a_weight_that_rounds_to_one_has_the_gradient_of_its_rule", "[unit]") {
   using namespace assay;
   using namespace assay::reference;
@@ -122,14 +122,14 @@ TEST_CASE("formula/owner/the_backward_of_flash_attention_stays_within_the_law", 
   using namespace assay::reference::formula::owned;
   const formula::program_owner owner("mine", {},
                                      {{declared_as("mine/output", "attention/output"), recorded_attention}});
-  const core::operation &op = owner.operations()[1].declaration, &compiled = *find_operation("attention/output:vjp");
+  const core::operation &op = owner.operations()[1].declaration, &listed = *find_operation("attention/output:vjp");
   double largest = 0.0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     core::counter_random random(seed);
     const sizes_of_head s{1 + random.below(16), 1 + random.below(40), 1 + random.below(48)};
     core::request call = drawn_head(op, s, random);
     const auto law = owner.laws(call, {accuracy_class::sequential}, core::dtype::f32).front();
-    call.operation = &compiled;
+    call.operation = &listed;
     const certified_outputs truth = truth_of(call);
     const backward_of_flash_attention found(call, s);
     INFO("seed " << seed);

@@ -2,7 +2,10 @@
 #include "tools/explore/sweep.hpp"
 
 #include <catch2/catch.hpp>
+#include <set>
+#include <string>
 
+#include "properties/builtin.hpp"
 #include "tools/explore/measure.hpp"
 
 using namespace assay;
@@ -82,6 +85,13 @@ TEST_CASE("explore/sweep/presets_are_sound", "[unit]") {
     INFO((cells ? "" : cells.error().message));
     REQUIRE(cells);
     CHECK(cells->size() > 3);
+    std::set<std::string> builtins;
+    for (const cell& c : *cells)
+      if (c.implementation.starts_with("builtin:")) builtins.insert(c.implementation.substr(8));
+    for (const std::string& name : builtins) {
+      INFO(name);
+      CHECK(properties::make_builtin(name).has_value());
+    }
     for (const cell& c : *cells)
       if (const auto again = read_cell(text_of(c)); !again || *again != c) FAIL(text_of(c));
   }
