@@ -42,9 +42,8 @@ inline program gradient_of(const program& p) {
   return *g;
 }
 
-/// The real outputs.
 template <class R>
-std::map<std::string, std::vector<R>> evaluated(const program& p, const numbers_by_name& x) {
+typename interpreter<R>::arrays inputs_of(const program& p, const numbers_by_name& x) {
   typename interpreter<R>::arrays in;
   for (const node_id k : p.inputs()) {
     const std::vector<double>& values = x.at(p.nodes()[k].text);
@@ -53,6 +52,13 @@ std::map<std::string, std::vector<R>> evaluated(const program& p, const numbers_
     else
       in.emplace(p.nodes()[k].text, reals<R>(values.begin(), values.end()));
   }
+  return in;
+}
+
+/// The real outputs.
+template <class R>
+std::map<std::string, std::vector<R>> evaluated(const program& p, const numbers_by_name& x) {
+  const auto in = inputs_of<R>(p, x);
   std::map<std::string, std::vector<R>> all;
   for (auto& [name, values] : interpreter<R>(p, in).run())
     if (auto* r = std::get_if<reals<R>>(&values)) all.emplace(name, std::move(*r));
@@ -61,25 +67,20 @@ std::map<std::string, std::vector<R>> evaluated(const program& p, const numbers_
 
 /// The gradients by dual numbers, input by input, from the cotangents grad_NAME.
 inline std::map<std::string, std::vector<value>> by_tangents(const program& p, const numbers_by_name& x) {
-  interpreter<tangent>::arrays in;
-  for (const node_id k : p.inputs()) {
-    const std::vector<double>& values = x.at(p.nodes()[k].text);
-    if (p.type_of(k).kind == number_kind::integer)
-      in.emplace(p.nodes()[k].text, integers(values.begin(), values.end()));
-    else
-      in.emplace(p.nodes()[k].text, reals<tangent>(values.begin(), values.end()));
-  }
+  auto in = inputs_of<tangent>(p, x);
   std::map<std::string, std::vector<value>> all;
   for (auto& [name, values] : in) {
     auto* const numbers = std::get_if<reals<tangent>>(&values);
-    for (std::size_t i = 0; numbers != nullptr && i < numbers->size(); ++i) {
-      (*numbers)[i].derivative = value(1.0);
+    if (numbers == nullptr) continue;
+    std::vector<value>& slopes = all["grad_" + name];
+    for (tangent& number : *numbers) {
+      number.derivative = value(1.0);
       value sum(0.0);
       for (const auto& [output, made] : interpreter<tangent>(p, in).run())
         if (const auto* y = std::get_if<reals<tangent>>(&made))
           for (std::size_t k = 0; k < y->size(); ++k) sum = sum + (*y)[k].derivative * value(x.at("grad_" + output)[k]);
-      all["grad_" + name].push_back(sum);
-      (*numbers)[i].derivative = value(0.0);
+      slopes.push_back(sum);
+      number.derivative = value(0.0);
     }
   }
   return all;
@@ -94,6 +95,20 @@ inline double furthest_from(const value& x, const enclosure& of) {
     most = std::max(most, std::fabs((y - x).to_double()));
   }
   return most;
+}
+
+/// The gradient of a program is a proof, not wide, of what dual numbers give.
+inline void has_slopes_of_dual_numbers(const program& gradient, const program& p, const numbers_by_name& x) {
+  const auto own = evaluated<enclosure>(gradient, x);
+  const auto slopes = by_tangents(p, x);
+  REQUIRE(own.size() == slopes.size());
+  for (const auto& [name, values] : slopes) {
+    REQUIRE(own.at(name).size() == values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      INFO(name << " " << i << ": " << to_double(own.at(name)[i]) << ", dual " << values[i].to_double());
+      CHECK(furthest_from(values[i], own.at(name)[i]) <= 1e-25);
+    }
+  }
 }
 
 /// Numbers between 0.3 and 1.7 in a random order, none like another; integers from 0 on, below 3.

@@ -75,17 +75,6 @@ void is_the_same(const std::map<std::string, std::vector<enclosure>>& one,
     }
 }
 
-void has_slopes_of_dual_numbers(const program& gradient, const program& p, const numbers_by_name& x) {
-  const auto own = evaluated<enclosure>(gradient, x);
-  const auto slopes = by_tangents(p, x);
-  REQUIRE(own.size() == slopes.size());
-  for (const auto& [name, values] : slopes)
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      INFO(name << " " << i);
-      CHECK(furthest_from(values[i], own.at(name)[i]) <= 1e-25);
-    }
-}
-
 core::tensors tensors_from(const program& p, const numbers_by_name& x) {
   core::tensors all;
   for (const node_id k : p.inputs()) {
