@@ -139,8 +139,8 @@ traced reciprocal_root(const traced& x, std::size_t count);
 inline traced modulus_of(const traced& x, const traced& y) { return recorded(op::modulus, x, y); }
 /// A number of a definition (algorithms/settings.hpp).
 traced setting(double x);
-/// base^(-t / steps) for t = first, ..., first + count - 1. They stand along an axis
-/// behind those of the base.
+/// base^(-t / steps) for t = first, ..., first + count - 1. They stand along an axis behind
+/// those of the base.
 traced geometric_frequencies(const traced& base, std::size_t first, std::size_t count, std::size_t steps);
 /// For allowances alone: x may be rounded before it is used.
 inline traced rounded_once(const traced& x) { return recorded(op::rounded_once, x); }
