@@ -11,7 +11,7 @@ The relative error of mpmath's exp, log, sin, cos and ci at p bits is taken to b
 from mpmath import mp
 from mpmath.libmp import (fnan, finf, fninf, fone, fzero, from_float, from_int, mpf_abs, mpf_add, mpf_cos_sin, mpf_div,
                           mpf_exp, mpf_ge, mpf_gt, mpf_le, mpf_log, mpf_lt, mpf_mul, mpf_neg, mpf_pi, mpf_pos,
-                          mpf_shift, mpf_sqrt, mpf_sub, to_int)
+                          mpf_shift, mpf_sqrt, mpf_sub, mpf_sum, to_int)
 
 PRECISION = 160  # bits of the ends
 GUARD = 12  # more bits for elementary functions, of which 7 are their error
@@ -188,6 +188,22 @@ class Interval:
         of_larger = Interval.of(1) / (Interval.of(1) + t)
         of_smaller = t * of_larger
         return (of_larger, of_smaller) if x_is_larger else (of_smaller, of_larger)
+
+
+def sum_of_products(pairs):
+    """Of finite intervals, one of each pair a point, and rounded once."""
+    lows, highs, is_open, is_point = [], [], False, True
+    for x, y in pairs:
+        if not x.is_point:
+            x, y = y, x
+        if x.lo == fzero:
+            continue
+        lo, hi = (y.hi, y.lo) if x.lo[0] else (y.lo, y.hi)
+        lows.append(mpf_mul(x.lo, lo))
+        highs.append(lows[-1] if y.is_point else mpf_mul(x.lo, hi))
+        is_open, is_point = is_open or y.open, is_point and y.is_point
+    lo, hi = mpf_pos(mpf_sum(lows), PRECISION, "f"), mpf_pos(mpf_sum(highs), PRECISION, "c")
+    return Interval(lo, hi, is_open or (is_point and lo != hi))
 
 
 def added(x, y, bits, rounding):

@@ -37,8 +37,11 @@ def turned(upper, vector):
         terms += 1
         tail += math.log2(norm) - math.log2(terms + 1)
     out, term = list(vector), list(vector)
+    is_of_points = all(isinstance(y, Interval) and y.is_point for row in x for y in row if y is not None)
+    product = interval.sum_of_products if is_of_points and all(isinstance(y, Interval) for y in vector) else \
+        lambda pairs: total(y * t for y, t in pairs)
     for k in range(1, terms + 1):
-        term = [total(x[i][j] * term[j] for j in range(b) if j != i) / Interval.of(k) if b > 1 else ZERO
+        term = [product((x[i][j], term[j]) for j in range(b) if j != i) / Interval.of(k) if b > 1 else ZERO
                 for i in range(b)]
         out = [y + t for y, t in zip(out, term)]
     if norm > 0:

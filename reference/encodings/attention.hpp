@@ -109,9 +109,13 @@ struct attention {
     traced_truth seen;
     logits_in_sight(const recipe& how, const recorded_call& in);
   };
-  /// "id,jd->ij" of each head of queries, x, and its head of keys, y; of those terms of x that a mask lets in.
+  /// Which terms of x a mask lets in, or which sums; all where there is none.
+  struct masks_of_groups {
+    const traced_truth *terms = nullptr, *sums = nullptr;
+  };
+  /// "id,jd->ij" of each head of queries, x, and its head of keys, y.
   static traced of_groups(const traced& x, const traced& y, const std::string& letters, bool by_heads,
-                          const traced_truth* mask = nullptr);
+                          const masks_of_groups& masks);
   static reading_of_weights values(const recipe& how, const recorded_call& in, const traced_truth& seen);
   static traced beside_sink(const recipe& how, const recorded_call& in, const logits_in_sight& of, const traced& sink);
 };
@@ -168,13 +172,16 @@ inline core::operation attention::lse_declaration() {
 }
 
 inline attention::traced attention::of_groups(const traced& x, const traced& y, const std::string& letters,
-                                              bool by_heads, const traced_truth* mask) {
+                                              bool by_heads, const masks_of_groups& masks) {
   const std::size_t comma = letters.find(','), arrow = letters.find("->");
   const auto by = [&](const traced& a, const traced& b, const std::string& heads, const std::string& of_keys) {
     const std::string all = heads + letters.substr(0, comma) + "," + of_keys +
                             letters.substr(comma + 1, arrow - comma - 1) + "->" + heads + letters.substr(arrow + 2);
-    if (mask == nullptr) return contracted(a, b, all);
-    return contracted_where(reshaped(*mask, shape_of(a)), a, b, all);
+    if (masks.terms != nullptr) return contracted_where(reshaped(*masks.terms, shape_of(a)), a, b, all);
+    if (masks.sums == nullptr) return contracted(a, b, all);
+    core::shape made = shape_of(a);
+    made.back() = shape_of(b)[shape_of(b).size() - 2];
+    return contracted_at(broadcast(*masks.sums, made), a, b, all);
   };
   const core::shape of_queries = shape_of(x), of_keys = shape_of(y);
   const std::size_t heads = of_keys[1], group = heads == 0 ? 1 : of_queries[1] / heads;
@@ -197,8 +204,8 @@ inline attention::logits_in_sight::logits_in_sight(const recipe& how, const reco
   const bool hides = std::isinf(how.hidden);
   logits = in_stage<traced>(attention_stage::scores, [&] {
     const traced none(0.0), bias = hides ? none : either(all, none, traced(how.hidden));
-    const traced s = how.logit(of_groups(q, k, "id,jd->ij", adds_by_heads(how, in)), bias,
-                               factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
+    const traced products = of_groups(q, k, "id,jd->ij", adds_by_heads(how, in), {.sums = hides ? &all : nullptr});
+    const traced s = how.logit(products, bias, factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
     return cap == 0.0 ? s : how.capped(s, formula::setting(cap));
   });
   seen = formula::broadcast(hides ? all : all || !all, shape_of(logits));
@@ -207,7 +214,7 @@ inline attention::logits_in_sight::logits_in_sight(const recipe& how, const reco
 inline reading_of_weights attention::values(const recipe& how, const recorded_call& in, const traced_truth& seen) {
   const traced v = in["v"];
   return [=, by_heads = adds_by_heads(how, in)](const traced& weights) {
-    return of_groups(weights, v, "ij,jc->ic", by_heads, &seen);
+    return of_groups(weights, v, "ij,jc->ic", by_heads, {.terms = &seen});
   };
 }
 

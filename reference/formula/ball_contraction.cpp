@@ -7,23 +7,34 @@ namespace {
 
 // The terms of each sum side by side: a row for each place that a sum begins at.
 struct rows_of_terms {
-  std::vector<double> centre, radius;  ///< no radius where all are exact
-  std::vector<std::size_t> row_at;     ///< by place
+  std::vector<double> high, low, radius;  ///< no radii where all are 0
+  std::vector<std::size_t> row_at;        ///< by place
 
-  rows_of_terms(const reals<double_ball>& x, const contracted_places& places, std::size_t operand)
+  template <class Number>
+  rows_of_terms(const reals<ball<Number>>& x, const contracted_places& places, std::size_t operand)
       : row_at(x.size(), none) {
-    const bool is_exact = std::ranges::all_of(x, [](const double_ball& b) { return b.radius == 0.0; });
+    const bool has_radius = std::ranges::any_of(x, [](const auto& b) { return b.radius != 0.0; });
     std::size_t rows = 0;
     for (const auto& first : places.first) {
       std::size_t& row = row_at[first[operand]];
       if (row != none) continue;
       row = rows++;
       for (const auto& term : places.within) {
-        const double_ball& b = x[first[operand] + term[operand]];
-        centre.push_back(b.centre);
-        if (!is_exact) radius.push_back(b.radius);
+        const auto& b = x[first[operand] + term[operand]];
+        high.push_back(leading(b.centre));
+        low.push_back(trailing(b.centre));
+        if (has_radius) radius.push_back(b.radius);
       }
     }
+  }
+
+  /// The row of a sum that begins at a place; no radius where all are 0.
+  struct terms {
+    const double *high, *low, *radius;
+  };
+  [[nodiscard]] terms of(std::size_t place, std::size_t n) const {
+    const std::size_t begin = row_at[place] * n;
+    return {high.data() + begin, low.data() + begin, radius.empty() ? nullptr : radius.data() + begin};
   }
 
  private:
@@ -54,41 +65,110 @@ double roundings_of_a_term(std::size_t n) {
   return 1.0 + static_cast<double>(terms_of_block / sums_of_block) + 2.0 + of_blocks;
 }
 
-bool all_finite(const reals<double_ball>& x) {
-  return std::ranges::all_of(x, [](const double_ball& b) { return b.is_finite(); });
+using terms = rows_of_terms::terms;
+
+/// The sum of the centres' products. Its bound is still to be made safe against the roundings of n terms.
+template <class Number>
+bounded<Number> sum_of_centres(std::size_t n, const terms& x, const terms& y);
+
+template <>
+bounded<double> sum_of_centres(std::size_t n, const terms& x, const terms& y) {
+  const double gamma = (roundings_of_a_term(n) + 2.0) * 0x1p-53;
+  const double *a = x.high, *b = y.high;
+  return {total(n, [=](std::size_t k) { return a[k] * b[k]; }),
+          gamma * total(n, [=](std::size_t k) { return std::fabs(a[k] * b[k]); }) + static_cast<double>(n) * 0x1p-1074};
+}
+
+// Sums in two doubles, side by side. What additions of the high parts round off goes into the low parts, and
+// what those round off is the error.
+struct sums_in_two_doubles {
+  std::array<double, sums_of_block> high{}, low{}, off{};
+
+  void add(std::size_t lane, double x, double rest) {
+    const exact_sum h(high[lane], x), of_high(low[lane], h.error), of_rest(of_high.sum, rest);
+    high[lane] = h.sum;
+    low[lane] = of_rest.sum;
+    off[lane] += std::fabs(of_high.error) + std::fabs(of_rest.error);
+  }
+  [[nodiscard]] bounded<two_double> total() {
+    for (std::size_t lane = 1; lane < sums_of_block; ++lane) {
+      off[0] += off[lane];
+      add(0, high[lane], low[lane]);
+    }
+    return {two_double(exact_sum(high[0], low[0])), off[0]};
+  }
+};
+
+// A product's low part and its bound are those of two_double.hpp.
+template <bool HasLow>
+bounded<two_double> sum_in_two_doubles(std::size_t n, const terms& x, const terms& y) {
+  const double *a = x.high, *b = y.high, *c = x.low, *d = y.low;
+  sums_in_two_doubles sums;
+  const auto add = [&](std::size_t lane, std::size_t k) {
+    const exact_product p(a[k], b[k]);
+    sums.add(lane, p.product, HasLow ? p.error + (a[k] * d[k] + c[k] * b[k]) : p.error);
+  };
+  std::size_t k = 0;
+  for (; k + sums_of_block <= n; k += sums_of_block)
+    for (std::size_t lane = 0; lane < sums_of_block; ++lane) add(lane, k + lane);
+  for (std::size_t lane = 0; k < n; ++k, ++lane) add(lane, k);
+  bounded<two_double> made = sums.total();
+  if (HasLow) made.error += 0x1p-102 * total(n, [=](std::size_t t) { return std::fabs(a[t] * b[t]); });
+  made.error += total(n, [=](std::size_t t) {
+    return std::fabs(a[t] * b[t]) < 0x1p-960 && a[t] != 0.0 && b[t] != 0.0 ? 0x1p-1060 : 0.0;
+  });
+  return made;
+}
+template <>
+bounded<two_double> sum_of_centres(std::size_t n, const terms& x, const terms& y) {
+  const auto is_zero = [](double z) { return z == 0.0; };
+  const bool is_of_doubles = std::all_of(x.low, x.low + n, is_zero) && std::all_of(y.low, y.low + n, is_zero);
+  return is_of_doubles ? sum_in_two_doubles<false>(n, x, y) : sum_in_two_doubles<true>(n, x, y);
+}
+
+/// What the radii of the terms move the sum by; |x| is |x_high| and the low part.
+double inherited(std::size_t n, const terms& x, const terms& y) {
+  const double *a = x.high, *b = y.high, *r = x.radius, *s = y.radius;
+  double off = 0.0;
+  if (r != nullptr) off += total(n, [=](std::size_t k) { return std::fabs(b[k]) * r[k]; });
+  if (s != nullptr)
+    off += total(n, [=](std::size_t k) { return (std::fabs(a[k]) + (r == nullptr ? 0.0 : r[k])) * s[k]; });
+  return off;
 }
 
 }  // namespace
 
-std::optional<reals<double_ball>> contracted_by_bounds(const reals<double_ball>& x, const reals<double_ball>& y,
-                                                       const contracted_places& places, const truths* at) {
+template <class Number>
+std::optional<reals<ball<Number>>> contracted_by_bounds(const reals<ball<Number>>& x, const reals<ball<Number>>& y,
+                                                        const contracted_places& places, const truths* at) {
   constexpr std::size_t shortest = 8, longest = std::size_t{1} << 20;
   const std::size_t n = places.within.size();
+  const auto all_finite = [](const auto& z) {
+    return std::ranges::all_of(z, [](const auto& b) { return b.is_finite(); });
+  };
   if (n < shortest || n > longest || !all_finite(x) || !all_finite(y)) return std::nullopt;
   const rows_of_terms left(x, places, 0), right(y, places, 1);
-  // The sums, and what the sums of bounds round off themselves; n u < 2^-32.
-  const auto terms = static_cast<double>(n);
-  const double gamma = (roundings_of_a_term(n) + 2.0) * 0x1p-53, slack = 1.0 + (2.0 * terms + 8.0) * 0x1p-53,
-               underflow = (4.0 * terms + 4.0) * 0x1p-1074;
-  reals<double_ball> made;
+  // What the sums of bounds round off themselves; n u < 2^-32.
+  const auto count = static_cast<double>(n);
+  const double slack = 1.0 + (4.0 * count + 16.0) * 0x1p-53, underflow = (4.0 * count + 4.0) * 0x1p-1074;
+  reals<ball<Number>> made;
   made.reserve(places.first.size());
   for (const auto& [at_x, at_y] : places.first) {
     if (at != nullptr && bool(!(*at)[made.size()])) {
-      made.emplace_back(0.0, 0.0);
+      made.emplace_back(0.0);
       continue;
     }
-    const std::size_t begin_x = left.row_at[at_x] * n, begin_y = right.row_at[at_y] * n;
-    const double *a = left.centre.data() + begin_x, *b = right.centre.data() + begin_y;
-    const double centre = total(n, [=](std::size_t k) { return a[k] * b[k]; });
-    double off = gamma * total(n, [=](std::size_t k) { return std::fabs(a[k] * b[k]); });
-    const double *r = left.radius.empty() ? nullptr : left.radius.data() + begin_x,
-                 *s = right.radius.empty() ? nullptr : right.radius.data() + begin_y;
-    if (r != nullptr) off += total(n, [=](std::size_t k) { return std::fabs(b[k]) * r[k]; });
-    if (s != nullptr)
-      off += total(n, [=](std::size_t k) { return (std::fabs(a[k]) + (r == nullptr ? 0.0 : r[k])) * s[k]; });
-    made.emplace_back(centre, off * slack + underflow);
+    const terms a = left.of(at_x, n), b = right.of(at_y, n);
+    const bounded<Number> sum = sum_of_centres<Number>(n, a, b);
+    const double off = sum.error + inherited(n, a, b);
+    made.emplace_back(sum.value, off == 0.0 ? 0.0 : off * slack + underflow);
   }
   return made;
 }
+template std::optional<reals<double_ball>> contracted_by_bounds(const reals<double_ball>&, const reals<double_ball>&,
+                                                                const contracted_places&, const truths*);
+template std::optional<reals<two_double_ball>> contracted_by_bounds(const reals<two_double_ball>&,
+                                                                    const reals<two_double_ball>&,
+                                                                    const contracted_places&, const truths*);
 
 }  // namespace assay::reference::formula

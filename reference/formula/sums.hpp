@@ -178,35 +178,52 @@ std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& add
   return made;
 }
 
+/// How many sums are added up term by term beside each other: where each addition waits for the last one, others fill
+/// the time.
+template <class R>
+inline constexpr std::size_t sums_side_by_side = computes_in_formats<R>&& std::is_trivially_copyable_v<R> ? 4 : 1;
+
+/// add(sum, at_x, at_y): of each pair of terms. `at`: where there is a sum of the result; elsewhere is 0.
+template <class R, class Add>
+reals<R> sums_of_products(const contracted_places& places, const truths* at, Add add) {
+  std::vector<std::size_t> wanted;
+  for (std::size_t k = 0; k < places.first.size(); ++k)
+    if (at == nullptr || !bool(!(*at)[k])) wanted.push_back(k);
+  reals<R> made(places.first.size(), R(0.0));
+  for (std::size_t first = 0; first < wanted.size(); first += sums_side_by_side<R>) {
+    const std::size_t count = std::min(sums_side_by_side<R>, wanted.size() - first);
+    std::array<accumulator<R>, sums_side_by_side<R>> sums{};
+    std::array<contracted_places::pair, sums_side_by_side<R>> begins{};
+    for (std::size_t s = 0; s < count; ++s) begins[s] = places.first[wanted[first + s]];
+    for (const auto& [a, b] : places.within)
+      for (std::size_t s = 0; s < count; ++s) add(sums[s], begins[s][0] + a, begins[s][1] + b);
+    for (std::size_t s = 0; s < count; ++s) made[wanted[first + s]] = total_of_products(sums[s], places.additions);
+  }
+  return made;
+}
+
 /// `at`: where there is a sum of the result; elsewhere is 0.
 template <class R>
 reals<R> contracted(const reals<R>& x, const reals<R>& y, const contracted_places& places, const truths* at = nullptr) {
-  if constexpr (std::is_same_v<R, double_ball>)
+  if constexpr (requires { contracted_by_bounds(x, y, places, at); })
     if (auto made = contracted_by_bounds(x, y, places, at)) return std::move(*made);
-  reals<R> made;
-  made.reserve(places.first.size());
-  for (const auto& [left, right] : places.first) {
-    if (at != nullptr && bool(!(*at)[made.size()])) {
-      made.push_back(R(0.0));
-      continue;
-    }
-    if (places.within.size() == 1) {
-      made.push_back(x[left] * y[right]);
-      continue;
-    }
-    accumulator<R> sum;
-    for (const auto& [a, b] : places.within)
-      if (!adds_nothing(x[left + a], y[right + b])) sum.add_product(x[left + a], y[right + b]);
-    made.push_back(total_of_products(sum, places.additions));
+  if (places.within.size() == 1) {
+    reals<R> made;
+    made.reserve(places.first.size());
+    for (const auto& [a, b] : places.first)
+      made.push_back(at != nullptr && bool(!(*at)[made.size()]) ? R(0.0) : x[a] * y[b]);
+    return made;
   }
-  return made;
+  return sums_of_products<R>(places, at, [&](accumulator<R>& sum, std::size_t a, std::size_t b) {
+    if (!adds_nothing(x[a], y[b])) sum.add_product(x[a], y[b]);
+  });
 }
 
 /// The same of the terms that a mask lets in, of the places in x. What it keeps out is no zero: not even infinity times
 /// it is anything.
 template <class R>
 reals<R> contracted_where(const reals<R>& x, const reals<R>& y, const truths& mask, const contracted_places& places) {
-  if constexpr (std::is_same_v<R, double_ball>) {
+  if constexpr (requires { contracted_by_bounds(x, y, places); }) {
     reals<R> masked = x;
     bool is_known = true;
     for (std::size_t k = 0; k < x.size(); ++k) {
@@ -216,20 +233,12 @@ reals<R> contracted_where(const reals<R>& x, const reals<R>& y, const truths& ma
     if (is_known)
       if (auto made = contracted_by_bounds(masked, y, places)) return std::move(*made);
   }
-  reals<R> made;
-  made.reserve(places.first.size());
-  for (const auto& [left, right] : places.first) {
-    accumulator<R> sum;
-    for (const auto& [a, b] : places.within) {
-      const boost::tribool is_in = mask[left + a];
-      if (boost::indeterminate(is_in))
-        sum.add(either(is_in, x[left + a] * y[right + b], R(0.0)));
-      else if (bool(is_in) && !adds_nothing(x[left + a], y[right + b]))
-        sum.add_product(x[left + a], y[right + b]);
-    }
-    made.push_back(total_of_products(sum, places.additions));
-  }
-  return made;
+  return sums_of_products<R>(places, nullptr, [&](accumulator<R>& sum, std::size_t a, std::size_t b) {
+    if (boost::indeterminate(mask[a]))
+      sum.add(either(mask[a], x[a] * y[b], R(0.0)));
+    else if (bool(mask[a]) && !adds_nothing(x[a], y[b]))
+      sum.add_product(x[a], y[b]);
+  });
 }
 
 }  // namespace assay::reference::formula

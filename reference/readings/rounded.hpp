@@ -9,8 +9,10 @@
 // for. f64 is replaced by numbers of coarse_precision bits, since a double cannot tell what it has lost.
 #pragma once
 
+#include <bit>
 #include <cmath>
 
+#include "reference/core/counter_random.hpp"
 #include "reference/core/dtype.hpp"
 #include "reference/readings/reading.hpp"
 #include "reference/readings/working_format.hpp"
@@ -19,9 +21,39 @@ namespace assay::reference {
 
 /// Of what stands for f64 where roundings are at random.
 inline constexpr int coarse_precision = 40;
-/// One of the neighbours of x in the working format. The same of the same x and seed: what is computed twice is rounded
-/// alike. To nearest among its subnormal numbers and beyond its largest.
-double rounded_at_random(double x, std::uint64_t seed);
+
+/// To the working format of this thread, or that of its sums.
+class rounding_to {
+ public:
+  explicit rounding_to(const working_format& to)
+      : to_(&detail::format_of(to.type)),
+        seed_(detail::seed_of_roundings.value_or(0)),
+        is_at_random_(detail::seed_of_roundings) {}
+  double operator()(double x) const {
+    if (is_at_random_) [[unlikely]]
+      return at_random(x);
+    return to_->type == core::dtype::f64   ? x
+           : to_->type == core::dtype::f32 ? static_cast<double>(static_cast<float>(x))
+                                           : core::round_to(to_->type, x);
+  }
+
+ private:
+  /// One of the neighbours of x. The same of the same x and seed: what is computed twice is rounded alike. To nearest
+  /// among subnormal numbers and beyond the largest.
+  double at_random(double x) const {
+    if (!(std::fabs(x) >= to_->smallest_normal) || !(std::fabs(x) < to_->largest)) return core::round_to(to_->type, x);
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    const int precision = to_->type == core::dtype::f64 ? coarse_precision : to_->precision;
+    const std::uint64_t lost = (std::uint64_t{1} << (53 - precision)) - 1;
+    // A number of the format stays itself: the sum carries nothing. The sign is left out: -x is rounded as x is.
+    const std::uint64_t magnitude = bits & ~(std::uint64_t{1} << 63);
+    return std::bit_cast<double>((bits + (core::counter_random(magnitude + seed_).bits() & lost)) & ~lost);
+  }
+
+  const working_format* to_;
+  std::uint64_t seed_;
+  bool is_at_random_;
+};
 
 struct rounded {
   double number = 0.0;
@@ -34,18 +66,7 @@ struct rounded {
     exact.number = x;
     return exact;
   }
-  static double round(double x) {
-    if (detail::seed_of_roundings) [[unlikely]]
-      return rounded_at_random(x, *detail::seed_of_roundings);
-    switch (arithmetic().type) {
-      case core::dtype::f64:
-        return x;
-      case core::dtype::f32:
-        return static_cast<float>(x);
-      default:
-        return core::round_to(arithmetic().type, x);
-    }
-  }
+  static double round(double x) { return rounding_to(arithmetic())(x); }
 
   /// Errors are not counted (stages.hpp).
   [[nodiscard]] rounded in_units(double) const { return *this; }
@@ -77,20 +98,15 @@ struct rounded {
 template <>
 class accumulator<rounded> {
  public:
-  void add(rounded x) {
-    const switched_to sums(arithmetic_of_sums());
-    sum_ = sum_ + x;
-  }
-  void add_product(rounded x, rounded y) {
-    const switched_to sums(arithmetic_of_sums());
-    sum_ = sum_ + x * y;
-  }
-  void add(const accumulator& other) { add(other.sum_); }
-  [[nodiscard]] rounded total() const { return sum_.rounded_once(); }
+  void add(rounded x) { sum_ = to_(sum_ + x.number); }
+  void add_product(rounded x, rounded y) { sum_ = to_(sum_ + to_(x.number * y.number)); }
+  void add(const accumulator& other) { sum_ = to_(sum_ + other.sum_); }
+  [[nodiscard]] rounded total() const { return rounded(sum_); }
   [[nodiscard]] accumulator in_units(double) const { return *this; }
 
  private:
-  rounded sum_{};
+  double sum_ = 0.0;
+  rounding_to to_{arithmetic_of_sums()};
 };
 
 }  // namespace assay::reference

@@ -18,6 +18,7 @@ struct working_format {
   int precision;  ///< p
   double u;       ///< unit roundoff 2^-p
   double tau;     ///< smallest normal / u: what gradual underflow, or flushing it, can lose, in units of u
+  double smallest_normal, largest;
 };
 
 constexpr double power_of_two(int exponent) {
@@ -30,7 +31,12 @@ constexpr double power_of_two(int exponent) {
 /// Precondition: t is a floating-point dtype.
 constexpr working_format working_format_of(core::dtype t) {
   const core::float_format f = core::format_of(t);
-  return {t, f.precision, power_of_two(-f.precision), power_of_two(f.min_exponent + f.precision)};
+  return {t,
+          f.precision,
+          power_of_two(-f.precision),
+          power_of_two(f.min_exponent + f.precision),
+          power_of_two(f.min_exponent),
+          (2.0 - power_of_two(1 - f.precision)) * power_of_two(f.max_exponent)};
 }
 
 namespace detail {
