@@ -108,8 +108,12 @@ int bench(std::vector<std::string> arguments, int threads, const std::string& ta
 /// Encodings and operations can be listed as a table of a document (markdown), too, operations for a program (json),
 /// and encodings as a page with a section for each.
 enum class list_format { text, json, markdown, page };
-int list(const std::string& what, list_format format);
+/// `names`: of operations that are described one by one, or of encodings whose operations are.
+int list(const std::string& what, const std::vector<std::string>& names, list_format format);
 void list_encodings(list_format format);
+
+/// What somebody's code is, by the name of a model, a kernel or a function; or all of it as tables of a document.
+int find(const std::vector<std::string>& words, bool as_markdown);
 
 /// "assay: MESSAGE" on stderr.
 void complain(const std::string& message);

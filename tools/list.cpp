@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
+#include <map>
 #include <set>
 
 #include "properties/builtin.hpp"
@@ -25,8 +28,7 @@ std::string signature(const core::operation& op) {
   for (const auto& a : op.attributes) {
     std::string values;
     if (!core::as_number(a.standard))
-      for (const core::attribute& value : a.values) values += (values.empty() ? " of " : ", ") + core::to_string(value);
-    in += (in.empty() ? "" : ", ") + a.name + " = " + core::to_string(a.standard) + values;
+      in += (in.empty() ? "" : ", ") + a.name + " = " + core::to_string(a.standard) + values;
   }
   return in + " -> " + out;
 }
@@ -36,6 +38,31 @@ std::string tensor_cell(const core::tensor_declaration& d) {
   std::string axes;
   for (const std::string& axis : d.axes) axes += (axes.empty() ? "" : ",") + axis;
   return fmt::format("`{}` [{}]{}", d.name, axes, d.own_type ? fmt::format(" {}", core::name_of(*d.own_type)) : "");
+}
+
+std::string joined_values(const core::attribute_declaration& a, const char* between) {
+  std::string all;
+  for (const core::attribute& value : a.values) all += (all.empty() ? "" : between) + core::to_string(value);
+  return all;
+}
+
+// Each setting once, with the operations that have it; twice where two sentences tell what it is.
+void list_settings_as_markdown() {
+  struct use {
+    std::string name, values, meaning;
+    auto operator<=>(const use&) const = default;
+  };
+  std::map<use, std::string> operations;
+  for (const core::operation& op : reference::operations())
+    if (op.is_forward())
+      for (const core::attribute_declaration& a : op.attributes) {
+        std::string& all = operations[{a.name, core::as_number(a.standard) ? "" : joined_values(a, ", "), a.meaning}];
+        all += (all.empty() ? "`" : ", `") + op.name + "`";
+      }
+  fmt::print("\n| setting | values | what it is | operations |\n|---|---|---|---|\n");
+  for (const auto& [u, all] : operations)
+    fmt::print("| *{}* | {} | {} | {} |\n", escape_markdown(u.name),
+               escape_markdown(u.values.empty() ? "a number" : u.values), escape_markdown(u.meaning), all);
 }
 
 // Forward operations as a table for Markdown: settings in italics, the meaning of the outputs, and which derivatives
@@ -68,6 +95,39 @@ std::string stages_text(const core::operation& op) {
   return text;
 }
 
+// "0.5, from 0 to 1", or "\"a\", \"b\"": the standard value first.
+std::string values_text(const core::attribute_declaration& a) {
+  if (!core::as_number(a.standard)) return joined_values(a, ", ");
+  const auto end = [](double x, const char* word) {
+    return std::fabs(x) < std::numeric_limits<double>::max() ? fmt::format(" {} {}", word, x) : "";
+  };
+  return core::to_string(a.standard) + "," + end(a.low, "from") + end(a.high, "up to");
+}
+
+// What an operation is, with a line for each tensor, setting and stage.
+void describe(const core::operation& op) {
+  const auto part = [](const char* title, bool is_there) {
+    if (is_there) fmt::print("  {}\n", title);
+  };
+  const auto entry = [](const std::string& name, const std::string& text) { fmt::print("    {:30} {}\n", name, text); };
+  const auto tensors = [&](const char* title, const std::vector<core::tensor_declaration>& all) {
+    part(title, !all.empty());
+    for (const auto& d : all)
+      entry(shape_text(d) + (d.own_type ? fmt::format(" {}", core::name_of(*d.own_type)) : ""), d.meaning);
+  };
+  fmt::print("{}\n", op.name);
+  if (!op.source.empty()) fmt::print("  {}\n", op.source);
+  tensors("inputs", op.inputs);
+  part("settings, with the standard value first", !op.attributes.empty());
+  for (const auto& a : op.attributes) {
+    entry(a.name, a.meaning);
+    entry("", values_text(a));
+  }
+  tensors("outputs", op.outputs);
+  part("stages, whose formats a candidate may name", !op.stages.empty());
+  for (const auto& s : op.stages) entry(s.name, s.meaning);
+}
+
 // Each stage once, with what it is in the operations that have it.
 void list_stages() {
   std::set<std::string> seen;
@@ -86,7 +146,22 @@ void list_families() {
 
 }  // namespace
 
-int list(const std::string& what, list_format format) {
+int list(const std::string& what, const std::vector<std::string>& names, list_format format) {
+  if (!names.empty()) {
+    if (what != "operations" || format != list_format::text) {
+      complain("names are for: assay list operations NAME ...");
+      return wrong_input;
+    }
+    for (const std::string& name : names) {
+      bool is_known = false;
+      for (const core::operation& op : reference::operations())
+        if (op.name == name || (op.is_forward() && op.name.starts_with(name + "/"))) describe(op), is_known = true;
+      if (is_known) continue;
+      complain("unknown operation '" + name + "'; see: assay list operations");
+      return wrong_input;
+    }
+    return all_passed;
+  }
   if (format != list_format::text) {
     const bool of_encodings = what == "encodings" && format != list_format::json;
     if (!of_encodings && (what != "operations" || format == list_format::page)) {
@@ -98,7 +173,7 @@ int list(const std::string& what, list_format format) {
     else if (format == list_format::json)
       fmt::print("{}\n", transports::declarations_json());
     else
-      list_operations_as_markdown();
+      list_operations_as_markdown(), list_settings_as_markdown();
     return all_passed;
   }
   const bool all = what.empty();

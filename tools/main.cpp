@@ -185,6 +185,13 @@ int run(int argc, char** argv) {
   CLI::App* list_command = app.add_subcommand("list", "what there is");
   list_command->add_option("what", what)
       ->check(CLI::IsMember({"encodings", "operations", "stages", "properties", "mutants", "families", "builtins"}));
+  std::vector<std::string> wanted;
+  bool find_as_markdown = false;
+  CLI::App* find_command = app.add_subcommand("find", "the operation that a model, a kernel or a function is");
+  find_command->add_option("words", wanted, "a name, such as: llama 3.1, flash_attn_func, apply_rotary_pos_emb");
+  find_command->add_flag("--markdown", find_as_markdown, "all that is known, as tables for a document");
+  std::vector<std::string> described;
+  list_command->add_option("names", described, "of operations, or their encodings: what each input and setting is");
   bool as_json = false, as_markdown = false, as_page = false;
   list_command->add_flag("--json", as_json, "the operations for a program to read");
   add_formula(*list_command, listed_formula);
@@ -339,12 +346,14 @@ int run(int argc, char** argv) {
     return wrong_input;
   }
   if (*host_command) return transports::host_library(library);
+  if (*find_command) return find(wanted, find_as_markdown);
   if (*list_command)
     return with_formula(listed_formula, [&] {
-      return list(what, as_json       ? list_format::json
-                        : as_markdown ? list_format::markdown
-                        : as_page     ? list_format::page
-                                      : list_format::text);
+      return list(what, described,
+                  as_json       ? list_format::json
+                  : as_markdown ? list_format::markdown
+                  : as_page     ? list_format::page
+                                : list_format::text);
     });
   for (gate_options* o : {&gating, &checking, &exporting.selected})
     if (!o->formula.spec.empty() && o->operations.empty() && o->encodings.empty()) o->encodings = {"formula"};

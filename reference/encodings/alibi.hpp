@@ -148,45 +148,51 @@ struct alibi {
   }
 
   static core::operation slopes_declaration() {
-    return {.name = "alibi/slopes",
-            .source = source,
-            // A power: it has the relative accuracy of its logarithm.
-            .outputs = {{.name = "slopes",
-                         .axes = {"h"},
-                         .meaning = "slope of each head",
-                         .scale = core::error_scale::relative}},
-            .attributes = {integer("heads", {8, 1, 2, 3, 4, 5, 6, 7, 12, 16, 40, 71, 112}, {1, 1024}, "number of heads",
-                                   "h"),
-                           integer("all_heads", {0, 12, 40, 1024}, {0, 1024},
-                                   "number of heads of the model, of which these are some; 0: these are the last"),
-                           integer("first_head", {0, 1, 7, 30}, {0, 1023}, "the first of these heads, counted from 0"),
-                           choice("rule", {"official", "naive", "mpt"},
-                                  "how slopes are chosen, which differs where the heads are no power of two"),
-                           real("alpha_max", {8, 4, 16}, {1.0 / alibi_rule::alpha_parts, 64},
-                                "-log2 of the smallest slope of the rules naive and mpt; a multiple of 1/16"),
-                           since({0, 2}, flag("alpha_of_official", false, "alpha_max counts for official, too"))},
-            .independent = {},
-            .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> std::string {
-              const double parts = core::setting<double>(settings, "alpha_max") * alibi_rule::alpha_parts;
-              if (parts != std::floor(parts)) return "attribute 'alpha_max' must be a multiple of 1/16";
-              const slice_of_heads slice(settings);
-              return slice.first + slice.heads <= slice.all
-                         ? ""
-                         : "first_head + heads is " + std::to_string(slice.first + slice.heads) + ": more than the " +
-                               std::to_string(slice.all) + " heads of the model";
-            }};
+    return {
+        .name = "alibi/slopes",
+        .source = source,
+        // A power: it has the relative accuracy of its logarithm.
+        .outputs =
+            {{.name = "slopes", .axes = {"h"}, .meaning = "slope of each head", .scale = core::error_scale::relative}},
+        .attributes = {integer("heads", {8, 1, 2, 3, 4, 5, 6, 7, 12, 16, 40, 71, 112}, {1, 1024},
+                               "how many heads there are", "h"),
+                       integer(
+                           "all_heads", {0, 12, 40, 1024}, {0, 1024},
+                           "how many heads the model has, where these are some of them; 0: these are the last ones"),
+                       integer("first_head", {0, 1, 7, 30}, {0, 1023},
+                               "which head of the model is the first of these, counted from 0"),
+                       choice("rule", {"official", "naive", "mpt"},
+                              "how slopes are chosen where the number of heads H is no power of two: as Press et al. "
+                              "do, as 2^(-alpha_max h / H), or "
+                              "as MPT does"),
+                       real("alpha_max", {8, 4, 16}, {1.0 / alibi_rule::alpha_parts, 64},
+                            "-log2 of the smallest slope by the rules naive and mpt; a multiple of 1/16"),
+                       since({0, 2},
+                             flag("alpha_of_official", false, "whether alpha_max counts for the rule official, too"))},
+        .independent = {},
+        .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> std::string {
+          const double parts = core::setting<double>(settings, "alpha_max") * alibi_rule::alpha_parts;
+          if (parts != std::floor(parts)) return "attribute 'alpha_max' must be a multiple of 1/16";
+          const slice_of_heads slice(settings);
+          return slice.first + slice.heads <= slice.all
+                     ? ""
+                     : "first_head + heads is " + std::to_string(slice.first + slice.heads) + ": more than the " +
+                           std::to_string(slice.all) + " heads of the model";
+        }};
   }
   static core::operation bias_declaration() {
-    return {.name = "alibi/bias",
-            .source = source,
-            .inputs = with_pair_positions({core::parameter("slopes", {"h"}, "slope of each head")}),
-            .outputs = {pair_bias_output(core::error_scale::relative)},  // one product of a slope and an exact integer
-            .attributes = {choice("form", {"distance", "absolute", "key", "key_from_last"},
-                                  "what the slope multiplies: j - i, -|i - j|, j, or j - last_position"),
-                           flag("causal", true, "-inf where the key comes after the query"),
-                           integer("last_position", {0, 7, 500}, {0, 0x1p31},
-                                   "of the last key, for the form key_from_last")},
-            .independent = {"h", "n", "m"}};
+    return {
+        .name = "alibi/bias",
+        .source = source,
+        .inputs = with_pair_positions({core::parameter("slopes", {"h"}, "slope of each head")}),
+        .outputs = {pair_bias_output(core::error_scale::relative)},  // one product of a slope and an exact integer
+        .attributes = {choice(
+                           "form", {"distance", "absolute", "key", "key_from_last"},
+                           "what the slope multiplies for query i and key j: j - i, -|i - j|, j, or j - last_position"),
+                       flag("causal", true, "whether keys after the query have the bias -inf"),
+                       integer("last_position", {0, 7, 500}, {0, 0x1p31},
+                               "position of the last key, which the form key_from_last counts from")},
+        .independent = {"h", "n", "m"}};
   }
   static core::operation attention_declaration() {
     core::tensor_declaration slopes = core::parameter("slopes", {"h"}, "slope of each head");
@@ -194,8 +200,9 @@ struct alibi {
     core::operation op = attention_of_places("alibi/attention", std::move(slopes), true,
                                              {.name = "bias", .meaning = "slopes times distances"});
     op.source = source;
-    op.attributes.push_back(choice("form", {"distance", "absolute"},
-                                   "what the slope multiplies: j - i, or -|i - j|, which differs behind the query"));
+    op.attributes.push_back(
+        choice("form", {"distance", "absolute"},
+               "what the slope multiplies for query i and key j: j - i, or -|i - j|, which differ after the query"));
     return op;
   }
   static std::vector<recorded_formula<recipe>> formulas() {

@@ -139,11 +139,12 @@ inline core::operation attention::grouped_declaration(const char* called) {
   op.source = "Ainslie et al. 2023, arXiv 2305.13245";
   op.inputs.pop_back();
   op.inputs.front().axes[1] = op.outputs.front().axes[1] = "h*u";
-  op.attributes.push_back(integer("group", {1, 2, 3}, {1.0, 0x1p20}, "heads of q to a head of k and v", "u"));
+  op.attributes.push_back(
+      integer("group", {1, 2, 3}, {1.0, 0x1p20}, "how many heads of q share a head of k and v", "u"));
   for (const auto& declared : {query_places::declared(false), query_places::windows_declared()})
     op.attributes.insert(op.attributes.end(), declared.begin(), declared.end());
   op.attributes.push_back(
-      real("softcap", {0.0, 50.0, 1.5}, {0.0, 0x1p20}, "logits s become softcap tanh(s / softcap); 0: they stay"));
+      real("softcap", {0.0, 50.0, 1.5}, {0.0, 0x1p20}, "c: logits s become c tanh(s / c); 0: they stay as they are"));
   op.axis_roles = {{"u", core::axis_role::parameter}};
   op.grows_with = core::with_keys;
   op.independent = {"B"};
@@ -164,8 +165,9 @@ inline core::operation attention::lse_declaration() {
   op.source = "Dao et al. 2022, arXiv 2205.14135, Algorithm 1";
   op.inputs.pop_back();  // v
   op.outputs = {{.name = "lse", .axes = {"B", "h*u", "n"}, .meaning = "logarithms of the sums of exp(logits)"}};
-  op.attributes.push_back(choice("base", {"e", "2"}, "of the logarithm"));
-  op.attributes.push_back(choice("empty", {"minus_infinity", "plus_infinity"}, "lse of a query that sees no key"));
+  op.attributes.push_back(choice("base", {"e", "2"}, "base of the logarithm"));
+  op.attributes.push_back(
+      choice("empty", {"minus_infinity", "plus_infinity"}, "which infinity the lse of a query is that sees no key"));
   op.stages.erase(op.stages.begin() + static_cast<std::ptrdiff_t>(attention_stage::output));
   op.named_only = true;
   return op;

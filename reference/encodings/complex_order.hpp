@@ -119,7 +119,7 @@ inline core::operation complex_order::embed_declaration() {
                    .axes = {"B", "n", "d", "2"},
                    .meaning = "embeddings, real and imaginary part",
                    .scale = core::error_scale::by_row}},
-      .attributes = {flag("reversed", false, "token i has the position of token n - 1 - i")},
+      .attributes = {flag("reversed", false, "whether positions count down from the last token")},
       .stages = {{.name = "angle", .meaning = "positions, w m + phi, cosines and sines"},
                  {.name = "product", .meaning = "cosines and sines as they multiply a, and f", .narrow = true}},
       .grows_with = with_position_of_mild_words,
@@ -133,8 +133,9 @@ inline core::operation complex_order::scores_declaration() {
     vectors.axes.emplace_back("2");
     vectors.meaning += ", real and imaginary part";
   }
-  op.attributes = {choice("product", {"hermitian", "bilinear"},
-                          "the real part of <q, k>, or the modulus of the sum of q k, which conjugates nothing")};
+  op.attributes = {
+      choice("product", {"hermitian", "bilinear"},
+             "what a score is: the real part of <q, k>, or the modulus of the sum of q k, which conjugates nothing")};
   op.named_only = true;
   return op;
 }

@@ -74,7 +74,9 @@ inline core::operation comrope::declaration() {
        .source = "Yu et al. 2025, arXiv 2506.03737, section 4, and its released code",
        .inputs = {core::parameter("p", {"h", "c", "b", "b"}, "P, whose antisymmetric part is the generator"),
                   core::parameter("theta", {"a", "c"}, "factors of positions in each block")},
-       .attributes = {choice("variant", {"ap", "ld"}, "what a position multiplies a generator by")},
+       .attributes = {choice("variant", {"ap", "ld"},
+                             "what multiplies the generator of a block: the position on one axis (ap), or a sum over "
+                             "all axes by theta (ld)")},
        .conflict = conflict});
 }
 

@@ -113,8 +113,8 @@ inline core::operation cope::positions_declaration() {
                        .domain = {.low = 0.0},
                        .scale = core::error_scale::relative}},
           .attributes = {integer("positions", {0, 3, 33}, {.low = 0.0, .high = 0x1p31},
-                                 "size of the table of positions; 0: no limit"),
-                         flag("causal", true, "keys behind the query have no gate")},
+                                 "how many positions the table has; 0: no limit"),
+                         flag("causal", true, "whether keys after the query have no gate")},
           .grows_with = core::with_keys,
           .independent = {"B", "h"},
           .named_only = true};
@@ -138,8 +138,9 @@ inline core::operation cope::attention_declaration() {
   core::operation attention = attention_operation(
       "cope/attention", "m", core::parameter("table", {"d", "a"}, "what q meets for each position, from 0 on"));
   attention.source = "Golovneva et al. 2024, arXiv 2405.18719, eqs. (3) to (5)";
-  attention.attributes.push_back(choice("position_scale", {"one", "inverse_sqrt"}, "factor of q . table"));
-  attention.attributes.push_back(flag("causal", true, "a query sees no key behind its own"));
+  attention.attributes.push_back(
+      choice("position_scale", {"one", "inverse_sqrt"}, "what multiplies q . table: 1, or 1 / sqrt(d)"));
+  attention.attributes.push_back(flag("causal", true, "whether a query sees no key after its own"));
   attention.stages.push_back({.name = "gates", .meaning = "sigmoid of the logits"});
   attention.stages.push_back({.name = "positions", .meaning = "sums of gates"});
   attention.stages.push_back(interpolate_declaration().stages.front());

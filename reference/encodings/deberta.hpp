@@ -90,7 +90,7 @@ struct deberta {
 
  private:
   static constexpr const char* source = "He et al. 2021, arXiv 2006.03654, eqs. (3) and (4)";
-  static constexpr const char* clamping = "distances are at most max_distance - 1; else buckets go on beyond";
+  static constexpr const char* clamping = "whether distances are cut to max_distance - 1 first; else buckets go on";
   static core::operation bucket_declaration();
   static core::operation scores_declaration();
   static formula::program buckets(const recipe& how, const formula::program_sizes& call);
@@ -98,20 +98,20 @@ struct deberta {
 };
 
 inline core::operation deberta::bucket_declaration() {
-  core::operation bucket{
-      .name = "deberta/bucket",
-      .source = "microsoft/DeBERTa, make_log_bucket_position",
-      .inputs = {core::integers("distance", {"n"}, "position of the query less that of the key", {-furthest, furthest},
-                                core::input_role::distance)},
-      .outputs = {core::integers("bucket", {"n"}, "bucket of the distance, with its sign", {-furthest, furthest},
-                                 core::input_role::value)},
-      .attributes = {integer("buckets", {256, 4, 8, 32, 320}, {4, 1024}, "buckets of a direction, and 1"),
-                     integer("max_distance", {512, 800, 2048}, {5, furthest},
-                             "from the one before on all distances share a bucket"),
-                     flag("clamp_first", true, clamping)},
-      .conflict = [](const core::attributes& settings, const core::axis_sizes&) {
-        return rows_of(settings, "buckets").conflict("buckets");
-      }};
+  core::operation bucket{.name = "deberta/bucket",
+                         .source = "microsoft/DeBERTa, make_log_bucket_position",
+                         .inputs = {core::integers("distance", {"n"}, "position of the query less that of the key",
+                                                   {-furthest, furthest}, core::input_role::distance)},
+                         .outputs = {core::integers("bucket", {"n"}, "bucket of the distance, with its sign",
+                                                    {-furthest, furthest}, core::input_role::value)},
+                         .attributes = {integer("buckets", {256, 4, 8, 32, 320}, {4, 1024},
+                                                "a: how many buckets a direction has, the distance 0 among them"),
+                                        integer("max_distance", {512, 800, 2048}, {5, furthest},
+                                                "M: the distance M - 1 has the last bucket"),
+                                        flag("clamp_first", true, clamping)},
+                         .conflict = [](const core::attributes& settings, const core::axis_sizes&) {
+                           return rows_of(settings, "buckets").conflict("buckets");
+                         }};
   bucket.grows_with = core::with_distance;
   bucket.independent = {"n"};
   bucket.named_only = true;
@@ -124,12 +124,14 @@ inline core::operation deberta::scores_declaration() {
                                         {"position_queries", "queries of relative positions"}})
     scores.inputs.push_back(core::parameter(called, {"h", "2b", "d"}, meaning));
   scores.attributes = {
-      integer("span", {4, 8, 16}, {1, 1024}, "rows of a direction", "b"),
-      choice("form", {"log", "linear"}, "rows by bucket, or by distance"),
+      integer("span", {4, 8, 16}, {1, 1024}, "how many rows each direction has", "b"),
+      choice("form", {"log", "linear"}, "what picks a row: the bucket of the distance, or the distance"),
       integer("max_distance", {24, 40, 128}, {2, furthest},
-              "of buckets: from the one before on all distances share one"),
-      choice("terms", {"both", "c2p", "p2c"}, "queries with position_keys (c2p), keys with position_queries (p2c)"),
-      choice("p2c_index", {"code", "paper"}, "the row of position_queries: of i - j, or of j - i"),
+              "M of the form log: the distance M - 1 has the last bucket"),
+      choice("terms", {"both", "c2p", "p2c"},
+             "which terms count: queries with position_keys (c2p), keys with position_queries (p2c), or both"),
+      choice("p2c_index", {"code", "paper"},
+             "which row of position_queries key j has with query i: that of i - j, or of j - i"),
       since({0, 2}, flag("clamp_first", true, clamping))};
   scores.axis_roles = {{"b", core::axis_role::parameter}};
   scores.conflict = [](const core::attributes& settings, const core::axis_sizes&) {

@@ -95,34 +95,24 @@ inline formula::program fire::recorded(const recipe& how, const formula::program
 
 inline core::operation fire::declaration() {
   using std::string;
-  const auto number = [](const char* called, const char* meaning, double standard,
-                         std::vector<core::attribute> values) {
-    return core::attribute_declaration{.name = called,
-                                       .meaning = meaning,
-                                       .standard = standard,
-                                       .values = std::move(values),
-                                       .low = 0.0,
-                                       .high = 0x1p31};
-  };
-  const auto one_of = [](const char* called, const char* meaning, const char* standard, const char* other) {
-    return core::attribute_declaration{
-        .name = called, .meaning = meaning, .standard = string(standard), .values = {string(standard), string(other)}};
-  };
   return of_pairs(
       {.name = "fire/bias",
        .source = "Li et al. 2024, arXiv 2310.04418, section 3",
        .inputs = with_pair_positions(
-           {core::parameter("c", {"1"}, "scale of distances"), core::parameter("multiplier", {"1"}, "of the threshold"),
+           {core::parameter("c", {"1"}, "scale of distances"),
+            core::parameter("multiplier", {"1"}, "factor of the threshold"),
             core::parameter("w1", {"w"}, "weights of the hidden layer"), core::parameter("b1", {"w"}, "its biases"),
             core::parameter("w2", {"h", "w"}, "weights of the heads"), core::parameter("b2", {"h"}, "their biases")},
            0.0),
        .outputs = {pair_bias_output(core::error_scale::absolute)},
-       .attributes = {number("threshold", "L before the multiplier", 512.0, {512.0, 8.0, 64.0, 2048.0}),
-                      number("epsilon", "added to psi(max(L, i))", 1e-6, {1e-6, 0.0}),
-                      one_of("activation", "of the hidden layer; leaky: 1/100 of what is negative", "relu",
-                             "leaky_relu"),
-                      one_of("normalizer", "i, or the largest distance of the row", "position", "largest_distance"),
-                      future_keys::declared()},
+       .attributes =
+           {real("threshold", {512.0, 8.0, 64.0, 2048.0}, {0.0, 0x1p31},
+                 "L before the multiplier: positions up to L are divided as L is"),
+            real("epsilon", {1e-6, 0.0}, {0.0, 0x1p31}, "what is added to the divisor psi(max(L, i))"),
+            choice("activation", {"relu", "leaky_relu"}, "what becomes of negative hidden units: 0, or 1/100 of them"),
+            choice("normalizer", {"position", "largest_distance"},
+                   "what distances are divided by: the position of the query, or the largest distance of its row"),
+            future_keys::declared()},
        .stages = {{.name = "argument", .meaning = "psi and x"},
                   {.name = "mlp", .meaning = "x as the network takes it, hidden units and the bias", .narrow = true},
                   {.name = string(core::accumulation), .meaning = "the sums of the network"}},

@@ -155,8 +155,10 @@ inline std::array<core::operation, 2> fope::declarations() {
        .inputs = {core::parameter("omega", {"D"}, "frequencies that are kept"), coefficients("c_cos", "cosines"),
                   coefficients("c_sin", "sines"),
                   core::integers("position", {"B", "n"}, "positions", {0.0, furthest}, core::input_role::position)},
-       .attributes = {choice("padding", {"ones", "identity"}, "pairs without a series: times 1 + i, or as they are"),
-                      flag("normalized", false, "coefficients are divided by the sums of their columns")},
+       .attributes = {choice(
+                          "padding", {"ones", "identity"},
+                          "what becomes of pairs without a series: they are multiplied by 1 + i, or stay as they are"),
+                      flag("normalized", false, "whether coefficients are divided by the sums of their columns")},
        .stages = {{.name = "series", .meaning = "cosines and sines of the angles, coefficients, and the series"},
                   {.name = std::string(core::accumulation), .meaning = "sums of products, in gradients too"}},
        .axis_roles = {{"g", core::axis_role::parameter},
@@ -173,12 +175,15 @@ inline std::array<core::operation, 2> fope::declarations() {
         .inputs = {core::integers("length", {"n"}, "tokens of a sequence in training", {1.0, furthest},
                                   core::input_role::value)},
         .outputs = {core::integers("kept", {"n"}, "frequencies that are kept", {0.0, 0x1p20}, core::input_role::value)},
-        .attributes = {integer("pairs", {64, 32, 48, 1, 2}, {1.0, 0x1p20}, "pairs of coordinates of a head"),
+        .attributes = {integer("pairs", {64, 32, 48, 1, 2}, {1.0, 0x1p20}, "how many pairs of coordinates a head has"),
                        real("base", {10000.0, 500000.0, 5000000.0, 100.0}, {2.0, std::numeric_limits<double>::max()},
                             "base of the frequencies"),
                        choice("rule", {"at_least", "above", "count"},
-                              "2 pi / length or more, more than that, which is the same, or `count`"),
-                       integer("count", {40, 0, 1, 64, 16}, {0.0, 0x1p20}, "how many by the rule count")},
+                              "which frequencies are kept: those of 2 pi / length or more, those above that (the same "
+                              "ones), or the first ones by "
+                              "the setting count"),
+                       integer("count", {40, 0, 1, 64, 16}, {0.0, 0x1p20},
+                               "how many frequencies the rule count keeps")},
         .independent = {"n"}},
        std::move(rotate)}};
 }

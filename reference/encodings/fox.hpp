@@ -60,7 +60,8 @@ struct fox {
     const std::vector<accuracy_class> all{accuracy_class::sequential, accuracy_class::cumsum};
     core::operation cached = of_cache(decay_declaration(false));
     cached.outputs.front().axes.back() = "m";
-    cached.attributes = {integer("queries", {1, 2, 5}, {1, 0x1p20}, "number of queries", "n")};
+    cached.attributes = {
+        integer("queries", {1, 2, 5}, {1, 0x1p20}, "how many queries there are, the last ones of the tokens", "n")};
     return {{decay_declaration(false), decay, all},
             {decay_declaration(true), decay, all},
             {attention_declaration(false), attention, all},

@@ -116,8 +116,8 @@ inline core::operation fox_pro::norm_declaration() {
                    .axes = {"B", "n", "h", "d"},
                    .meaning = "normalised rows",
                    .scale = core::error_scale::by_row}},
-      .attributes = {real("epsilon", {1e-6, 1e-5, 1e-3}, {0x1p-126, 1.0}, "added to the mean of the squares"),
-                     flag("shared", false, "all heads have the weights of the first one")},
+      .attributes = {real("epsilon", {1e-6, 1e-5, 1e-3}, {0x1p-126, 1.0}, "what is added to the mean of the squares"),
+                     flag("shared", false, "whether all heads have the weights of the first one")},
       .stages = {{.name = "norm", .meaning = "the mean of the squares, its root, and the row over it"},
                  {.name = "output", .meaning = "the row times weights and gate", .narrow = true}},
       .independent = {"B", "n"}};

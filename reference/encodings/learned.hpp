@@ -87,16 +87,17 @@ struct learned {
 };
 
 inline core::operation learned::positions_declaration() {
-  return {
-      .name = "learned/positions",
-      .source = "facebookresearch/fairseq, make_positions; huggingface/transformers, OPTLearnedPositionalEmbedding",
-      .inputs = {core::integers("mask", {"B", "n"}, "1: a token, 0: padding", {0.0, 1.0}, core::input_role::value)},
-      .outputs = {core::integers("position", {"B", "n"}, "the id of each token", {-1.0, 0x1p33},
-                                 core::input_role::value)},
-      .attributes = {choice("rule", {"counted", "as_they_lie"}, "tokens are counted, or places, padding among them"),
-                     integer("offset", {2, 0, 1, 5}, {0, furthest}, "the id of the first token"),
-                     choice("masked", {"before_first", "zero", "one"}, "the id of padding where tokens are counted"),
-                     integer("past", {0, 3, 1000}, {0, furthest}, "tokens before the first one")}};
+  return {.name = "learned/positions",
+          .source = "facebookresearch/fairseq, make_positions; huggingface/transformers, OPTLearnedPositionalEmbedding",
+          .inputs = {core::integers("mask", {"B", "n"}, "1: a token, 0: padding", {0.0, 1.0}, core::input_role::value)},
+          .outputs = {core::integers("position", {"B", "n"}, "the id of each token", {-1.0, 0x1p33},
+                                     core::input_role::value)},
+          .attributes = {
+              choice("rule", {"counted", "as_they_lie"}, "what is counted: tokens without padding, or all places"),
+              integer("offset", {2, 0, 1, 5}, {0, furthest}, "id of the first token"),
+              choice("masked", {"before_first", "zero", "one"},
+                     "id of padding where tokens are counted: offset - 1, 0, or 1"),
+              integer("past", {0, 3, 1000}, {0, furthest}, "how many tokens came before the first one")}};
 }
 
 /// The backward of torch.nn.Embedding adds up in the dtype of the table on a CPU.

@@ -71,7 +71,8 @@ inline std::array<core::operation, 2> liere::declarations() {
   const auto generators = [](std::vector<std::string> axes) {
     return core::parameter("generators", std::move(axes), "U, of which the antisymmetric part is the generator");
   };
-  const core::attribute_declaration form = choice("form", {"upper", "difference"}, "what of U is the generator");
+  const core::attribute_declaration form = choice(
+      "form", {"upper", "difference"}, "what the generator A is made of: the part of U above the diagonal, or U - U^T");
   core::operation rotate = matrix_rotation_declaration(
       {.name = "liere/rotate",
        .source = "Ostmeier et al. 2024, arXiv 2406.10322, section 4",

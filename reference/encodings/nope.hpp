@@ -65,7 +65,7 @@ inline core::operation nope::attention_declaration() {
   core::operation attention =
       attention_operation("nope/attention", "m", core::parameter("head_scale", {"h"}, "factor of a head's queries"));
   attention.source = "Wang et al. 2024, arXiv 2404.12224";
-  attention.attributes.push_back(flag("causal", true, "a query sees no key behind its own"));
+  attention.attributes.push_back(flag("causal", true, "whether a query sees no key after its own"));
   attention.grows_with = core::with_keys;
   attention.independent = {"B", "h"};
   return attention;
@@ -80,9 +80,11 @@ inline core::operation nope::temperature_declaration() {
                        .meaning = "factor of the query",
                        .domain = {.low = 1.0},
                        .scale = core::error_scale::relative}},
-          .attributes = {integer("floor_scale", {8192, 1, 100}, {1, furthest}, "positions of a step"),
-                         real("attn_scale", {0.1, 1.0}, {.low = 0.0, .high = 16.0}, "factor of the logarithm"),
-                         since({0, 2}, flag("from_one", true, "the first position counts as 1; else as 0"))},
+          .attributes = {integer("floor_scale", {8192, 1, 100}, {1, furthest},
+                                 "after how many positions the temperature grows"),
+                         real("attn_scale", {0.1, 1.0}, {.low = 0.0, .high = 16.0}, "what multiplies the logarithm"),
+                         since({0, 2},
+                               flag("from_one", true, "whether the first position counts as 1; else it counts as 0"))},
           .stages = {{.name = "temperature", .meaning = "the logarithm, its factor, and the sum"}},
           .independent = {"n"},
           .named_only = true};

@@ -181,12 +181,15 @@ inline formula::program rope::scores(const recipe& how, const formula::program_s
 inline std::array<core::operation, 8> rope::declarations() {
   constexpr const char* source = "Su et al. 2021, arXiv 2104.09864, eqs. (15) and (34)";
   constexpr double largest = std::numeric_limits<double>::max();
-  const auto factor = [](double low) { return real("factor", {low, 2.0, 4.0, 3.5}, {low, 0x1p31}, "how much longer"); };
+  const auto factor = [](double low) {
+    return real("factor", {low, 2.0, 4.0, 3.5}, {low, 0x1p31},
+                "s: by how much the context is longer than the trained one");
+  };
   // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
   const core::tensor_declaration frequencies{
       .name = "theta", .axes = {"k", "r"}, .meaning = "frequencies", .scale = core::error_scale::relative};
   const auto pairs = [](const std::vector<std::int64_t>& values) {
-    return integer("pairs", values, {1.0, 0x1p20}, "pairs of coordinates", "r");
+    return integer("pairs", values, {1.0, 0x1p20}, "how many pairs of coordinates a head has", "r");
   };
   const auto positions = [](const char* called, const char* tokens) {
     return core::integers(called, {"B", tokens}, "positions", {0.0, 2147483648.0}, core::input_role::position);
@@ -194,14 +197,18 @@ inline std::array<core::operation, 8> rope::declarations() {
   const std::vector<core::attribute_declaration> of_rotation{
       rotary_layout::declared(),
       rotary_setting(),
-      real("base", {10000.0, 100.0, 500000.0}, {1.0, largest}, "base of the frequencies"),
-      real("position_scale", {1.0, 4.0}, {1.0, largest}, "divides the positions"),
-      choice("direction", {"counterclockwise", "clockwise"}, "by m theta or by -m theta"),
-      choice("partial", {"block", "proportional"}, "fewer pairs are a head of their own, or the first of all pairs"),
-      choice("at", {"start", "end"}, "which coordinates turn where not all do"),
-      real("magnitude", {1.0, 1.3465735902799727}, {0x1p-20, 0x1p20}, "multiplies the coordinates that turn")};
+      real("base", {10000.0, 100.0, 500000.0}, {1.0, largest}, "b of the frequencies b^(-t/r)"),
+      real("position_scale", {1.0, 4.0}, {1.0, largest}, "what positions are divided by"),
+      choice("direction", {"counterclockwise", "clockwise"},
+             "which way position m turns a pair: by the angle m theta, or by -m theta"),
+      choice("partial", {"block", "proportional"},
+             "which frequencies rotary pairs have: those of a head of that many pairs, or the first ones of the whole "
+             "head"),
+      choice("at", {"start", "end"}, "where the coordinates that turn lie in a head, if not all do"),
+      real("magnitude", {1.0, 1.3465735902799727}, {0x1p-20, 0x1p20},
+           "what the coordinates that turn are multiplied by")};
   const auto length = [](const std::vector<std::int64_t>& values) {
-    return integer("length", values, {1.0, 0x1p31}, "L, of this sequence");
+    return integer("length", values, {1.0, 0x1p31}, "L: length of this sequence, in tokens");
   };
   const auto trained_length = [](const std::vector<std::int64_t>& values, double low, const char* meaning) {
     return integer("trained_length", values, {low, 0x1p31}, meaning);
@@ -218,29 +225,37 @@ inline std::array<core::operation, 8> rope::declarations() {
         .inputs = {base(1.0)},
         .outputs = {frequencies},
         .attributes = {pairs({1, 2, 3, 4, 8}),
-                       choice("scaling", {"none", "ntk", "interpolation"}, "for longer contexts"), factor(1.0)},
+                       choice("scaling", {"none", "ntk", "interpolation"},
+                              "what longer contexts change: nothing, the base, or all frequencies alike"),
+                       factor(1.0)},
         .independent = {"k"}},
        {.name = "rope/extended_frequencies",
         .source = "Peng et al. 2023, arXiv 2309.00071; Grattafiori et al. 2024, arXiv 2407.21783",
         .inputs = {fixed_base},
         .outputs = {frequencies},
-        .attributes = {pairs({8, 64, 32, 48, 1, 2}),
-                       choice("scaling", {"yarn", "llama3", "dynamic", "dynamic_steps", "ntk_fixed", "ntk_mixed"},
-                              "for longer contexts"),
-                       real("factor", {4.0, 8.0, 40.0, 1.0, 3.5, 1.001}, {1.0, 0x1p31}, "how much longer"),
-                       trained_length({8192, 4096, 32768, 2048, 131072, 16}, 1.0, "L0, in tokens"),
-                       length({8192, 4096, 4097, 8191, 131072, 131073, 100000, 1}),
-                       real("beta_fast", {32.0, 4.0}, {0x1p-10, 0x1p20}, "turns of a pair that yarn leaves alone"),
-                       real("beta_slow", {1.0, 2.0}, {0x1p-10, 0x1p20}, "turns of a pair that it interpolates"),
-                       flag("truncate", true, "lo and hi of yarn are integers"),
-                       choice("ramp", {"index", "turns"}, "what the ramp of yarn is linear in"),
-                       choice("last", {"width", "pairs"}, "what cuts hi of yarn: d - 1 or r - 1"),
-                       choice("blend", {"frequencies", "wavelengths"}, "what the ramp of yarn weighs"),
-                       real("low", {1.0, 0.5}, {0x1p-10, 0x1p20}, "turns of a pair that llama3 interpolates"),
-                       real("high", {4.0, 32.0, 1.0}, {0x1p-10, 0x1p20}, "turns of a pair that it leaves alone"),
-                       real("mixed", {0.625, 1.0}, {0x1p-10, 4.0}, "beta of ntk_mixed"),
-                       since({0, 2},
-                             choice("crossed", {"reversed", "step", "turns"}, "the ramp of yarn where hi < lo"))},
+        .attributes =
+            {pairs({8, 64, 32, 48, 1, 2}),
+             choice("scaling", {"yarn", "llama3", "dynamic", "dynamic_steps", "ntk_fixed", "ntk_mixed"},
+                    "by which method frequencies are made for longer contexts"),
+             real("factor", {4.0, 8.0, 40.0, 1.0, 3.5, 1.001}, {1.0, 0x1p31},
+                  "s: by how much the context is longer than the trained one"),
+             trained_length({8192, 4096, 32768, 2048, 131072, 16}, 1.0, "L0: length of the trained context, in tokens"),
+             length({8192, 4096, 4097, 8191, 131072, 131073, 100000, 1}),
+             real("beta_fast", {32.0, 4.0}, {0x1p-10, 0x1p20},
+                  "yarn: pairs that turn so often in the trained context, or more often, stay"),
+             real("beta_slow", {1.0, 2.0}, {0x1p-10, 0x1p20},
+                  "yarn: pairs that turn so often, or less often, are divided by s"),
+             flag("truncate", true, "yarn: whether the ends lo and hi of the ramp are rounded to integers"),
+             choice("ramp", {"index", "turns"},
+                    "yarn: what the ramp is linear in, the number of the pair or its turns"),
+             choice("last", {"width", "pairs"}, "yarn: what the end hi of the ramp is cut at, d - 1 or r - 1"),
+             choice("blend", {"frequencies", "wavelengths"},
+                    "yarn: what the ramp is a mean of, frequencies or wavelengths"),
+             real("low", {1.0, 0.5}, {0x1p-10, 0x1p20},
+                  "llama3: pairs that turn so often in the trained context, or less often, are divided by s"),
+             real("high", {4.0, 32.0, 1.0}, {0x1p-10, 0x1p20}, "llama3: pairs that turn so often, or more often, stay"),
+             real("mixed", {0.625, 1.0}, {0x1p-10, 4.0}, "ntk_mixed: its exponent beta"),
+             since({0, 2}, choice("crossed", {"reversed", "step", "turns"}, "yarn: what the ramp is where hi < lo"))},
         .independent = {"k"},
         .conflict = [](const core::attributes& settings,
                        const core::axis_sizes&) { return conflict_of_extension(settings); }},
@@ -254,8 +269,10 @@ inline std::array<core::operation, 8> rope::declarations() {
         .inputs = {base(1.0), divisors("short_factor", "what divides each frequency of short sequences"),
                    divisors("long_factor", "what divides each frequency of long ones")},
         .outputs = {frequencies},
-        .attributes = {trained_length({4096, 8192}, 1.0, "L0, in tokens"), length({4096, 4097, 4095, 8192, 131072}),
-                       choice("switch", {"above", "at_or_above"}, "lengths that are long: above L0, or L0, too")},
+        .attributes = {trained_length({4096, 8192}, 1.0, "L0: length of the trained context, in tokens"),
+                       length({4096, 4097, 4095, 8192, 131072}),
+                       choice("switch", {"above", "at_or_above"},
+                              "which lengths L take long_factor: those above L0, or L0, too")},
         .independent = {"k"}},
        {.name = "rope/magnitude",
         .source = "Peng et al. 2023, arXiv 2309.00071, eq. (22); Ding et al. 2024, arXiv 2402.13753",
@@ -264,11 +281,15 @@ inline std::array<core::operation, 8> rope::declarations() {
                      .axes = {"k"},
                      .meaning = "what multiplies queries and keys",
                      .scale = core::error_scale::relative}},
-        .attributes = {choice("rule", {"yarn", "ratio", "su"},
-                              "0.1 mscale log s + 1, that over the same of mscale_all_dim, sqrt(1 + log s / log L0)"),
-                       real("mscale", {1.0, 0.707}, {0.0, 0x1p20}, "of yarn and ratio"),
-                       real("mscale_all_dim", {1.0, 0.707, 0.0}, {0.0, 0x1p20}, "of ratio; of 0 the divisor is 1"),
-                       trained_length({4096, 8192, 3}, 2.0, "L0 of su")},
+        .attributes =
+            {choice(
+                 "rule", {"yarn", "ratio", "su"},
+                 "what the magnitude is: 0.1 mscale log s + 1 (yarn), that over the same of mscale_all_dim (ratio), or "
+                 "sqrt(1 + log s / log L0) (su)"),
+             real("mscale", {1.0, 0.707}, {0.0, 0x1p20}, "factor of 0.1 log s in the rules yarn and ratio"),
+             real("mscale_all_dim", {1.0, 0.707, 0.0}, {0.0, 0x1p20},
+                  "the same factor of the divisor in the rule ratio; 0: the divisor is 1"),
+             trained_length({4096, 8192, 3}, 2.0, "L0 of the rule su: length of the trained context, in tokens")},
         .independent = {"k"}},
        rotation_declaration({.name = "rope/rotate",
                              .source = source,

@@ -164,42 +164,51 @@ inline formula::program rope_axes::rotate_by(const recipe& how, const formula::p
 
 inline std::array<core::operation, 2> rope_axes::declarations() {
   const auto section = [](const char* called, const std::vector<std::int64_t>& values, const char* of) {
-    return integer(called, values, {0.0, 0x1p20}, std::string("pairs of the ") + of + " axis; all 0: equal shares");
+    return integer(called, values, {0.0, 0x1p20},
+                   std::string("how many pairs the ") + of + " axis has; all 0: all axes have as many");
   };
   const std::map<std::string, core::axis_role> roles{{"a", core::axis_role::parameter}};
-  return {{rotation_declaration(
-               {.name = "rope_axes/rotate",
-                .source = "Heo et al. 2024, arXiv 2403.13298, eq. (9); Wang et al. 2024, arXiv 2409.12191, section 2.1",
-                .inputs = {core::integers("position", {"B", "n", "a"}, "positions on each axis",
-                                          {-2147483648.0, 2147483648.0}, core::input_role::position)},
-                .attributes = {choice("assignment", {"blocks", "alternating"}, "how the pairs of axes follow"),
-                               section("section_0", {0, 2, 3}, "first"), section("section_1", {0, 1, 2}, "second"),
-                               section("section_2", {0, 1, 2}, "third"),
-                               choice("exponent", {"per_axis", "shared", "by_turns"}, "what exponents count"),
-                               choice("order", {"xy", "yx"}, "which axis comes first"), rotary_layout::declared(),
-                               real("base", {10000.0, 100.0, 1000000.0}, {1.0, std::numeric_limits<double>::max()},
-                                    "base of the frequencies"),
-                               since({0, 2}, choice("halves", {"vector", "axis"}, "whose halves half_split pairs")),
-                               since({0, 2}, integer("sections", {0, 3, 2}, {0.0, 3.0},
-                                                     "axes that have a section; 0: up to the last that is not 0"))},
-                .axis_roles = roles,
-                .conflict = conflict,
-                .named_only = true}),
-           rotation_declaration(
-               {.name = "rope_axes/rotate_by",
-                .source = "Heo et al. 2024, arXiv 2403.13298, eq. (10)",
-                .inputs = {core::parameter("theta", {"h", "a", "r"}, "frequencies"),
-                           {.name = "position",
-                            .axes = {"B", "n", "a"},
-                            .meaning = "positions on each axis, real numbers",
-                            .role = core::input_role::position}},
-                .attributes = {rotary_layout::declared()},
-                .stages = {{.name = std::string(core::accumulation),
-                            .meaning = "the sums in grad_theta and grad_position"}},
-                .axis_roles = roles,
-                .conflict = [](const core::attributes&,
-                               const core::axis_sizes& sizes) { return conflict_of_pairs(sizes.at("r"), "", sizes); },
-                .named_only = true})}};
+  return {
+      {rotation_declaration(
+           {.name = "rope_axes/rotate",
+            .source = "Heo et al. 2024, arXiv 2403.13298, eq. (9); Wang et al. 2024, arXiv 2409.12191, section 2.1",
+            .inputs = {core::integers("position", {"B", "n", "a"}, "positions on each axis",
+                                      {-2147483648.0, 2147483648.0}, core::input_role::position)},
+            .attributes = {choice("assignment", {"blocks", "alternating"},
+                                  "how the pairs of the axes lie: axis after axis, or one of each by turns"),
+                           section("section_0", {0, 2, 3}, "first"), section("section_1", {0, 1, 2}, "second"),
+                           section("section_2", {0, 1, 2}, "third"),
+                           choice("exponent", {"per_axis", "shared", "by_turns"},
+                                  "what the exponents of frequencies count: the pairs of an axis i/s, all pairs t/r, "
+                                  "or those of all axes by turns"),
+                           choice("order", {"xy", "yx"},
+                                  "which number of a position is the first axis: the first one, or the last one"),
+                           rotary_layout::declared(),
+                           real("base", {10000.0, 100.0, 1000000.0}, {1.0, std::numeric_limits<double>::max()},
+                                "b of the frequencies"),
+                           since({0, 2}, choice("halves", {"vector", "axis"},
+                                                "what half_split halves: the whole vector, or the block of each axis")),
+                           since({0, 2},
+                                 integer("sections", {0, 3, 2}, {0.0, 3.0},
+                                         "how many axes have a section; 0: all up to the last section that is not 0"))},
+            .axis_roles = roles,
+            .conflict = conflict,
+            .named_only = true}),
+       rotation_declaration(
+           {.name = "rope_axes/rotate_by",
+            .source = "Heo et al. 2024, arXiv 2403.13298, eq. (10)",
+            .inputs = {core::parameter("theta", {"h", "a", "r"}, "frequencies"),
+                       {.name = "position",
+                        .axes = {"B", "n", "a"},
+                        .meaning = "positions on each axis, real numbers",
+                        .role = core::input_role::position}},
+            .attributes = {rotary_layout::declared()},
+            .stages = {{.name = std::string(core::accumulation),
+                        .meaning = "the sums in grad_theta and grad_position"}},
+            .axis_roles = roles,
+            .conflict = [](const core::attributes&,
+                           const core::axis_sizes& sizes) { return conflict_of_pairs(sizes.at("r"), "", sizes); },
+            .named_only = true})}};
 }
 
 inline std::vector<recorded_formula<rope_axes::recipe>> rope_axes::formulas() {

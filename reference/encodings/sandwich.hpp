@@ -83,24 +83,25 @@ inline formula::program sandwich::recorded(const recipe& how, const formula::pro
 }
 
 inline core::operation sandwich::declaration() {
-  return of_pairs({.name = "sandwich/bias",
-                   .source = "Chi et al. 2023, arXiv 2212.10356",
-                   .inputs = with_pair_positions({}),
-                   .outputs = {pair_bias_output(core::error_scale::absolute)},
-                   .attributes = {integer("heads", {8, 1, 3, 12}, {1, 1024}, "H", "h"),
-                                  integer("width", {128, 2, 6, 64}, {2, 65536}, "d, even"),
-                                  choice("first", {"one", "zero"}, "the first k: frequencies without 1, or with it"),
-                                  real("base", {1e4, 1e2}, {1.0, 1e9}, "b"), flag("offset", true, "less d/2"),
-                                  future_keys::declared()},
-                   .stages = {{.name = "angle", .meaning = "frequencies, distances and angles"},
-                              {.name = "wave", .meaning = "sines or cosines, and the quotient of their sum"},
-                              {.name = std::string(core::accumulation), .meaning = "that sum"}},
-                   .independent = {"n", "m"},
-                   .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> std::string {
-                     return core::setting<std::int64_t>(settings, "width") % 2 == 0 ? ""
-                                                                                    : "attribute 'width' must be even";
-                   },
-                   .named_only = true});
+  return of_pairs(
+      {.name = "sandwich/bias",
+       .source = "Chi et al. 2023, arXiv 2212.10356",
+       .inputs = with_pair_positions({}),
+       .outputs = {pair_bias_output(core::error_scale::absolute)},
+       .attributes = {integer("heads", {8, 1, 3, 12}, {1, 1024}, "H: how many heads there are", "h"),
+                      integer("width", {128, 2, 6, 64}, {2, 65536}, "d of the sinusoidal encodings, even"),
+                      choice("first", {"one", "zero"}, "the first k of the frequencies b^(-2k/d): 1, or 0"),
+                      real("base", {1e4, 1e2}, {1.0, 1e9}, "b of the frequencies b^(-2k/d)"),
+                      flag("offset", true, "whether d/2 is subtracted, so that the bias is 0 at the distance 0"),
+                      future_keys::declared()},
+       .stages = {{.name = "angle", .meaning = "frequencies, distances and angles"},
+                  {.name = "wave", .meaning = "sines or cosines, and the quotient of their sum"},
+                  {.name = std::string(core::accumulation), .meaning = "that sum"}},
+       .independent = {"n", "m"},
+       .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> std::string {
+         return core::setting<std::int64_t>(settings, "width") % 2 == 0 ? "" : "attribute 'width' must be even";
+       },
+       .named_only = true});
 }
 
 }  // namespace assay::reference::encodings

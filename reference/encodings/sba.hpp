@@ -135,9 +135,9 @@ inline core::operation sba::weights_declaration() {
                       .role = core::input_role::logit}},
           .outputs = {relative("a", {"B", "h", "n", "m"}, "weights, queries by keys"),
                       relative("r", {"B", "h", "n"}, "what a query leaves")},
-          .attributes = {flag("attend_current", false, "a query sees its own key"),
+          .attributes = {flag("attend_current", false, "whether a query sees its own key"),
                          choice("softplus", {"exact", "linear_above_15", "base2"},
-                                "log(1 + exp(z)), or z beyond 15, or beyond 15 log 2")},
+                                "what softplus is for large z: log(1 + exp(z)), z from 15 on, or z from 15 log 2 on")},
           .stages = {{.name = "weights", .meaning = "sums of softplus, and exponentials"},
                      {.name = "softplus", .meaning = "softplus of the logits, as the sums take it", .narrow = true}},
           .grows_with = core::with_keys,
@@ -152,7 +152,8 @@ inline core::operation sba::attention_declaration() {
   attention.outputs.front().meaning = "sums of the values by their weights";
   attention.outputs.push_back(weights.outputs.back());
   attention.attributes.insert(attention.attributes.end(), weights.attributes.begin(), weights.attributes.end());
-  attention.attributes.push_back(choice("remainder", {"drop", "value"}, "what is left goes to the query's own value"));
+  attention.attributes.push_back(choice("remainder", {"drop", "value"},
+                                        "where the rest of the weights goes: nowhere, or to the query's own value"));
   attention.stages[static_cast<std::size_t>(attention_stage::softmax)] = weights.stages.front();
   attention.stages.push_back(weights.stages.back());
   attention.grows_with = weights.grows_with;

@@ -72,9 +72,11 @@ inline core::operation shaw::scores_declaration() {
   scores.source = "Shaw et al. 2018, arXiv 1803.02155, eqs. (3) and (4)";
   scores.inputs.push_back(core::parameter("table", {"b", "d"}, "keys of the clipped distances"));
   scores.attributes = {
-      integer("right", {-1, 0, 2}, {-1, 0x1p31}, "rows of positive distances; -1: as many as of negative"),
-      choice("sign", {"key_minus_query", "query_minus_key"}, "of a distance"),
-      choice("meets", {"queries", "both"}, "what meets the table: queries, or keys as well")};
+      integer("right", {-1, 0, 2}, {-1, 0x1p31},
+              "how many rows of the table are of positive distances; -1: as many as of negative ones"),
+      choice("sign", {"key_minus_query", "query_minus_key"},
+             "what a distance is: j - i of key j and query i, or i - j"),
+      choice("meets", {"queries", "both"}, "what is multiplied with the table: queries, or keys as well")};
   scores.conflict = [](const core::attributes& settings, const core::axis_sizes& sizes) -> std::string {
     const auto rows = static_cast<std::int64_t>(sizes.at("b")), right = core::setting<std::int64_t>(settings, "right");
     if (right < 0) return rows % 2 == 1 ? "" : "attribute 'right' is -1: the table must have an odd number of rows";
@@ -89,8 +91,9 @@ inline core::operation shaw::attention_declaration() {
   attention.source = "Shaw et al. 2018, arXiv 1803.02155, eqs. (1) to (4)";
   attention.inputs.push_back(core::parameter("table_v", {"b", "e"}, "values of the clipped distances"));
   attention.attributes.insert(attention.attributes.end(), scores.attributes.begin(), scores.attributes.end());
-  attention.attributes.push_back(choice("where", {"keys_values", "keys"}, "which tables count: both, or table_k"));
-  attention.attributes.push_back(flag("causal", false, "a query sees no key behind its own"));
+  attention.attributes.push_back(
+      choice("where", {"keys_values", "keys"}, "which tables count: table_k and table_v, or table_k alone"));
+  attention.attributes.push_back(flag("causal", false, "whether a query sees no key after its own"));
   attention.conflict = scores.conflict;
   attention.grows_with = core::with_keys;
   attention.independent = {"B", "h"};

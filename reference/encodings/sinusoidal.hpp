@@ -189,18 +189,19 @@ inline std::array<core::operation, 4> sinusoidal::declarations() {
   using core::input_role;
   constexpr const char* source = "Vaswani et al. 2017, arXiv 1706.03762, section 3.5";
   constexpr core::value_domain positions{-0x1p31, 0x1p31};
-  const auto layout = choice("layout", {"interleaved", "half_split"}, "pairs side by side, or halves"),
-             first = choice("first", {"sine", "cosine"}, "the function of the first column"),
+  const auto layout = choice("layout", {"interleaved", "half_split"},
+                             "where sines and cosines stand: by turns, or in halves"),
+             first = choice("first", {"sine", "cosine"}, "which function the first column is"),
              rule = choice("rule", {"paper", "tensor2tensor"},
-                           "frequencies b^(-2i/d), or b^(-i/(d/2 - 1)), whose slowest is 1/b"),
+                           "what frequencies are: b^(-2i/d), or b^(-i/(d/2 - 1)), whose slowest is 1/b"),
              rule_of_table = with_later_value(
                  "power", {0, 2},
-                 choice("rule", {"paper", "tensor2tensor", "power"}, rule.meaning + "; or (2i/d)^alpha")),
-             odd =
-                 choice("odd", {"zero", "extra", "padded"},
-                        "the last column of an odd width: 0, one more of the first function, or 0 behind the table of "
-                        "width d - 1");
-  const auto base = [](double low) { return real("base", {1e4, 1e3, 1e2}, {low, 1e9}, "b"); };
+                 choice("rule", {"paper", "tensor2tensor", "power"}, rule.meaning + ", or (2i/d)^alpha")),
+             odd = choice(
+                 "odd", {"zero", "extra", "padded"},
+                 "what the last column of an odd width is: 0, one more of the first function, or 0 after the table of "
+                 "width d - 1");
+  const auto base = [](double low) { return real("base", {1e4, 1e3, 1e2}, {low, 1e9}, "b of the frequencies"); };
   const std::vector<core::stage_declaration> stages{{.name = "angle", .meaning = "frequencies, positions and m theta"},
                                                     {.name = "table", .meaning = "sines and cosines of the angles"}};
   auto with_sums = stages;
@@ -213,10 +214,10 @@ inline std::array<core::operation, 4> sinusoidal::declarations() {
         .source = source,
         .inputs = {core::integers("position", {"n"}, "positions m", positions, input_role::position)},
         .outputs = {table("d")},
-        .attributes = {integer("width", {8, 16, 4, 2, 1, 3, 7}, {1, 65536}, "columns d", "d"), layout, first,
-                       rule_of_table, base(1.0),
-                       integer("offset", {0, 1, 2}, {0, positions.high}, "added to every position"), odd,
-                       real("alpha", {1.0, 2.0, 0.5, 3.0}, {0x1p-6, 64.0}, "exponent of the rule power")},
+        .attributes = {integer("width", {8, 16, 4, 2, 1, 3, 7}, {1, 65536}, "d: how many columns the table has", "d"),
+                       layout, first, rule_of_table, base(1.0),
+                       integer("offset", {0, 1, 2}, {0, positions.high}, "what is added to every position"), odd,
+                       real("alpha", {1.0, 2.0, 0.5, 3.0}, {0x1p-6, 64.0}, "alpha of the rule power")},
         .stages = stages,
         .grows_with = core::with_position,
         .independent = {"n"}},
@@ -237,7 +238,8 @@ inline std::array<core::operation, 4> sinusoidal::declarations() {
                      .axes = {"k", "r"},
                      .meaning = "frequencies of d = 2r columns",
                      .scale = core::error_scale::relative}},
-        .attributes = {integer("pairs", {4, 1, 2, 3, 8}, {1, 32768}, "r", "r"), rule},
+        .attributes = {integer("pairs", {4, 1, 2, 3, 8}, {1, 32768}, "r: how many pairs of columns there are", "r"),
+                       rule},
         .independent = {"k"}},
        {.name = "sinusoidal/decay",
         .source = "Su 2021, kexue.fm/archives/8231",

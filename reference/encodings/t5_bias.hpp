@@ -65,13 +65,15 @@ struct t5_bias {
         .source = "Raffel et al. 2020, arXiv 1910.10683; tensorflow/mesh, _relative_position_bucket",
         .inputs = std::move(inputs),
         .outputs = {std::move(output)},
-        .attributes = {integer("buckets", {32, 4, 8, 16, 64, 128}, {2, 256},
-                               "number of buckets, those of both directions", buckets_axis),
-                       integer("max_distance", {128, 256, 200, 400, 800, 100}, {2, furthest},
-                               "from here on all distances share the last bucket"),
-                       flag("bidirectional", true,
-                            "keys after the query have half of the buckets; else they count as 0"),
-                       choice("form", {"log", "clipped"}, "logarithmic beyond half of the buckets, or min(n, N - 1)")},
+        .attributes =
+            {integer("buckets", {32, 4, 8, 16, 64, 128}, {2, 256},
+                     "how many buckets there are, in both directions together", buckets_axis),
+             integer("max_distance", {128, 256, 200, 400, 800, 100}, {2, furthest},
+                     "from which distance on all share the last bucket"),
+             flag("bidirectional", true,
+                  "whether keys after the query have half of the buckets; else they have the bucket of distance 0"),
+             choice("form", {"log", "clipped"},
+                    "how distances n share buckets: by logarithms beyond half of the N buckets, or as min(n, N - 1)")},
         .independent = {"h", "n", "m"},
         .conflict = [](const core::attributes& settings, const core::axis_sizes&) {
           return map_of(settings).conflict();

@@ -96,7 +96,8 @@ inline core::operation tape::mix_declaration() {
   core::operation op =
       of_states("tape/mix", {{.name = "weights", .axes = {"B", "h", "n", "n"}, .meaning = "of queries for keys"},
                              core::parameter("mix", {"h", "h"}, "weight of post_attention_linear, output by input")});
-  op.attributes = {flag("across_heads", false, "heads are mixed; else each has the sum of its row of mix as a factor")};
+  op.attributes = {
+      flag("across_heads", false, "whether heads are mixed; else each has the sum of its row of mix as a factor")};
   return op;
 }
 

@@ -51,9 +51,11 @@ inline core::operation tener::declaration() {
   scores.source = "Yan et al. 2019, arXiv 1911.04474";
   add_vectors_of_heads(scores,
                        {{"u", "added to queries that meet keys"}, {"v", "added to queries that meet distances"}});
-  scores.attributes = {choice("terms", {"code", "paper"}, "R_{j - i} for queries and R_{i - j} for keys, or R_{i - j}"),
-                       choice("rule", {"tensor2tensor", "paper"}, "exponents -t / (r - 1) or -t / r"),
-                       choice("scale", {"one", "inverse_sqrt"}, "factor of all")};
+  scores.attributes = {
+      choice("terms", {"code", "paper"},
+             "which rows of R count: R_{j - i} for queries and R_{i - j} for keys, or R_{i - j} for queries"),
+      choice("rule", {"tensor2tensor", "paper"}, "what exponents of frequencies are: -t / (r - 1), or -t / r"),
+      choice("scale", {"one", "inverse_sqrt"}, "what all scores are multiplied by: 1, or 1 / sqrt(d)")};
   scores.stages.push_back({.name = "table", .meaning = "frequencies, angles, sines and cosines"});
   return scores;
 }

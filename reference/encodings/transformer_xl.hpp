@@ -86,8 +86,8 @@ inline core::operation transformer_xl::shift_declaration(bool causal) {
       .named_only = true};
   shift.inputs.front().differentiable = false;
   if (causal)
-    shift.attributes = {
-        choice("above", {"leak", "zero", "masked"}, "behind the query: what the reshaping leaves there, 0, or -inf")};
+    shift.attributes = {choice("above", {"leak", "zero", "masked"},
+                               "what stands at keys after the query: what the reshaping leaves there, 0, or -inf")};
   return shift;
 }
 inline core::operation transformer_xl::scores_declaration() {
@@ -97,7 +97,8 @@ inline core::operation transformer_xl::scores_declaration() {
                        {{"u", "added to queries that meet keys"}, {"v", "added to queries that meet distances"}});
   scores.inputs.push_back({.name = "p", .axes = {"h", "m", "d"}, .meaning = "keys of the distances 0, 1, ..."});
   scores.outputs.front().domain.minus_infinity = true;
-  scores.attributes = {integer("clamp", {0, 1, 5}, {0, 0x1p31}, "the largest distance told apart; 0: no limit")};
+  scores.attributes = {
+      integer("clamp", {0, 1, 5}, {0, 0x1p31}, "from which distance on all share a row; 0: from none")};
   return scores;
 }
 

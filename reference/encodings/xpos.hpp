@@ -113,18 +113,21 @@ inline std::array<core::operation, 3> xpos::declarations() {
     return core::integers(called, std::move(axes), "positions", {0.0, furthest}, core::input_role::position);
   };
   const std::vector<core::attribute_declaration> scaling{
-      real("gamma", {0.4, 1.0}, {0x1p-10, 0x1p10}, "the fastest pair has zeta = gamma / (1 + gamma)"),
-      real("scale_base", {512.0, 2048.0, 700.7}, {1.0, std::numeric_limits<double>::max()}, "B: divides the positions"),
+      real("gamma", {0.4, 1.0}, {0x1p-10, 0x1p10},
+           "gamma, which sets the decay of pairs: the fastest one has zeta = gamma / (1 + gamma)"),
+      real("scale_base", {512.0, 2048.0, 700.7}, {1.0, std::numeric_limits<double>::max()},
+           "B: what positions are divided by in the exponent of zeta"),
       integer("center", {0, 3, 100}, {0.0, furthest}, "c: the position that is not scaled")};
   const std::vector<core::attribute_declaration> turning{
       rotary_layout::declared(), rotary_setting(),
-      real("base", {10000.0, 100.0, 500000.0}, {1.0, std::numeric_limits<double>::max()}, "base of the frequencies")};
+      real("base", {10000.0, 100.0, 500000.0}, {1.0, std::numeric_limits<double>::max()}, "b of the frequencies")};
   std::array<core::operation, 3> all{
       {{.name = "xpos/scale",
         .source = source,
         .inputs = {positions("position", {"n"})},
         .outputs = {{.name = "z", .axes = {"n", "r"}, .meaning = "scales", .scale = core::error_scale::relative}},
-        .attributes = {integer("pairs", {4, 1, 2, 3, 8}, {1.0, 0x1p20}, "pairs of coordinates", "r")},
+        .attributes = {integer("pairs", {4, 1, 2, 3, 8}, {1.0, 0x1p20}, "how many pairs of coordinates a head has",
+                               "r")},
         .independent = {"n"}},
        rotation_declaration({.name = "xpos/rotate",
                              .source = source,
@@ -139,7 +142,8 @@ inline std::array<core::operation, 3> xpos::declarations() {
   const core::error_growth with_exponent{.quantity = "largest position", .at = "position {}"};
   for (core::operation& op : all) {
     op.attributes.insert(op.attributes.end(), scaling.begin(), scaling.end());
-    if (op.input("k") == nullptr) op.attributes.push_back(flag("down", false, "keys: the reciprocal"));
+    if (op.input("k") == nullptr)
+      op.attributes.push_back(flag("down", false, "whether the scale is the reciprocal, as keys have it"));
     op.named_only = true;
     op.grows_with = with_exponent;  // not with_position: far rows overflow
   }

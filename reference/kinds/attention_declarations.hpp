@@ -38,7 +38,7 @@ inline core::operation attention_operation(const char* called, const char* keys,
                        .meaning = "weighted means of the values",
                        .scale = core::error_scale::by_row}},
           .attributes = {{.name = "scale",
-                          .meaning = "factor of q . k",
+                          .meaning = "what q . k is multiplied by: 1 / sqrt(d), or 1",
                           .standard = string("inverse_sqrt"),
                           .values = {string("inverse_sqrt"), string("one")}}},
           .stages = attention_stages()};

@@ -1,5 +1,5 @@
-// Where queries stand among the keys, and what operations declare that make the bias themselves, from those places and a
-// parameter: tokens are counted as they lie, key j at j, and query i at i + m - n, as behind cached keys, or at i.
+// Where queries stand among the keys, and what operations declare that make the bias themselves, from those places and
+// a parameter: tokens are counted as they lie, key j at j, and query i at i + m - n, as behind cached keys, or at i.
 #pragma once
 
 #include <algorithm>
@@ -38,15 +38,15 @@ struct query_places {
     return last >= std::max(0.0, of(query) - left);
   }
   static std::vector<core::attribute_declaration> declared(bool causal) {
-    return {
-        flag("causal", causal, "keys behind the query are hidden"),
-        choice("alignment", {"last", "first"}, "query i stands at key i + m - n, as behind cached keys, or at key i")};
+    return {flag("causal", causal, "whether keys after the query are hidden"),
+            choice("alignment", {"last", "first"},
+                   "where query i of n stands among m keys: at key i + m - n, as after cached keys, or at key i")};
   }
   static std::vector<core::attribute_declaration> windows_declared() {
-    return {
-        integer("window_left", {-1, 0, 2, 5}, {-1, 0x1p31}, "so many keys before its place a query sees; -1: no limit"),
-        integer("window_right", {-1, 0, 1}, {-1, 0x1p31},
-                "so many keys behind its place, none of them where it is causal; -1: no limit")};
+    return {integer("window_left", {-1, 0, 2, 5}, {-1, 0x1p31},
+                    "how many keys before its place a query sees; -1: no limit"),
+            integer("window_right", {-1, 0, 1}, {-1, 0x1p31},
+                    "how many keys after its place a query sees where it is not causal; -1: no limit")};
   }
 
  private:
@@ -63,7 +63,7 @@ inline core::operation attention_of_places(const char* called, core::tensor_decl
   core::operation op = attention_operation(called, "m", std::move(parameter));
   for (core::attribute_declaration& a : query_places::declared(causal)) op.attributes.push_back(std::move(a));
   op.attributes.push_back(choice("bias_factor", {"one", "inverse_sqrt", "sqrt"},
-                                 "what the bias is multiplied by: 1, 1 / sqrt(d) as q . k, or sqrt(d)"));
+                                 "what the bias is multiplied by: 1, 1 / sqrt(d), or sqrt(d)"));
   op.stages.push_back(std::move(bias));
   op.grows_with = core::with_keys;
   op.independent = {"B", "h"};

@@ -65,8 +65,9 @@ inline core::operation merge_operation(const char* called) {
                        .meaning = "means of the parts by their weights",
                        .scale = core::error_scale::by_row},
                       {.name = "lse", .axes = {"B", "h", "n"}, .meaning = "log-sum-exp of all keys"}},
-          .attributes = {choice("base", {"e", "2"}, "of the logarithms"),
-                         choice("empty", {"minus_infinity", "plus_infinity"}, "the lse of a part without keys")},
+          .attributes = {choice("base", {"e", "2"}, "base of the logarithms"),
+                         choice("empty", {"minus_infinity", "plus_infinity"},
+                                "which infinity the lse of a part without keys is")},
           .grows_with = core::with_keys,
           .independent = {"B", "h", "n"},
           .axis_roles = {{"p", core::axis_role::key}}};

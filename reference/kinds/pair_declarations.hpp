@@ -24,8 +24,9 @@ struct future_keys {
     return key > query && of == rule::zero ? 0.0 : std::fabs(query - key);
   }
   static core::attribute_declaration declared() {
-    return choice("future", {"masked", "zero", "symmetric"},
-                  "keys after the query: -inf, at the distance 0, or at their own distance");
+    return choice(
+        "future", {"masked", "zero", "symmetric"},
+        "what keys after the query have: the bias -inf, that of the distance 0, or that of their own distance");
   }
 };
 

@@ -85,7 +85,8 @@ struct rotary_layout {
     return {done, blocks[k]};
   }
   static core::attribute_declaration declared() {
-    return choice("layout", {"interleaved", "half_split"}, "which coordinates are a pair");
+    return choice("layout", {"interleaved", "half_split"},
+                  "which coordinates of r pairs turn together: 2t and 2t + 1, or t and t + r");
   }
   static bool has(const core::attributes& settings, const char* name, const char* value) {
     const auto set = settings.find(name);
@@ -126,7 +127,7 @@ inline rotary_layout layout_with_axes(const core::attributes& settings, std::siz
   return layout;
 }
 inline core::attribute_declaration rotary_setting() {
-  return integer("rotary", {0, 1, 2}, {0.0, 0x1p20}, "pairs that rotate, 0 for all");
+  return integer("rotary", {0, 1, 2}, {0.0, 0x1p20}, "how many pairs rotate; 0: all of them");
 }
 /// Why so many pairs do not fit into d coordinates; empty where they do.
 inline std::string conflict_of_pairs(std::size_t pairs, const char* called, const core::axis_sizes& sizes) {
@@ -174,9 +175,9 @@ inline core::operation scores_declaration(core::operation declaration) {
                           .scale = core::error_scale::by_row}};
   declaration.attributes.insert(
       declaration.attributes.end(),
-      {choice("scale", {"inverse_sqrt", "one"}, "of a score: 1 / sqrt(d), or 1"),
-       real("logit_factor", {1.0, 1.8132604341559297}, {0x1p-20, 0x1p20}, "multiplies all scores"),
-       integer("group", {1, 2, 3}, {1.0, 0x1p20}, "heads of q to a head of k", "u")});
+      {choice("scale", {"inverse_sqrt", "one"}, "what scores are multiplied by: 1 / sqrt(d), or 1"),
+       real("logit_factor", {1.0, 1.8132604341559297}, {0x1p-20, 0x1p20}, "what all scores are multiplied by, besides"),
+       integer("group", {1, 2, 3}, {1.0, 0x1p20}, "how many heads of q share a head of k", "u")});
   declaration.axis_roles = {{"u", core::axis_role::parameter}};
   declaration.stages = rotary_stages();
   declaration.stages.push_back({.name = "scores", .meaning = "products of q and k, and their scale", .narrow = true});

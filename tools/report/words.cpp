@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <regex>
 #include <set>
 
 #include "reference/oracle.hpp"
@@ -343,10 +344,27 @@ void add_unasked(std::vector<std::string>& notes, const gate_report& r) {
       to_string(r.candidate.written_for), fmt::join(all, "; "), to_string(core::newest_list)));
 }
 
+// What each setting is whose value a finding names.
+void add_settings(std::vector<std::string>& notes, const gate_report& r) {
+  const auto is_named = [&](const core::operation& op, const std::string& setting) {
+    const std::regex value("(^|[^A-Za-z0-9_])" + setting + " (=|is) ");
+    return std::ranges::any_of(r.findings, [&](const std::string& sentence) {
+      return sentence.find(op.forward_name()) != std::string::npos && std::regex_search(sentence, value);
+    });
+  };
+  std::set<std::string> said;
+  for (const check_result& c : r.checks)
+    for (const core::attribute_declaration& a : c.operation->attributes)
+      if (!a.meaning.empty() && is_named(*c.operation, a.name))
+        said.insert(fmt::format("{} of {}: {}.", a.name, c.operation->forward_name(), a.meaning));
+  notes.insert(notes.end(), said.begin(), said.end());
+}
+
 }  // namespace
 
 std::vector<std::string> notes_of(const gate_report& r) {
   std::vector<std::string> notes;
+  add_settings(notes, r);
   add_precisions(notes, r);
   add_unasked(notes, r);
   if (!r.only_properties.empty())

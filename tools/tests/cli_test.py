@@ -809,6 +809,39 @@ class Mutants(unittest.TestCase):
             self.assertIn("| %s | %s | %s |" % (report["encoding"], report["report"], report["reason"]), table)
 
 
+class Find(unittest.TestCase):
+    def test_code_is_found_by_its_name(self):
+        for words, wanted in {"Llama 3.1": 'scaling = "llama3"', "gemma-3": "window_left = 1023", "qwen3": "base = 1e+06",
+                              "DeepSeek V3": "mscale_all_dim", "gpt_oss": "attention/sinks", "t5": "t5_bias/bias",
+                              "bert": "learned/embed", "ViT": "learned/embed", "dinov3": "rope_axes/rotate_by",
+                              "whisper": "sinusoidal/table", "flash attention": "attention/lse", "SDPA": "attention/output",
+                              "flex_attention": "attention/output", "xformers": "attention/output", "vllm": "rope/rotate",
+                              "flashinfer": 'base = "2"', "fla": "fox/attention", "cudnn": "attention/output",
+                              "apply_rotary_pos_emb": "rope/rotate", "inv_freq": "rope/frequencies",
+                              "alibi_slopes": "alibi/slopes", "compute_bias": "t5_bias/bias"}.items():
+            with self.subTest(words):
+                done = run("find", *words.split())
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertLessEqual(len(re.findall(r"^(?:model|kernel|function): ", done.stdout, re.M)), 2, done.stdout)
+                self.assertIn(wanted, done.stdout)
+
+    def test_what_is_printed_is_python(self):
+        checks = re.findall(r"^ +(assay\.check.*)$", run("find", "attention").stdout, re.M)
+        self.assertTrue(checks)
+        for check in checks:
+            compile(check, "found", "eval")
+
+    def test_words_of_a_setting_find_operations(self):
+        self.assertIn("assay list operations deberta/scores", run("find", "p2c_index").stdout)
+
+    def test_what_nobody_knows_is_said(self):
+        for words in (["xyzzy"], [], ["..."]):
+            with self.subTest(words):
+                done = run("find", *words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertTrue(done.stderr.startswith("assay: "))
+
+
 class Lists(unittest.TestCase):
     def test_lists(self):
         for what in ("encodings", "operations", "properties", "mutants", "families", "builtins"):
@@ -817,6 +850,18 @@ class Lists(unittest.TestCase):
             self.assertTrue(done.stdout.strip())
         self.assertIn("heinsen/scan:vjp", run("list", "operations").stdout)
         self.assertIn("mutant/carries_input", run("list").stdout)
+
+    def test_an_operation_says_what_each_input_and_setting_is(self):
+        done = run("list", "operations", "rope/rotate", "alibi")
+        self.assertRegex(done.stdout, r"(?m)^    layout +which coordinates .*\n +\"interleaved\", \"half_split\"$")
+        self.assertRegex(done.stdout, r"(?m)^alibi/attention$")
+        for operation in json.loads(run("list", "operations", "--json").stdout):
+            for named in operation["attributes"] + operation["inputs"] + operation["outputs"]:
+                self.assertTrue(named["meaning"], (operation["name"], named["name"]))
+        wrong = run("list", "operations", "rope/turn")
+        self.assertEqual((wrong.returncode, wrong.stdout), (2, ""))
+        self.assertIn("unknown operation 'rope/turn'", wrong.stderr)
+        self.assertEqual(run("list", "families", "mild").returncode, 2)
 
     def test_encodings_say_what_they_are(self):
         settings = {d["name"]: {a["name"] for a in d["attributes"] + d["inputs"]}

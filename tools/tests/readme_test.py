@@ -21,7 +21,7 @@ ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 FOLDERS = ("reference", "optimized", "properties", "golden", "tools")
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"{folder}/README.md" for folder in FOLDERS),
              "reference/OPERATIONS.md", "reference/ENCODINGS.md", "properties/MEASURED.md", "optimized/MEASURED.md",
-             "tools/FINDINGS.md"]
+             "tools/FINDINGS.md", "tools/FIND.md"]
 GENERATED = re.compile(r"(<!-- generated: assay (.+?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 PROGRAM = re.compile(r"(?:^|[\s'`])(?<!from )(?:build/\w+/)?assay (?=[a-z-])")
 

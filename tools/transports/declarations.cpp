@@ -13,7 +13,7 @@ std::string declarations_json() {
   const auto tensors = [](const std::vector<core::tensor_declaration>& all, bool are_inputs) {
     ordered_json list = ordered_json::array();
     for (const auto& d : all) {
-      list.push_back({{"name", d.name}, {"axes", d.axes}});
+      list.push_back({{"name", d.name}, {"axes", d.axes}, {"meaning", d.meaning}});
       if (d.own_type) list.back()["dtype"] = core::name_of(*d.own_type);
       if (are_inputs) list.back()["role"] = core::name_of(d.role);
     }
@@ -29,7 +29,10 @@ std::string declarations_json() {
     for (const auto& a : all) {
       ordered_json values = ordered_json::array();
       for (const core::attribute& value : a.values) values.push_back(formats::to_json(value));
-      list.push_back({{"name", a.name}, {"standard", formats::to_json(a.standard)}, {"values", std::move(values)}});
+      list.push_back({{"name", a.name},
+                      {"meaning", a.meaning},
+                      {"standard", formats::to_json(a.standard)},
+                      {"values", std::move(values)}});
       if (!a.axis.empty()) list.back()["axis"] = a.axis;
       if (a.is_later()) list.back()["since"] = to_string(a.since);
     }
