@@ -44,6 +44,7 @@ struct gate_options {
   candidate_limits limits;
   std::filesystem::path baseline, known_failures;  ///< empty: none
   std::filesystem::path report = "assay-report";
+  std::string output_format = "markdown";
   tools::shard shard{};
 };
 int gate(const gate_options& options);
@@ -52,6 +53,7 @@ struct merge_options {
   std::vector<std::filesystem::path> shards;       ///< folders of the reports of all shards
   std::filesystem::path baseline, known_failures;  ///< as for the gate
   std::filesystem::path report = "assay-report";
+  std::string output_format = "markdown";
 };
 /// The report that one run would have given.
 int merge(const merge_options& options);

@@ -21,14 +21,19 @@ std::string shape_text(const core::tensor_declaration& d) {
   return text + "]";
 }
 
+std::string joined_values(const core::attribute_declaration& a, const char* between) {
+  std::string all;
+  for (const core::attribute& value : a.values) all += (all.empty() ? "" : between) + core::to_string(value);
+  return all;
+}
+
 std::string signature(const core::operation& op) {
   std::string in, out;
   for (const auto& d : op.inputs) in += (in.empty() ? "" : ", ") + shape_text(d);
   for (const auto& d : op.outputs) out += (out.empty() ? "" : ", ") + shape_text(d);
   for (const auto& a : op.attributes) {
-    std::string values;
-    if (!core::as_number(a.standard))
-      in += (in.empty() ? "" : ", ") + a.name + " = " + core::to_string(a.standard) + values;
+    const std::string values = core::as_number(a.standard) ? "" : " of " + joined_values(a, ", ");
+    in += (in.empty() ? "" : ", ") + a.name + " = " + core::to_string(a.standard) + values;
   }
   return in + " -> " + out;
 }
@@ -38,12 +43,6 @@ std::string tensor_cell(const core::tensor_declaration& d) {
   std::string axes;
   for (const std::string& axis : d.axes) axes += (axes.empty() ? "" : ",") + axis;
   return fmt::format("`{}` [{}]{}", d.name, axes, d.own_type ? fmt::format(" {}", core::name_of(*d.own_type)) : "");
-}
-
-std::string joined_values(const core::attribute_declaration& a, const char* between) {
-  std::string all;
-  for (const core::attribute& value : a.values) all += (all.empty() ? "" : between) + core::to_string(value);
-  return all;
 }
 
 // Each setting once, with the operations that have it; twice where two sentences tell what it is.
@@ -95,13 +94,14 @@ std::string stages_text(const core::operation& op) {
   return text;
 }
 
-// "0.5, from 0 to 1", or "\"a\", \"b\"": the standard value first.
+// "0.5, from 0 up to 1", or "\"a\", \"b\"": the standard value first.
 std::string values_text(const core::attribute_declaration& a) {
   if (!core::as_number(a.standard)) return joined_values(a, ", ");
   const auto end = [](double x, const char* word) {
     return std::fabs(x) < std::numeric_limits<double>::max() ? fmt::format(" {} {}", word, x) : "";
   };
-  return core::to_string(a.standard) + "," + end(a.low, "from") + end(a.high, "up to");
+  const std::string limits = end(a.low, "from") + end(a.high, "up to");
+  return core::to_string(a.standard) + (limits.empty() ? "" : "," + limits);
 }
 
 // What an operation is, with a line for each tensor, setting and stage.
@@ -152,14 +152,18 @@ int list(const std::string& what, const std::vector<std::string>& names, list_fo
       complain("names are for: assay list operations NAME ...");
       return wrong_input;
     }
-    for (const std::string& name : names) {
-      bool is_known = false;
-      for (const core::operation& op : reference::operations())
-        if (op.name == name || (op.is_forward() && op.name.starts_with(name + "/"))) describe(op), is_known = true;
-      if (is_known) continue;
-      complain("unknown operation '" + name + "'; see: assay list operations");
-      return wrong_input;
-    }
+    const auto is_meant = [](const core::operation& op, const std::string& name) {
+      return op.name == name || (op.is_forward() && op.name.starts_with(name + "/"));
+    };
+    const auto& operations = reference::operations();
+    for (const std::string& name : names)
+      if (std::ranges::none_of(operations, [&](const core::operation& op) { return is_meant(op, name); })) {
+        complain("unknown operation '" + name + "'; see: assay list operations");
+        return wrong_input;
+      }
+    for (const std::string& name : names)
+      for (const core::operation& op : operations)
+        if (is_meant(op, name)) describe(op);
     return all_passed;
   }
   if (format != list_format::text) {
@@ -172,8 +176,10 @@ int list(const std::string& what, const std::vector<std::string>& names, list_fo
       list_encodings(format);
     else if (format == list_format::json)
       fmt::print("{}\n", transports::declarations_json());
-    else
-      list_operations_as_markdown(), list_settings_as_markdown();
+    else {
+      list_operations_as_markdown();
+      list_settings_as_markdown();
+    }
     return all_passed;
   }
   const bool all = what.empty();

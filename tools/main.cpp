@@ -111,7 +111,7 @@ void add_selection(CLI::App& command, gate_options& selected) {
   command
       .add_option("--family", selected.families, "only cases of this family; may be repeated, or a list with commas")
       ->delimiter(',');
-  command.add_option("--effort", selected.effort, "quick or full")->capture_default_str();
+  command.add_option("--effort", selected.effort, "smoke, quick or full")->capture_default_str();
   command.add_option(
       "--shape", selected.shapes,
       "sizes of axes, such as B=8,n=4096,d=1024: every operation that has them all is tried there, too, and one must; "
@@ -121,6 +121,14 @@ void add_selection(CLI::App& command, gate_options& selected) {
                   "of the largest tensor of such a shape; usual sizes of more are left out")
       ->capture_default_str();
   command.add_option("--seed", selected.seed, "seed of all cases")->check(fits_64_bits)->capture_default_str();
+}
+
+void add_output_format(CLI::App& command, std::string& format) {
+  command
+      .add_option("--output-format", format,
+                  "of what is printed: markdown, or github, which adds annotations of a job of GitHub Actions")
+      ->check(CLI::IsMember({"markdown", "github"}))
+      ->capture_default_str();
 }
 
 // One call of an operation, as its inputs and the user say it.
@@ -185,11 +193,6 @@ int run(int argc, char** argv) {
   CLI::App* list_command = app.add_subcommand("list", "what there is");
   list_command->add_option("what", what)
       ->check(CLI::IsMember({"encodings", "operations", "stages", "properties", "mutants", "families", "builtins"}));
-  std::vector<std::string> wanted;
-  bool find_as_markdown = false;
-  CLI::App* find_command = app.add_subcommand("find", "the operation that a model, a kernel or a function is");
-  find_command->add_option("words", wanted, "a name, such as: llama 3.1, flash_attn_func, apply_rotary_pos_emb");
-  find_command->add_flag("--markdown", find_as_markdown, "all that is known, as tables for a document");
   std::vector<std::string> described;
   list_command->add_option("names", described, "of operations, or their encodings: what each input and setting is");
   bool as_json = false, as_markdown = false, as_page = false;
@@ -200,6 +203,12 @@ int run(int argc, char** argv) {
   list_command->add_flag("--page", as_page, "the encodings as a page for a document, with a section for each")
       ->excludes("--json")
       ->excludes("--markdown");
+
+  std::vector<std::string> wanted;
+  bool find_as_markdown = false;
+  CLI::App* find_command = app.add_subcommand("find", "the operation that a model, a kernel or a function is");
+  find_command->add_option("words", wanted, "a name, such as: llama 3.1, flash_attn_func, apply_rotary_pos_emb");
+  find_command->add_flag("--markdown", find_as_markdown, "all that is known, as tables for a document");
 
   gate_options gating;
   CLI::App* gate_command = app.add_subcommand("gate", "a bug, or rounding? how many digits? up to which length?");
@@ -216,6 +225,7 @@ int run(int argc, char** argv) {
   gate_command->add_option("--baseline", gating.baseline, "an earlier report.json: nothing may have got worse");
   gate_command->add_option("--known-failures", gating.known_failures, "checks that are expected to fail, and must");
   gate_command->add_option("--report", gating.report, "folder of the report")->capture_default_str();
+  add_output_format(*gate_command, gating.output_format);
   add_limits(*gate_command, gating.limits);
 
   std::string shard_text;
@@ -239,6 +249,7 @@ int run(int argc, char** argv) {
   merge_command->add_option("--baseline", merging.baseline, "an earlier report.json: nothing may have got worse");
   merge_command->add_option("--known-failures", merging.known_failures, "checks that are expected to fail, and must");
   merge_command->add_option("--report", merging.report, "folder of the merged report")->capture_default_str();
+  add_output_format(*merge_command, merging.output_format);
 
   compare_options comparing;
   CLI::App* compare_command = app.add_subcommand("compare", "the reports of several candidates side by side");

@@ -191,7 +191,7 @@ class Interval:
 
 
 def sum_of_products(pairs):
-    """Of finite intervals, one of each pair a point, and rounded once."""
+    """Of finite intervals whose exponents are less than 10^6 apart, one of each pair a point, and rounded once."""
     lows, highs, is_open, is_point = [], [], False, True
     for x, y in pairs:
         if not x.is_point:

@@ -20,6 +20,16 @@ def is_zero(x):
     return isinstance(x, Interval) and x.is_point and x.is_value(ZERO.lo) or enclosure_of(x).is_value(ZERO.lo)
 
 
+def one_by_one(pairs):
+    return total(x * y for x, y in pairs)
+
+
+def are_points_and_numbers(matrix, vector):
+    return all(isinstance(y, Interval) and y.is_point and not interval.is_special(y.lo)
+               for row in matrix for y in row if y is not None) and \
+        all(isinstance(y, Interval) and not interval.is_special(y.lo) for y in vector)
+
+
 def turned(upper, vector):
     """exp(X) times a vector: upper(i, j) is the entry of X above the diagonal, for i < j."""
     b = len(vector)
@@ -37,9 +47,7 @@ def turned(upper, vector):
         terms += 1
         tail += math.log2(norm) - math.log2(terms + 1)
     out, term = list(vector), list(vector)
-    is_of_points = all(isinstance(y, Interval) and y.is_point for row in x for y in row if y is not None)
-    product = interval.sum_of_products if is_of_points and all(isinstance(y, Interval) for y in vector) else \
-        lambda pairs: total(y * t for y, t in pairs)
+    product = interval.sum_of_products if are_points_and_numbers(x, vector) else one_by_one
     for k in range(1, terms + 1):
         term = [product((x[i][j], term[j]) for j in range(b) if j != i) / Interval.of(k) if b > 1 else ZERO
                 for i in range(b)]

@@ -10,10 +10,12 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from fractions import Fraction
 
 import numpy
 
 from mpmath import mp, mpf
+from mpmath.libmp import from_man_exp
 
 import interval
 import safetensors_file
@@ -96,6 +98,27 @@ class enclosures(unittest.TestCase):
             self.assertEqual(safetensors_file.rounded(tie, dtype), 1)
             for far in (-50, -1000, -1e300):
                 self.assertEqual(safetensors_file.rounded(tie.log_add_exp(Interval.of(far)), dtype), next_number)
+
+
+    def test_sums_of_products_hold_the_exact_sum(self):
+        draws = random.Random(6)
+
+        def drawn():
+            lo = Fraction(draws.randint(-2**60, 2**60)) * Fraction(2)**draws.randint(-90, 20)
+            return lo, lo + draws.choice((0, Fraction(draws.randint(0, 2**60)) * Fraction(2)**draws.randint(-160, -40)))
+
+        def interval_of(ends):
+            return Interval(*(from_man_exp(x.numerator, 1 - x.denominator.bit_length()) for x in ends),
+                            ends[0] != ends[1] and draws.random() < 0.5)
+        for _ in range(2000):
+            pairs = [((x, x), y) for x, y in ((drawn()[0] * draws.choice((0, 1, 1)), drawn()) for _ in range(draws.randint(1, 9)))]
+            found = interval.sum_of_products([(interval_of(x), interval_of(y)) for x, y in pairs])
+            low, high = (sum(pick(x * y for y in ends) for (x, _), ends in pairs) for pick in (min, max))
+            lo, hi = ((-1)**sign * int(man) * Fraction(2)**exp for sign, man, exp, _ in (found.lo, found.hi))
+            self.assertLessEqual(lo, low)
+            self.assertGreaterEqual(hi, high)
+            if lo == hi:
+                self.assertFalse(found.open)
 
 
 class rounding(unittest.TestCase):

@@ -154,21 +154,18 @@ struct alibi {
         // A power: it has the relative accuracy of its logarithm.
         .outputs =
             {{.name = "slopes", .axes = {"h"}, .meaning = "slope of each head", .scale = core::error_scale::relative}},
-        .attributes = {integer("heads", {8, 1, 2, 3, 4, 5, 6, 7, 12, 16, 40, 71, 112}, {1, 1024},
-                               "how many heads there are", "h"),
-                       integer(
-                           "all_heads", {0, 12, 40, 1024}, {0, 1024},
-                           "how many heads the model has, where these are some of them; 0: these are the last ones"),
-                       integer("first_head", {0, 1, 7, 30}, {0, 1023},
-                               "which head of the model is the first of these, counted from 0"),
-                       choice("rule", {"official", "naive", "mpt"},
-                              "how slopes are chosen where the number of heads H is no power of two: as Press et al. "
-                              "do, as 2^(-alpha_max h / H), or "
-                              "as MPT does"),
-                       real("alpha_max", {8, 4, 16}, {1.0 / alibi_rule::alpha_parts, 64},
-                            "-log2 of the smallest slope by the rules naive and mpt; a multiple of 1/16"),
-                       since({0, 2},
-                             flag("alpha_of_official", false, "whether alpha_max counts for the rule official, too"))},
+        .attributes =
+            {integer("heads", {8, 1, 2, 3, 4, 5, 6, 7, 12, 16, 40, 71, 112}, {1, 1024}, "how many heads there are",
+                     "h"),
+             integer("all_heads", {0, 12, 40, 1024}, {0, 1024},
+                     "how many heads the model has, where these are some of them; 0: these are the last ones"),
+             integer("first_head", {0, 1, 7, 30}, {0, 1023},
+                     "which head of the model is the first of these, counted from 0"),
+             choice("rule", {"official", "naive", "mpt"},
+                    "how slopes are chosen for H heads: as Press et al. do, as 2^(-alpha_max h / H), or as MPT does"),
+             real("alpha_max", {8, 4, 16}, {1.0 / alibi_rule::alpha_parts, 64},
+                  "-log2 of the smallest slope by the rules naive and mpt; a multiple of 1/16"),
+             since({0, 2}, flag("alpha_of_official", false, "whether alpha_max counts for the rule official, too"))},
         .independent = {},
         .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> std::string {
           const double parts = core::setting<double>(settings, "alpha_max") * alibi_rule::alpha_parts;

@@ -109,7 +109,7 @@ struct attention {
     traced_truth seen;
     logits_in_sight(const recipe& how, const recorded_call& in);
   };
-  /// Which terms of x a mask lets in, or which sums; all where there is none.
+  /// Which terms of x a mask lets in, or else which sums; all where there is none.
   struct masks_of_groups {
     const traced_truth *terms = nullptr, *sums = nullptr;
   };
@@ -167,7 +167,7 @@ inline core::operation attention::lse_declaration() {
   op.outputs = {{.name = "lse", .axes = {"B", "h*u", "n"}, .meaning = "logarithms of the sums of exp(logits)"}};
   op.attributes.push_back(choice("base", {"e", "2"}, "base of the logarithm"));
   op.attributes.push_back(
-      choice("empty", {"minus_infinity", "plus_infinity"}, "which infinity the lse of a query is that sees no key"));
+      choice("empty", {"minus_infinity", "plus_infinity"}, "which infinity the lse is of a query that sees no key"));
   op.stages.erase(op.stages.begin() + static_cast<std::ptrdiff_t>(attention_stage::output));
   op.named_only = true;
   return op;

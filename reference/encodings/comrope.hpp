@@ -75,8 +75,9 @@ inline core::operation comrope::declaration() {
        .inputs = {core::parameter("p", {"h", "c", "b", "b"}, "P, whose antisymmetric part is the generator"),
                   core::parameter("theta", {"a", "c"}, "factors of positions in each block")},
        .attributes = {choice("variant", {"ap", "ld"},
-                             "what multiplies the generator of a block: the position on one axis (ap), or a sum over "
-                             "all axes by theta (ld)")},
+                             "what multiplies the generator of a block: the position on one axis (ap), or the sum over "
+                             "all axes weighted by "
+                             "theta (ld)")},
        .conflict = conflict});
 }
 

@@ -98,20 +98,21 @@ struct deberta {
 };
 
 inline core::operation deberta::bucket_declaration() {
-  core::operation bucket{.name = "deberta/bucket",
-                         .source = "microsoft/DeBERTa, make_log_bucket_position",
-                         .inputs = {core::integers("distance", {"n"}, "position of the query less that of the key",
-                                                   {-furthest, furthest}, core::input_role::distance)},
-                         .outputs = {core::integers("bucket", {"n"}, "bucket of the distance, with its sign",
-                                                    {-furthest, furthest}, core::input_role::value)},
-                         .attributes = {integer("buckets", {256, 4, 8, 32, 320}, {4, 1024},
-                                                "a: how many buckets a direction has, the distance 0 among them"),
-                                        integer("max_distance", {512, 800, 2048}, {5, furthest},
-                                                "M: the distance M - 1 has the last bucket"),
-                                        flag("clamp_first", true, clamping)},
-                         .conflict = [](const core::attributes& settings, const core::axis_sizes&) {
-                           return rows_of(settings, "buckets").conflict("buckets");
-                         }};
+  core::operation bucket{
+      .name = "deberta/bucket",
+      .source = "microsoft/DeBERTa, make_log_bucket_position",
+      .inputs = {core::integers("distance", {"n"}, "position of the query less that of the key", {-furthest, furthest},
+                                core::input_role::distance)},
+      .outputs = {core::integers("bucket", {"n"}, "bucket of the distance, with its sign", {-furthest, furthest},
+                                 core::input_role::value)},
+      .attributes = {integer("buckets", {256, 4, 8, 32, 320}, {4, 1024},
+                             "a: how many buckets a direction has, the distance 0 among them"),
+                     integer("max_distance", {512, 800, 2048}, {5, furthest},
+                             "M: the distance M - 1 has the bucket a - 1, and with clamp_first all beyond, too"),
+                     flag("clamp_first", true, clamping)},
+      .conflict = [](const core::attributes& settings, const core::axis_sizes&) {
+        return rows_of(settings, "buckets").conflict("buckets");
+      }};
   bucket.grows_with = core::with_distance;
   bucket.independent = {"n"};
   bucket.named_only = true;
@@ -127,7 +128,7 @@ inline core::operation deberta::scores_declaration() {
       integer("span", {4, 8, 16}, {1, 1024}, "how many rows each direction has", "b"),
       choice("form", {"log", "linear"}, "what picks a row: the bucket of the distance, or the distance"),
       integer("max_distance", {24, 40, 128}, {2, furthest},
-              "M of the form log: the distance M - 1 has the last bucket"),
+              "M of the form log: with clamp_first distances from M - 1 on share the last row of their direction"),
       choice("terms", {"both", "c2p", "p2c"},
              "which terms count: queries with position_keys (c2p), keys with position_queries (p2c), or both"),
       choice("p2c_index", {"code", "paper"},

@@ -107,7 +107,7 @@ inline core::operation fire::declaration() {
        .outputs = {pair_bias_output(core::error_scale::absolute)},
        .attributes =
            {real("threshold", {512.0, 8.0, 64.0, 2048.0}, {0.0, 0x1p31},
-                 "L before the multiplier: positions up to L are divided as L is"),
+                 "L before the multiplier: distances of positions up to L are divided by psi(L)"),
             real("epsilon", {1e-6, 0.0}, {0.0, 0x1p31}, "what is added to the divisor psi(max(L, i))"),
             choice("activation", {"relu", "leaky_relu"}, "what becomes of negative hidden units: 0, or 1/100 of them"),
             choice("normalizer", {"position", "largest_distance"},

@@ -71,23 +71,23 @@ inline core::operation nope::attention_declaration() {
   return attention;
 }
 inline core::operation nope::temperature_declaration() {
-  return {.name = "nope/temperature",
-          .source = "huggingface/transformers, modeling_llama4.py, Llama4TextAttention",
-          .inputs = {core::integers("position", {"n"}, "position of the query, from 0", {0, furthest},
-                                    core::input_role::position)},
-          .outputs = {{.name = "f",
-                       .axes = {"n"},
-                       .meaning = "factor of the query",
-                       .domain = {.low = 1.0},
-                       .scale = core::error_scale::relative}},
-          .attributes = {integer("floor_scale", {8192, 1, 100}, {1, furthest},
-                                 "after how many positions the temperature grows"),
-                         real("attn_scale", {0.1, 1.0}, {.low = 0.0, .high = 16.0}, "what multiplies the logarithm"),
-                         since({0, 2},
-                               flag("from_one", true, "whether the first position counts as 1; else it counts as 0"))},
-          .stages = {{.name = "temperature", .meaning = "the logarithm, its factor, and the sum"}},
-          .independent = {"n"},
-          .named_only = true};
+  return {
+      .name = "nope/temperature",
+      .source = "huggingface/transformers, modeling_llama4.py, Llama4TextAttention",
+      .inputs = {core::integers("position", {"n"}, "position of the query, from 0", {0, furthest},
+                                core::input_role::position)},
+      .outputs = {{.name = "f",
+                   .axes = {"n"},
+                   .meaning = "factor of the query",
+                   .domain = {.low = 1.0},
+                   .scale = core::error_scale::relative}},
+      .attributes = {integer("floor_scale", {8192, 1, 100}, {1, furthest}, "how many positions share a temperature"),
+                     real("attn_scale", {0.1, 1.0}, {.low = 0.0, .high = 16.0}, "what multiplies the logarithm"),
+                     since({0, 2},
+                           flag("from_one", true, "whether the first position counts as 1; else it counts as 0"))},
+      .stages = {{.name = "temperature", .meaning = "the logarithm, its factor, and the sum"}},
+      .independent = {"n"},
+      .named_only = true};
 }
 
 inline formula::program nope::attention(const recipe& how, const formula::program_sizes& call) {

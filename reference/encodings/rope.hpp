@@ -183,7 +183,7 @@ inline std::array<core::operation, 8> rope::declarations() {
   constexpr double largest = std::numeric_limits<double>::max();
   const auto factor = [](double low) {
     return real("factor", {low, 2.0, 4.0, 3.5}, {low, 0x1p31},
-                "s: by how much the context is longer than the trained one");
+                "s: how many times as long as the trained context this one is");
   };
   // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
   const core::tensor_declaration frequencies{
@@ -238,22 +238,22 @@ inline std::array<core::operation, 8> rope::declarations() {
              choice("scaling", {"yarn", "llama3", "dynamic", "dynamic_steps", "ntk_fixed", "ntk_mixed"},
                     "by which method frequencies are made for longer contexts"),
              real("factor", {4.0, 8.0, 40.0, 1.0, 3.5, 1.001}, {1.0, 0x1p31},
-                  "s: by how much the context is longer than the trained one"),
+                  "s: how many times as long as the trained context this one is"),
              trained_length({8192, 4096, 32768, 2048, 131072, 16}, 1.0, "L0: length of the trained context, in tokens"),
              length({8192, 4096, 4097, 8191, 131072, 131073, 100000, 1}),
              real("beta_fast", {32.0, 4.0}, {0x1p-10, 0x1p20},
-                  "yarn: pairs that turn so often in the trained context, or more often, stay"),
+                  "yarn: pairs that turn this often in the trained context, or more often, stay"),
              real("beta_slow", {1.0, 2.0}, {0x1p-10, 0x1p20},
-                  "yarn: pairs that turn so often, or less often, are divided by s"),
+                  "yarn: pairs that turn this often, or less often, are divided by s"),
              flag("truncate", true, "yarn: whether the ends lo and hi of the ramp are rounded to integers"),
              choice("ramp", {"index", "turns"},
                     "yarn: what the ramp is linear in, the number of the pair or its turns"),
              choice("last", {"width", "pairs"}, "yarn: what the end hi of the ramp is cut at, d - 1 or r - 1"),
-             choice("blend", {"frequencies", "wavelengths"},
-                    "yarn: what the ramp is a mean of, frequencies or wavelengths"),
+             choice("blend", {"frequencies", "wavelengths"}, "yarn: what the ramp weighs, frequencies or wavelengths"),
              real("low", {1.0, 0.5}, {0x1p-10, 0x1p20},
-                  "llama3: pairs that turn so often in the trained context, or less often, are divided by s"),
-             real("high", {4.0, 32.0, 1.0}, {0x1p-10, 0x1p20}, "llama3: pairs that turn so often, or more often, stay"),
+                  "llama3: pairs that turn this often in the trained context, or less often, are divided by s"),
+             real("high", {4.0, 32.0, 1.0}, {0x1p-10, 0x1p20},
+                  "llama3: pairs that turn this often, or more often, stay"),
              real("mixed", {0.625, 1.0}, {0x1p-10, 4.0}, "ntk_mixed: its exponent beta"),
              since({0, 2}, choice("crossed", {"reversed", "step", "turns"}, "yarn: what the ramp is where hi < lo"))},
         .independent = {"k"},

@@ -165,7 +165,7 @@ inline formula::program rope_axes::rotate_by(const recipe& how, const formula::p
 inline std::array<core::operation, 2> rope_axes::declarations() {
   const auto section = [](const char* called, const std::vector<std::int64_t>& values, const char* of) {
     return integer(called, values, {0.0, 0x1p20},
-                   std::string("how many pairs the ") + of + " axis has; all 0: all axes have as many");
+                   std::string("how many pairs the ") + of + " axis has; all 0: all axes have equally many");
   };
   const std::map<std::string, core::axis_role> roles{{"a", core::axis_role::parameter}};
   return {

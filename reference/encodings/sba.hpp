@@ -137,7 +137,7 @@ inline core::operation sba::weights_declaration() {
                       relative("r", {"B", "h", "n"}, "what a query leaves")},
           .attributes = {flag("attend_current", false, "whether a query sees its own key"),
                          choice("softplus", {"exact", "linear_above_15", "base2"},
-                                "what softplus is for large z: log(1 + exp(z)), z from 15 on, or z from 15 log 2 on")},
+                                "what softplus is for large z: log(1 + exp(z)), z above 15, or z above 15 log 2")},
           .stages = {{.name = "weights", .meaning = "sums of softplus, and exponentials"},
                      {.name = "softplus", .meaning = "softplus of the logits, as the sums take it", .narrow = true}},
           .grows_with = core::with_keys,

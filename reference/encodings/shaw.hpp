@@ -73,7 +73,7 @@ inline core::operation shaw::scores_declaration() {
   scores.inputs.push_back(core::parameter("table", {"b", "d"}, "keys of the clipped distances"));
   scores.attributes = {
       integer("right", {-1, 0, 2}, {-1, 0x1p31},
-              "how many rows of the table are of positive distances; -1: as many as of negative ones"),
+              "how many rows of the table are for positive distances; -1: as many as for negative ones"),
       choice("sign", {"key_minus_query", "query_minus_key"},
              "what a distance is: j - i of key j and query i, or i - j"),
       choice("meets", {"queries", "both"}, "what is multiplied with the table: queries, or keys as well")};

@@ -217,7 +217,7 @@ inline std::array<core::operation, 4> sinusoidal::declarations() {
         .attributes = {integer("width", {8, 16, 4, 2, 1, 3, 7}, {1, 65536}, "d: how many columns the table has", "d"),
                        layout, first, rule_of_table, base(1.0),
                        integer("offset", {0, 1, 2}, {0, positions.high}, "what is added to every position"), odd,
-                       real("alpha", {1.0, 2.0, 0.5, 3.0}, {0x1p-6, 64.0}, "alpha of the rule power")},
+                       real("alpha", {1.0, 2.0, 0.5, 3.0}, {0x1p-6, 64.0}, "alpha: the exponent of the rule power")},
         .stages = stages,
         .grows_with = core::with_position,
         .independent = {"n"}},

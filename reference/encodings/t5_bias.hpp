@@ -60,24 +60,24 @@ struct t5_bias {
   /// published code in f32 goes wrong by one are among them. Up to 256 bucket numbers are exact in every format.
   static core::operation declared(const char* called, std::vector<core::tensor_declaration> inputs,
                                   core::tensor_declaration output, const char* buckets_axis) {
-    return {
-        .name = called,
-        .source = "Raffel et al. 2020, arXiv 1910.10683; tensorflow/mesh, _relative_position_bucket",
-        .inputs = std::move(inputs),
-        .outputs = {std::move(output)},
-        .attributes =
-            {integer("buckets", {32, 4, 8, 16, 64, 128}, {2, 256},
-                     "how many buckets there are, in both directions together", buckets_axis),
-             integer("max_distance", {128, 256, 200, 400, 800, 100}, {2, furthest},
-                     "from which distance on all share the last bucket"),
-             flag("bidirectional", true,
-                  "whether keys after the query have half of the buckets; else they have the bucket of distance 0"),
-             choice("form", {"log", "clipped"},
-                    "how distances n share buckets: by logarithms beyond half of the N buckets, or as min(n, N - 1)")},
-        .independent = {"h", "n", "m"},
-        .conflict = [](const core::attributes& settings, const core::axis_sizes&) {
-          return map_of(settings).conflict();
-        }};
+    return {.name = called,
+            .source = "Raffel et al. 2020, arXiv 1910.10683; tensorflow/mesh, _relative_position_bucket",
+            .inputs = std::move(inputs),
+            .outputs = {std::move(output)},
+            .attributes =
+                {integer("buckets", {32, 4, 8, 16, 64, 128}, {2, 256},
+                         "how many buckets there are, in both directions together", buckets_axis),
+                 integer("max_distance", {128, 256, 200, 400, 800, 100}, {2, furthest},
+                         "from which distance on all share the last bucket"),
+                 flag("bidirectional", true,
+                      "whether keys after the query have half of the buckets; else they have the bucket of distance 0"),
+                 choice("form", {"log", "clipped"},
+                        "how distances n share the N buckets of a direction: by logarithms from N / 2 on, or as min(n, "
+                        "N - 1)")},
+            .independent = {"h", "n", "m"},
+            .conflict = [](const core::attributes& settings, const core::axis_sizes&) {
+              return map_of(settings).conflict();
+            }};
   }
   static core::operation bucket_declaration() {
     const auto integers = [](const char* called, const char* meaning, core::input_role role) {

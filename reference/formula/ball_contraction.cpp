@@ -7,13 +7,12 @@ namespace {
 
 // The terms of each sum side by side: a row for each place that a sum begins at.
 struct rows_of_terms {
-  std::vector<double> high, low, radius;  ///< no radii where all are 0
-  std::vector<std::size_t> row_at;        ///< by place
+  std::vector<double> high, low, radius;
+  std::vector<std::size_t> row_at;  ///< by place
 
   template <class Number>
   rows_of_terms(const reals<ball<Number>>& x, const contracted_places& places, std::size_t operand)
       : row_at(x.size(), none) {
-    const bool has_radius = std::ranges::any_of(x, [](const auto& b) { return b.radius != 0.0; });
     std::size_t rows = 0;
     for (const auto& first : places.first) {
       std::size_t& row = row_at[first[operand]];
@@ -23,22 +22,32 @@ struct rows_of_terms {
         const auto& b = x[first[operand] + term[operand]];
         high.push_back(leading(b.centre));
         low.push_back(trailing(b.centre));
-        if (has_radius) radius.push_back(b.radius);
+        radius.push_back(b.radius);
       }
+      const auto any = [&](const std::vector<double>& part) {
+        return std::any_of(part.end() - static_cast<std::ptrdiff_t>(places.within.size()), part.end(),
+                           [](double z) { return z != 0.0; });
+      };
+      has_.push_back({any(low), any(radius)});
     }
   }
 
-  /// The row of a sum that begins at a place; no radius where all are 0.
+  /// The row of a sum that begins at a place; null where all low parts or radii of it are 0.
   struct terms {
     const double *high, *low, *radius;
   };
   [[nodiscard]] terms of(std::size_t place, std::size_t n) const {
-    const std::size_t begin = row_at[place] * n;
-    return {high.data() + begin, low.data() + begin, radius.empty() ? nullptr : radius.data() + begin};
+    const std::size_t row = row_at[place], begin = row * n;
+    return {high.data() + begin, has_[row].low ? low.data() + begin : nullptr,
+            has_[row].radius ? radius.data() + begin : nullptr};
   }
 
  private:
   static constexpr std::size_t none = SIZE_MAX;
+  struct parts {
+    bool low, radius;
+  };
+  std::vector<parts> has_{};  // by row
 };
 
 // In blocks, and four sums side by side in each: few additions one after another make a sum, which keeps its error
@@ -99,21 +108,26 @@ struct sums_in_two_doubles {
   }
 };
 
-// A product's low part and its bound are those of two_double.hpp.
+// A product's low part is that of two_double.hpp, and so is its bound: 16 u^2 |p| against 9 u^2 |p| hold what cross
+// terms underflow by, too, where p does not.
 template <bool HasLow>
 bounded<two_double> sum_in_two_doubles(std::size_t n, const terms& x, const terms& y) {
-  const double *a = x.high, *b = y.high, *c = x.low, *d = y.low;
+  const double *a = x.high, *b = y.high;
+  const auto cross = [&](std::size_t k) {
+    return (y.low == nullptr ? 0.0 : a[k] * y.low[k]) + (x.low == nullptr ? 0.0 : x.low[k] * b[k]);
+  };
   sums_in_two_doubles sums;
   const auto add = [&](std::size_t lane, std::size_t k) {
     const exact_product p(a[k], b[k]);
-    sums.add(lane, p.product, HasLow ? p.error + (a[k] * d[k] + c[k] * b[k]) : p.error);
+    const double rest = a[k] == 0.0 || b[k] == 0.0 ? 0.0 : p.error;  // a huge number has no halves
+    sums.add(lane, p.product, HasLow ? rest + cross(k) : rest);
   };
   std::size_t k = 0;
   for (; k + sums_of_block <= n; k += sums_of_block)
     for (std::size_t lane = 0; lane < sums_of_block; ++lane) add(lane, k + lane);
   for (std::size_t lane = 0; k < n; ++k, ++lane) add(lane, k);
   bounded<two_double> made = sums.total();
-  if (HasLow) made.error += 0x1p-102 * total(n, [=](std::size_t t) { return std::fabs(a[t] * b[t]); });
+  if constexpr (HasLow) made.error += 0x1p-102 * total(n, [=](std::size_t t) { return std::fabs(a[t] * b[t]); });
   made.error += total(n, [=](std::size_t t) {
     return std::fabs(a[t] * b[t]) < 0x1p-960 && a[t] != 0.0 && b[t] != 0.0 ? 0x1p-1060 : 0.0;
   });
@@ -121,9 +135,7 @@ bounded<two_double> sum_in_two_doubles(std::size_t n, const terms& x, const term
 }
 template <>
 bounded<two_double> sum_of_centres(std::size_t n, const terms& x, const terms& y) {
-  const auto is_zero = [](double z) { return z == 0.0; };
-  const bool is_of_doubles = std::all_of(x.low, x.low + n, is_zero) && std::all_of(y.low, y.low + n, is_zero);
-  return is_of_doubles ? sum_in_two_doubles<false>(n, x, y) : sum_in_two_doubles<true>(n, x, y);
+  return x.low == nullptr && y.low == nullptr ? sum_in_two_doubles<false>(n, x, y) : sum_in_two_doubles<true>(n, x, y);
 }
 
 /// What the radii of the terms move the sum by; |x| is |x_high| and the low part.
@@ -161,7 +173,9 @@ std::optional<reals<ball<Number>>> contracted_by_bounds(const reals<ball<Number>
     const terms a = left.of(at_x, n), b = right.of(at_y, n);
     const bounded<Number> sum = sum_of_centres<Number>(n, a, b);
     const double off = sum.error + inherited(n, a, b);
-    made.emplace_back(sum.value, off == 0.0 ? 0.0 : off * slack + underflow);
+    // What radii move may underflow to 0.
+    const bool is_exact = off == 0.0 && a.radius == nullptr && b.radius == nullptr;
+    made.emplace_back(sum.value, is_exact ? 0.0 : off * slack + underflow);
   }
   return made;
 }

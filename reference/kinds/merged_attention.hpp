@@ -67,7 +67,7 @@ inline core::operation merge_operation(const char* called) {
                       {.name = "lse", .axes = {"B", "h", "n"}, .meaning = "log-sum-exp of all keys"}},
           .attributes = {choice("base", {"e", "2"}, "base of the logarithms"),
                          choice("empty", {"minus_infinity", "plus_infinity"},
-                                "which infinity the lse of a part without keys is")},
+                                "which infinity the lse is of a part without keys")},
           .grows_with = core::with_keys,
           .independent = {"B", "h", "n"},
           .axis_roles = {{"p", core::axis_role::key}}};

@@ -49,36 +49,57 @@ void show(const known_code& code) {
   fmt::print("\n");
 }
 
-// How well a word fits: 3 a whole name, 2 the beginning of one, 1 anything else that is said of it.
-int fit(const std::string& word, const std::vector<std::string>& names, const std::string& rest) {
-  int best = folded(rest).find(word) == std::string::npos ? 0 : 1;
-  for (const std::string& name : names) {
-    const std::string known = folded(name);
-    if (known == word) best = std::max(best, 3);
-    if (known.starts_with(word)) best = std::max(best, 2);
-    if (known.find(word) != std::string::npos) best = std::max(best, 1);
+enum fit { none, mentioned, part_of_name, contains_name, begins_name, whole_name };
+// How well a thing fits, and how long the name is that it fits by.
+using rank = std::pair<fit, std::size_t>;
+
+bool is_word_of(const std::string& word, const std::string& text) {
+  std::string one;
+  for (const char c : text + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c))) {
+      one += c;
+      continue;
+    }
+    if (folded(one).starts_with(word)) return true;
+    one.clear();
   }
-  return best;
-}
-// All words as one name, or else each of them; 0 where one is nowhere.
-int fit(const std::vector<std::string>& words, const std::vector<std::string>& names, const std::string& rest) {
-  std::string together;
-  for (const std::string& word : words) together += folded(word);
-  const int as_one = fit(together, names, rest);
-  int least = 3;
-  for (const std::string& word : words) least = std::min(least, fit(folded(word), names, rest));
-  return as_one > 0 ? 3 * as_one : std::min(least, 2);
+  return folded(text).find(word) != std::string::npos && word.size() > 5;  // "flashattention" of "flash-attention"
 }
 
+rank rank_of(const std::vector<std::string>& words, const std::vector<std::string>& names, const std::string& rest) {
+  std::string asked;
+  for (const std::string& word : words) asked += folded(word);
+  rank best{none, 0};
+  for (const std::string& name : names) {
+    const std::string known = folded(name);
+    const fit by_name = known == asked                                        ? whole_name
+                        : known.starts_with(asked)                            ? begins_name
+                        : known.size() > 3 && asked.find(known) != asked.npos ? contains_name
+                        : asked.size() > 2 && known.find(asked) != known.npos ? part_of_name
+                                                                              : none;
+    best = std::max(best, rank{by_name, by_name == contains_name ? known.size() : 0});
+  }
+  const auto is_said = [&](const std::string& word) {
+    return folded(word).empty() || is_word_of(folded(word), rest) ||
+           std::ranges::any_of(names, [&](const std::string& name) { return is_word_of(folded(word), name); });
+  };
+  return std::max(best, rank{std::ranges::all_of(words, is_said) ? mentioned : none, 0});
+}
+
+// Where something begins with the name, or is part of what was asked for, the rest is not meant.
 template <class Thing>
-std::vector<const Thing*> best_of(const std::vector<Thing>& all, std::size_t most, auto fit_of) {
-  std::vector<std::pair<int, const Thing*>> found;
+std::vector<const Thing*> best_of(const std::vector<Thing>& all, std::size_t most, auto rank_of_one) {
+  std::vector<std::pair<rank, const Thing*>> found;
   for (const Thing& one : all)
-    if (const int how = fit_of(one); how > 0) found.emplace_back(how, &one);
-  std::ranges::stable_sort(found, std::ranges::greater(), &std::pair<int, const Thing*>::first);
-  // Whole names leave out what only mentions the words.
-  if (!found.empty() && found.front().first == 9)
-    std::erase_if(found, [](const auto& entry) { return entry.first < 9; });
+    if (const rank how = rank_of_one(one); how.first != none) found.emplace_back(how, &one);
+  std::ranges::stable_sort(found, std::ranges::greater(), &std::pair<rank, const Thing*>::first);
+  if (!found.empty()) {
+    const rank top = found.front().first;
+    std::erase_if(found, [&](const auto& entry) {
+      return top.first >= begins_name ? entry.first.first < begins_name
+                                      : top.first == contains_name && entry.first < top;
+    });
+  }
   std::vector<const Thing*> best;
   for (std::size_t k = 0; k < std::min(most, found.size()); ++k) best.push_back(found[k].second);
   return best;
@@ -128,17 +149,19 @@ int find(const std::vector<std::string>& words, bool as_markdown) {
   const auto known = best_of(all_known_code(), most, [&](const known_code& code) {
     std::string rest = code.source + " " + code.note;
     for (const use_of_operation& use : code.uses) rest += " " + in_words(use);
-    return fit(words, code.names, rest);
+    return rank_of(words, code.names, rest);
   });
+  const auto names_of = [](const core::operation& op) {
+    return std::vector{op.name, op.name.substr(0, op.name.find('/')), op.name.substr(op.name.find('/') + 1)};
+  };
   const auto operations = best_of(forward, most, [&](const core::operation& op) {
-    return fit(words, {op.name, op.name.substr(0, op.name.find('/'))}, what_is_said_of(op));
+    const rank by_name = rank_of(words, names_of(op), "");
+    return known.empty() || by_name.first >= begins_name ? rank_of(words, names_of(op), what_is_said_of(op))
+                                                         : rank{none, 0};
   });
   for (const known_code* code : known) show(*code);
-  if (known.empty() || std::ranges::any_of(operations, [&](const core::operation* op) {
-        return fit(words, {op->name, op->name.substr(0, op->name.find('/'))}, "") > 0;
-      }))
-    for (const core::operation* op : operations)
-      fmt::print("operation: {}\n      assay list operations {}\n\n", op->name, op->name);
+  for (const core::operation* op : operations)
+    fmt::print("operation: {}\n      assay list operations {}\n\n", op->name, op->name);
   if (known.empty() && operations.empty()) {
     complain(fmt::format(
         "nothing is known by \"{}\"; a formula of your own: assay check-formula; all operations: assay list operations",

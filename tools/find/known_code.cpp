@@ -23,7 +23,7 @@ std::vector<std::string> strings_of(const toml::table& entry, const char* key) {
 // Of the type that the setting has.
 core::attribute value_of(const core::attribute_declaration& declared, const std::string& text) {
   if (std::holds_alternative<std::string>(declared.standard)) return text;
-  if (std::holds_alternative<bool>(declared.standard)) return text == "true";
+  if (std::holds_alternative<bool>(declared.standard) && (text == "true" || text == "false")) return text == "true";
   double number = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) throw std::runtime_error(text + " is no number");
@@ -36,7 +36,12 @@ use_of_operation use_from(const std::string& text) {
   use_of_operation use;
   words >> use.operation;
   const core::operation* op = reference::find_operation(use.operation);
-  if (op == nullptr) return use;  // of an encoding that a program of some (ASSAY_ONLY) has not
+  if (op == nullptr) {  // a program of some encodings (ASSAY_ONLY) has not all
+    const auto& encodings = reference::encoding_names();
+    const std::string encoding = use.operation.substr(0, use.operation.find('/'));
+    if (std::ranges::find(encodings, encoding) != encodings.end()) throw std::runtime_error(text + ": no operation");
+    return use;
+  }
   for (std::string word; words >> word;) {
     const std::string name = word.substr(0, word.find('='));
     const auto declared = std::ranges::find(op->attributes, name, &core::attribute_declaration::name);

@@ -30,6 +30,6 @@ void assemble(const gate_options& options, const selection& selected, const std:
               const pins& held_against, gate_report& report, const std::string& cut_short = "");
 
 /// Writes the report and prints its summary. The exit code of a gate with this verdict.
-int publish(const gate_report& report, const std::filesystem::path& folder);
+int publish(const gate_report& report, const std::filesystem::path& folder, const std::string& output_format);
 
 }  // namespace assay::tools

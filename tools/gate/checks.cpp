@@ -20,12 +20,24 @@ using properties::status;
 constexpr std::size_t shrink_calls = 300;
 constexpr std::chrono::seconds shrink_time{30};
 
+// How far a run is: "3/40, about 120 s to go", as if all parts took as long.
+struct share_of_run {
+  std::size_t part, parts;  ///< the part that runs, from 1 on
+  double seconds;           ///< that those before it took
+
+  [[nodiscard]] std::string text() const {
+    const double done = static_cast<double>(part - 1), left = static_cast<double>(parts) - done;
+    return fmt::format("{}/{}", part, parts) +
+           (part > 1 ? fmt::format(", about {:.0f} s to go", seconds / done * left) : "");
+  }
+};
+
 // One line a check on stderr; on a terminal the line is rewritten.
-void progress(const check_result& c) {
+void progress(const check_result& c, const share_of_run& share) {
   static const bool terminal = isatty(STDERR_FILENO) != 0;
-  const std::string line =
-      fmt::format("{}{:10} {:28} {:5} {:14} {:6} cases{}", terminal ? "\r\033[K" : "", c.checked->name,
-                  c.operation->name, core::name_of(c.type), name_of(c.verdict()), c.run(), terminal ? "" : "\n");
+  const std::string line = fmt::format("{}{:10} {:28} {:5} {:14} {:6} cases  [{}]{}", terminal ? "\r\033[K" : "",
+                                       c.checked->name, c.operation->name, core::name_of(c.type), name_of(c.verdict()),
+                                       c.run(), share.text(), terminal ? "" : "\n");
   std::fputs(line.c_str(), stderr);  // unlike fmt::print it does not throw where nobody reads
   std::fflush(stderr);
 }
@@ -38,8 +50,8 @@ std::string words_for_part(const core::operation& op, core::dtype type) {
 class part {
  public:
   part(guarded_candidate& candidate, const selection& s, std::uint64_t seed, const properties::fresh_start& fresh,
-       part_record& record)
-      : candidate_(candidate), selected_(s), seed_(seed), fresh_(fresh), record_(record) {}
+       const share_of_run& share, part_record& record)
+      : candidate_(candidate), selected_(s), seed_(seed), fresh_(fresh), share_(share), record_(record) {}
 
   void run() {
     candidate_.begin_part();
@@ -52,6 +64,8 @@ class part {
       return;
     }
     auto options = run_options();
+    if (options.sizes == properties::run_options::usual::none)
+      options.first = telling_calls(candidate_.describe(), op(), record_.type, seed_);
     if (first.lost) options.first.push_back(first.lost->original.key);
     for (const properties::property* p : selected_.properties) {
       if (!is_asked(*p, op(), candidate_.describe()) || p->name == dtype_order) continue;
@@ -59,11 +73,13 @@ class part {
       const stopwatch of_check;
       record_.checks.push_back(run_property(*p, candidate_, op(), record_.type, options));
       record_.seconds[p->name] = of_check.seconds();
-      progress(record_.checks.back());
+      progress(record_.checks.back(), share_);
       if (record_.checks.back().verdict() == status::failed) failed_.push_back(record_.checks.size() - 1);
     }
     if (first.lost) note_first(first);
-    if (failed_.empty() && op().recurrent && op().grows_with && selected_.holds_mild_values(op())) add_horizon();
+    if (failed_.empty() && selected_.level->horizon_tokens > 0 && op().recurrent && op().grows_with &&
+        selected_.holds_mild_values(op()))
+      add_horizon();
     record_.not_tried = candidate_.too_slow(op(), record_.type);
     if (candidate_.part_is_over() && !candidate_.run_is_over())
       record_.complaints.push_back(
@@ -78,7 +94,7 @@ class part {
     properties::run_options options{seed_,
                                     selected_.level->cases_per_family,
                                     shrink_calls,
-                                    true,
+                                    selected_.level->sizes != properties::run_options::usual::none,
                                     {selected_.families.begin(), selected_.families.end()}};
     options.stopped = [this] { return candidate_.part_is_over(); };
     options.sizes = selected_.level->sizes;
@@ -150,6 +166,7 @@ class part {
   const selection& selected_;
   std::uint64_t seed_;
   const properties::fresh_start& fresh_;
+  share_of_run share_;
   part_record& record_;
   std::vector<std::size_t> failed_{};  // indices of checks
 };
@@ -160,6 +177,8 @@ std::vector<core::dtype> dtypes_asked(const properties::description& about, cons
   std::vector<core::dtype> all;
   for (const core::dtype type : s.dtypes)
     if (about.offers(op.name, type)) all.push_back(type);
+  if (s.asks_one_dtype() && !is_exact(op) && !all.empty())
+    all = {std::ranges::find(all, core::dtype::f32) == all.end() ? all.front() : core::dtype::f32};
   if (all.empty() || !is_exact(op)) return all;
   return {*std::max_element(all.begin(), all.end(), [](core::dtype a, core::dtype b) {
     return core::largest_finite(a) < core::largest_finite(b);
@@ -179,6 +198,7 @@ std::vector<planned_part> plan_parts(const properties::description& about, const
 
 void run_parts(guarded_candidate& candidate, const std::vector<planned_part>& parts, const selection& s,
                std::uint64_t seed, const properties::fresh_start& fresh, std::vector<part_record>& records) {
+  const stopwatch of_run;
   for (const planned_part& planned : parts) {
     records.push_back({planned.operation, planned.type});
     if (candidate.run_is_over()) {
@@ -186,7 +206,7 @@ void run_parts(guarded_candidate& candidate, const std::vector<planned_part>& pa
                                           " was not tried any more: " + candidate.why_over());
       continue;
     }
-    part(candidate, s, seed, fresh, records.back()).run();
+    part(candidate, s, seed, fresh, {records.size(), parts.size(), of_run.seconds()}, records.back()).run();
   }
   if (!candidate.run_is_over()) check_dtype_orders(candidate.describe(), s, seed, fresh, records);
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\n");

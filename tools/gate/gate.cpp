@@ -66,7 +66,7 @@ core::result<void> examine(properties::implementation& opened, const gate_option
              fmt::format("interrupted by signal {} in part {} of {}{}: what follows was not judged", by.signal,
                          parts.size(), planned.size(), where));
     report.run.seconds = seconds_since(started);
-    by.reported = publish(report, options.report) != own_fault;
+    by.reported = publish(report, options.report, options.output_format) != own_fault;
     throw;
   }
   assemble(options, selected, parts, held_against, report);
@@ -118,7 +118,7 @@ int run_gate(const gate_options& options, const interruption& signals) {
   }
   signals.throw_if_interrupted();
   report.run.seconds = seconds_since(started);
-  return publish(report, options.report);
+  return publish(report, options.report, options.output_format);
 }
 
 // A trace sees what the function does with arrays alone: here the function itself runs against its program, in f64

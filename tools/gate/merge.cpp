@@ -95,7 +95,7 @@ int merge(const merge_options& options) {
   report.candidate = first.candidate;
   if (const auto writable = prepare_report(options.report); !writable) return wrong(writable.error());
   assemble(whole, *selected, parts, *held_against, report);
-  return publish(report, options.report);
+  return publish(report, options.report, options.output_format);
 }
 
 }  // namespace assay::tools

@@ -16,7 +16,10 @@ namespace assay::tools {
 namespace {
 
 using usual = properties::run_options::usual;
-const effort efforts[] = {{"quick", 8, 4096, usual::some}, {"full", 64, 32768, usual::all}};
+const effort efforts[] = {
+    {.name = "smoke", .cases_per_family = 1, .horizon_tokens = 0, .sizes = usual::none, .values_in_one_dtype = true},
+    {.name = "quick", .cases_per_family = 8, .horizon_tokens = 4096, .sizes = usual::some},
+    {.name = "full", .cases_per_family = 64, .horizon_tokens = 32768, .sizes = usual::all}};
 
 bool belongs(const core::operation& op, const gate_options& o) {
   const auto is_named = [&](const std::string& name) { return op.name == name || op.forward_name() == name; };
@@ -169,7 +172,9 @@ core::result<selection> select(const gate_options& o) {
     s.good_enough.insert(*c);
   }
   s.level = std::find_if(std::begin(efforts), std::end(efforts), [&](const effort& e) { return e.name == o.effort; });
-  if (s.level == std::end(efforts)) return unknown("effort", o.effort, {"quick", "full"});
+  if (s.level == std::end(efforts)) return unknown("effort", o.effort, {"smoke", "quick", "full"});
+  if (s.level->values_in_one_dtype && !s.properties_named)
+    std::erase_if(s.properties, [](const properties::property* p) { return !p->decides_class; });
   s.most_elements = o.most_elements;
   return s;
 }

@@ -16,8 +16,10 @@ namespace assay::tools {
 struct effort {
   std::string name;
   std::size_t cases_per_family;
-  std::size_t horizon_tokens;
+  std::size_t horizon_tokens;  ///< 0: no long sequence is tried
   properties::run_options::usual sizes;
+  /// What is asked for where nobody names it: values and derivatives in one dtype, f32 where there is f32; else all.
+  bool values_in_one_dtype = false;
 };
 
 /// "6@131072": errors leave so many digits up to that many tokens, keys or positions.
@@ -37,6 +39,8 @@ struct selection {
   std::size_t most_elements = 0;         ///< of a tensor at the usual sizes of the effort
   std::vector<core::axis_sizes> shapes;  ///< besides those of the effort
   bool dtypes_named = false;
+  /// Of those offered: f32, or else the first.
+  [[nodiscard]] bool asks_one_dtype() const { return level->values_in_one_dtype && !dtypes_named; }
   bool properties_named = false;
   bool goes_on = false;  ///< whatever fails, every planned case is run
 

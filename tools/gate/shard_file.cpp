@@ -139,7 +139,8 @@ template <class Archive>
 void members(Archive& a, gate_options& o) {
   // Files are named anew to the process that merges.
   auto& [candidate, formula, shown, encodings, operations, dtypes, properties, families, require_class, require_digits,
-         strict, effort, shapes, most_elements, seed, limits, baseline, known_failures, report, part] = o;
+         strict, effort, shapes, most_elements, seed, limits, baseline, known_failures, report, output_format, part] =
+      o;
   ASSAY_ARCHIVE(a, candidate, formula, encodings, operations, dtypes, properties, families, require_class,
                 require_digits, strict, effort, shapes, most_elements, seed, limits);
   a("shard", part);

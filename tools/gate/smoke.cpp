@@ -13,13 +13,19 @@ using properties::counterexample;
 using properties::fault;
 using properties::test_case;
 
-// Sizes of small models; `features` of a head. A number of parameters is the standard one where it is a setting.
-core::axis_sizes sizes_with(const core::operation& op, std::size_t features) {
+struct small_model {
+  std::size_t features;  ///< of a head
+  std::size_t tokens = 8, heads = 8, rows = 2;
+};
+
+// A number of parameters is the standard one where it is a setting.
+core::axis_sizes sizes_of(const core::operation& op, const small_model& model) {
   using core::axis_role;
-  core::axis_sizes sizes = core::sizes_by_role(op, {{axis_role::batch, 2},
-                                                    {axis_role::token, 8},
-                                                    {axis_role::key, 8},
-                                                    {axis_role::head, 8},
+  const std::size_t features = model.features;
+  core::axis_sizes sizes = core::sizes_by_role(op, {{axis_role::batch, model.rows},
+                                                    {axis_role::token, model.tokens},
+                                                    {axis_role::key, model.tokens},
+                                                    {axis_role::head, model.heads},
                                                     {axis_role::width, features},
                                                     {axis_role::pairs, features / 2}});
   for (const core::attribute_declaration& a : op.attributes)
@@ -32,7 +38,7 @@ std::vector<test_case> calls_to_try(const properties::description& about, const 
                                     std::uint64_t seed) {
   std::vector<case_key> keys;
   for (const std::size_t features : {64u, 128u, 32u, 8u})
-    keys.push_back(key_of_call(about, op, type, seed, sizes_with(op, features)));
+    keys.push_back(key_of_call(about, op, type, seed, sizes_of(op, {features})));
   constexpr std::uint64_t draws = 4;
   for (std::uint64_t k = 0; k < draws; ++k)
     for (const properties::extent& size : {properties::extent(properties::lengths::exactly, 3), properties::extent()})
@@ -57,6 +63,12 @@ bool is_all_nan(const core::tensors& outputs) {
 bool is_nan_flood(const first_calls& calls) { return !calls.lost->shown.failure; }
 
 }  // namespace
+
+std::vector<case_key> telling_calls(const properties::description& about, const core::operation& op, core::dtype type,
+                                    std::uint64_t seed) {
+  return {key_of_call(about, op, type, seed, sizes_of(op, {.features = 64})),
+          key_of_call(about, op, type, seed + 1, sizes_of(op, {.features = 64, .tokens = 69, .heads = 1, .rows = 1}))};
+}
 
 first_calls smoke(guarded_candidate& candidate, const core::operation& op, core::dtype type, std::uint64_t seed) {
   constexpr int most_ends = 2;

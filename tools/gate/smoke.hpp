@@ -25,6 +25,11 @@ struct first_calls {
 /// that is declined or lies outside the declared domain says nothing.
 first_calls smoke(guarded_candidate& candidate, const core::operation& op, core::dtype type, std::uint64_t seed);
 
+/// A few mild calls of sizes that show most for their time: several blocks of a kernel and a last one that lacks
+/// elements, features as heads have them.
+std::vector<properties::case_key> telling_calls(const properties::description& about, const core::operation& op,
+                                                core::dtype type, std::uint64_t seed);
+
 /// The fault of a part of which no call was answered.
 adapter_fault fault_of_part(const first_calls& calls, const core::operation& op, core::dtype type);
 

@@ -233,6 +233,8 @@ run_record run_started_now();
 /// schema assay-report/1. The last member says complete: a report without it is truncated.
 nlohmann::ordered_json to_json(const gate_report& r);
 std::string to_markdown(const gate_report& r);
+/// Annotations of a job of GitHub Actions: an error for each fault, a warning for each warning, a line each.
+std::string to_github(const gate_report& r);
 std::string to_junit(const gate_report& r);
 /// One self-contained page without scripts.
 std::string to_html(const gate_report& r);

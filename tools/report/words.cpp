@@ -346,18 +346,19 @@ void add_unasked(std::vector<std::string>& notes, const gate_report& r) {
 
 // What each setting is whose value a finding names.
 void add_settings(std::vector<std::string>& notes, const gate_report& r) {
-  const auto is_named = [&](const core::operation& op, const std::string& setting) {
-    const std::regex value("(^|[^A-Za-z0-9_])" + setting + " (=|is) ");
-    return std::ranges::any_of(r.findings, [&](const std::string& sentence) {
-      return sentence.find(op.forward_name()) != std::string::npos && std::regex_search(sentence, value);
-    });
-  };
-  std::set<std::string> said;
-  for (const check_result& c : r.checks)
-    for (const core::attribute_declaration& a : c.operation->attributes)
-      if (!a.meaning.empty() && is_named(*c.operation, a.name))
-        said.insert(fmt::format("{} of {}: {}.", a.name, c.operation->forward_name(), a.meaning));
-  notes.insert(notes.end(), said.begin(), said.end());
+  if (r.findings.empty()) return;
+  std::map<std::string, const core::operation*> judged;
+  for (const check_result& c : r.checks) judged.emplace(c.operation->forward_name(), c.operation);
+  for (const auto& [name, op] : judged) {
+    std::string about;
+    const std::regex whole_name("(^|[^A-Za-z0-9_/])" + name + "($|[^A-Za-z0-9_])");
+    for (const std::string& sentence : r.findings)
+      if (std::regex_search(sentence, whole_name)) about += sentence + "\n";
+    if (about.empty()) continue;
+    for (const core::attribute_declaration& a : op->attributes)
+      if (!a.meaning.empty() && std::regex_search(about, std::regex("(^|[^A-Za-z0-9_])" + a.name + " (=|is) ")))
+        notes.push_back(fmt::format("{} of {}: {}.", a.name, name, a.meaning));
+  }
 }
 
 }  // namespace
@@ -365,6 +366,8 @@ void add_settings(std::vector<std::string>& notes, const gate_report& r) {
 std::vector<std::string> notes_of(const gate_report& r) {
   std::vector<std::string> notes;
   add_settings(notes, r);
+  if (r.effort == "smoke")
+    notes.emplace_back("A smoke run: values and derivatives of a few cases in one dtype. The effort quick judges all else.");
   add_precisions(notes, r);
   add_unasked(notes, r);
   if (!r.only_properties.empty())

@@ -107,6 +107,27 @@ class Installed(unittest.TestCase):
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertTrue(os.path.exists(os.path.join(self.folder.name, "assay-report", "junit.xml")))
 
+    def test_the_gates_of_a_project(self):
+        def ci(project, *arguments, **environment):
+            with open(os.path.join(self.folder.name, "pyproject.toml"), "w") as file:
+                file.write(project)
+            return subprocess.run(["/usr/bin/python3", "-B", "-m", "assay.ci", *arguments], cwd=self.folder.name,
+                                  capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                                  env={**os.environ, "ASSAY": "", **environment,
+                                       "PYTHONPATH": os.path.join(self.prefix, "share", "assay", "python")})
+        project = ('[tool.assay]\ncandidates = ["builtin:sequential", "builtin:mutant/drops_nan"]\ndtypes = ["f32"]\n'
+                   'operations = ["heinsen/scan"]\neffort = "smoke"\nseed = 7\n')
+        done = ci(project, GITHUB_ACTIONS="true")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertEqual(done.stdout.count("effort smoke, seed 7"), 2)
+        self.assertIn("::error title=Assay%3A heinsen/scan in f32::", done.stdout)
+        self.assertEqual(ci(project, "--candidates", "builtin:sequential").returncode, 0)
+        for wrong, said in (("candidate = 1", "[tool.assay] has no candidate"), ("dtypes = [", "pyproject.toml: "),
+                            ("seed = {}", "a text, a number or a list"), ("", "--candidates names none")):
+            done = ci("[tool.assay]\n" + wrong + "\n")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(said, done.stderr)
+
 
 class Library(unittest.TestCase):
     """The examples of optimized/README.md, built outside of Assay against what was installed."""

@@ -4,7 +4,13 @@
 
 One candidate after another is gated. The report lies in the folder --report, or that of each of several in a folder there.
 What they say is appended to --summary. The exit code is the largest of the gates'. An option whose value is empty is as one
-that is left out.
+that is left out: then the table [tool.assay] of ./pyproject.toml says what it is,
+
+    [tool.assay]
+    candidates = ["python:model:rotate"]
+    dtypes = ["f32", "bf16"]
+    known-failures = "known.txt"
+    require-digits = ["6@131072"]
 """
 import argparse
 import os
@@ -20,7 +26,7 @@ _WRONG_INPUT = 2  # such a gate writes no report
 
 def _parser():
     parser = argparse.ArgumentParser(prog="python -m assay.ci", description=__doc__.partition("\n")[0])
-    parser.add_argument("--candidates", required=True, help="as for assay gate, one a line; lines with # are comments")
+    parser.add_argument("--candidates", default="", help="as for assay gate, one a line; lines with # are comments")
     for name in ("operations", "dtypes"):
         parser.add_argument(f"--{name}", default="", help="only these: lines, or a list with commas")
     for name in ("effort", "seed", "baseline", "known-failures", "require-digits"):
@@ -31,13 +37,43 @@ def _parser():
     return parser
 
 
+def _take_from_project(asked, parser):
+    """What the command leaves open, from pyproject.toml: lists are lines there, `options` one line."""
+    try:
+        with open("pyproject.toml", "rb") as file:
+            text = file.read()
+    except FileNotFoundError:
+        return
+    if b"[tool.assay]" not in text:
+        return
+    try:
+        import tomllib
+    except ModuleNotFoundError:
+        parser.error("pyproject.toml: [tool.assay] needs Python 3.11")
+    try:
+        table = tomllib.loads(text.decode()).get("tool", {}).get("assay", {})
+    except ValueError as error:
+        parser.error(f"pyproject.toml: {error}")
+    known = {name.replace("_", "-") for name in vars(asked)}
+    for name, value in table.items():
+        if name not in known:
+            parser.error(f"pyproject.toml: [tool.assay] has no {name}; it has {', '.join(sorted(known))}")
+        words = value if isinstance(value, list) else [value]
+        if not all(isinstance(word, str) or type(word) is int for word in words):
+            parser.error(f"pyproject.toml: [tool.assay] {name} is a text, a number or a list of them")
+        between = "\n" if name in ("candidates", "operations", "dtypes") else " " if name == "options" else ","
+        if not getattr(asked, name.replace("-", "_")) or name == "report" and asked.report == parser.get_default(name):
+            setattr(asked, name.replace("-", "_"), between.join(map(str, words)))
+
+
 def _arguments_of(asked):
     """Those of assay gate that all candidates share."""
     lists = [f"--{option}={word.strip()}" for option, text in (("operation", asked.operations), ("dtype", asked.dtypes))
              for word in re.split(r"[,\n]", text) if word.strip()]
     single = [f"--{name.replace('_', '-')}={getattr(asked, name)}" for name in ("effort", "seed", "baseline", "known_failures", "require_digits")
               if getattr(asked, name)]
-    return lists + single + shlex.split(asked.options)
+    annotated = ["--output-format=github"] if os.environ.get("GITHUB_ACTIONS") == "true" else []
+    return lists + single + annotated + shlex.split(asked.options)
 
 
 def _gate(candidate, folder, arguments):
@@ -55,6 +91,7 @@ def _gate(candidate, folder, arguments):
 def main():
     parser = _parser()
     asked = parser.parse_args()
+    _take_from_project(asked, parser)
     candidates = [line for line in map(str.strip, asked.candidates.splitlines()) if line and not line.startswith("#")]
     if not candidates:
         parser.error("--candidates names none")

@@ -16,7 +16,7 @@ import assay as package
 
 def pytest_addoption(parser):
     group = parser.getgroup("assay", "numerical checks by Assay")
-    group.addoption("--assay-effort", default="quick", choices=("quick", "full"), help="that of assay gate")
+    group.addoption("--assay-effort", default="quick", choices=("smoke", "quick", "full"), help="that of assay gate")
     group.addoption("--assay-seed", default=1, type=int, metavar="SEED", help="what is drawn depends on it")
     # Absolute at once: the processes of pytest-xdist may run elsewhere.
     group.addoption("--assay-report", type=os.path.abspath, metavar="FOLDER",
