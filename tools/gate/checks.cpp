@@ -27,8 +27,8 @@ struct share_of_run {
 
   [[nodiscard]] std::string text() const {
     const double done = static_cast<double>(part - 1), left = static_cast<double>(parts) - done;
-    return fmt::format("{}/{}", part, parts) +
-           (part > 1 ? fmt::format(", about {:.0f} s to go", seconds / done * left) : "");
+    const double rest = part > 1 ? seconds / done * left : 0.0;
+    return fmt::format("{}/{}", part, parts) + (rest >= 1.0 ? fmt::format(", about {:.0f} s to go", rest) : "");
   }
 };
 

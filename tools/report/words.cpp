@@ -344,6 +344,14 @@ void add_unasked(std::vector<std::string>& notes, const gate_report& r) {
       to_string(r.candidate.written_for), fmt::join(all, "; "), to_string(core::newest_list)));
 }
 
+// " ("interleaved", "half_split")", in the order in which the meaning has them.
+std::string choices_in_words(const core::attribute_declaration& a) {
+  if (!std::holds_alternative<std::string>(a.standard)) return "";
+  std::vector<std::string> all;
+  for (const core::attribute& value : a.values) all.push_back(core::to_string(value));
+  return fmt::format(" ({})", fmt::join(all, ", "));
+}
+
 // What each setting is whose value a finding names.
 void add_settings(std::vector<std::string>& notes, const gate_report& r) {
   if (r.findings.empty()) return;
@@ -357,7 +365,7 @@ void add_settings(std::vector<std::string>& notes, const gate_report& r) {
     if (about.empty()) continue;
     for (const core::attribute_declaration& a : op->attributes)
       if (!a.meaning.empty() && std::regex_search(about, std::regex("(^|[^A-Za-z0-9_])" + a.name + " (=|is) ")))
-        notes.push_back(fmt::format("{} of {}: {}.", a.name, name, a.meaning));
+        notes.push_back(fmt::format("{} of {}{}: {}.", a.name, name, choices_in_words(a), a.meaning));
   }
 }
 
@@ -367,7 +375,8 @@ std::vector<std::string> notes_of(const gate_report& r) {
   std::vector<std::string> notes;
   add_settings(notes, r);
   if (r.effort == "smoke")
-    notes.emplace_back("A smoke run: values and derivatives of a few cases in one dtype. The effort quick judges all else.");
+    notes.emplace_back(
+        "A smoke run: values and derivatives of a few cases in one dtype. The effort quick judges all else.");
   add_precisions(notes, r);
   add_unasked(notes, r);
   if (!r.only_properties.empty())

@@ -829,6 +829,8 @@ class Gating(unittest.TestCase):
         return subprocess.run([ASSAY, *arguments], cwd=self.folder, env=environment, capture_output=True, text=True,
                               stdin=subprocess.DEVNULL)
 
+    SMOKE = ("--effort", "smoke")  # where a test is not about the checks
+
     def gate(self, formula, candidate, code, *arguments):
         """report.json"""
         arguments = arguments if "--dtype" in arguments else (*arguments, "--dtype", "f32")
@@ -919,10 +921,10 @@ class Gating(unittest.TestCase):
         self.assertIn("`x * w` (reference.py:7) without the factor `w`", faults)
 
     def test_shards_are_merged_without_the_function(self):
-        whole, _ = self.gate("rms_norm", "python:kernels:other_epsilon", 1)
+        whole, _ = self.gate("rms_norm", "python:kernels:other_epsilon", 1, *self.SMOKE)
         for k in (1, 2):
             self.run_assay("gate", "--formula", "python:reference:rms_norm", "--candidate", "python:kernels:other_epsilon",
-                           "--dtype", "f32", "--shard", f"{k}/2", "--report", f"shard{k}")
+                           "--dtype", "f32", "--shard", f"{k}/2", "--report", f"shard{k}", *self.SMOKE)
         done = self.run_assay("merge", "shard1", "shard2", "--report", "merged")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         with open(os.path.join(self.folder, "merged", "report.json"), encoding="utf-8") as file:
@@ -934,22 +936,22 @@ class Gating(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
 
     def test_another_formula_is_another_truth(self):
-        self.gate("rms_norm", "python:kernels:rms_norm", 0)
+        self.gate("rms_norm", "python:kernels:rms_norm", 0, *self.SMOKE)
         os.replace(os.path.join(self.folder, "report"), os.path.join(self.folder, "before"))
-        report, _ = self.gate("centred", "python:kernels:centred", 0, "--baseline", "before/report.json")
+        report, _ = self.gate("centred", "python:kernels:centred", 0, "--baseline", "before/report.json", *self.SMOKE)
         self.assertIn("another truth is not comparable", " ".join(report["warnings"]))
         done = self.run_assay("compare", "before", "report")
         self.assertEqual(done.stdout.count("of the formula with sha256"), 2, done.stdout)
 
     def test_axes_that_are_not_apart_are_found(self):
-        self.gate("centred", "python:kernels:centred", 0)
+        self.gate("centred", "python:kernels:centred", 0, *self.SMOKE)
         report, text = self.gate("centred", "python:kernels:centred_along_the_other_axis", 1)
         self.assertIn("is wrong on mild inputs", text)
 
     def test_declarations_are_kept(self):
         for name in ("segments", "masked", "grouped", "cosines"):
-            self.gate(name, f"python:reference:{name}", 0)
-        self.gate("grouped", "python:kernels:other_groups", 1)
+            self.gate(name, f"python:reference:{name}", 0, *self.SMOKE)
+        self.gate("grouped", "python:kernels:other_groups", 1, *self.SMOKE)
 
     def test_other_ways_are_right_as_well(self):
         for formula in ("attention", "gated_scan", "variance"):
@@ -1007,8 +1009,8 @@ class Gating(unittest.TestCase):
         self.gate("frequencies", "python:kernels:frequencies", 0)
         report, text = self.gate("frequencies", "python:kernels:other_base", 1)
         self.assertIn("10000 in", text)
-        self.gate("three_axes", "python:reference:three_axes", 0)
-        self.gate("three_axes", "python:kernels:two_of_three_axes", 1)
+        self.gate("three_axes", "python:reference:three_axes", 0, *self.SMOKE)
+        self.gate("three_axes", "python:kernels:two_of_three_axes", 1, *self.SMOKE)
 
     def test_a_formula_that_casts_is_itself(self):
         done = self.run_assay("check-formula", "python:reference:in_f32")
@@ -1016,7 +1018,7 @@ class Gating(unittest.TestCase):
 
     def test_inputs_that_a_function_draws(self):
         report, _ = self.gate("paged", "python:kernels:paged@formula/paged", 0)  # it raises where a page stands twice
-        self.gate("paged", "python:kernels:paged_one_early@formula/paged", 1)
+        self.gate("paged", "python:kernels:paged_one_early@formula/paged", 1, *self.SMOKE)
         self.gate("kept", "python:reference:kept", 0)  # truths, and all inputs
         done = self.run_assay("gate", "--formula", "python:reference:wrongly_drawn", "--candidate",
                               "python:kernels:paged@formula/wrongly_drawn", "--dtype", "f32")
@@ -1030,7 +1032,7 @@ class Gating(unittest.TestCase):
         self.gate("wide_scores", "python:kernels:declared", 0, "--dtype", "f16")
 
     def test_axes_on_the_command_line(self):
-        self.gate("undeclared", "python:reference:undeclared", 0, "--axes", "x=B n")
+        self.gate("undeclared", "python:reference:undeclared", 0, "--axes", "x=B n", *self.SMOKE)
         done = self.run_assay("check-formula", "python:reference:undeclared", "--axes", "x=B n d > 0")
         self.assertEqual(done.returncode, 0, done.stderr)
         done = self.run_assay("gate", "--formula", "python:reference:undeclared", "--axes", "B n", "--candidate", "builtin:tree")

@@ -54,7 +54,7 @@ def _take_from_project(asked, parser):
         table = tomllib.loads(text.decode()).get("tool", {}).get("assay", {})
     except ValueError as error:
         parser.error(f"pyproject.toml: {error}")
-    known = {name.replace("_", "-") for name in vars(asked)}
+    known = {name.replace("_", "-") for name in vars(asked)} - {"report", "summary"}  # those of a machine
     for name, value in table.items():
         if name not in known:
             parser.error(f"pyproject.toml: [tool.assay] has no {name}; it has {', '.join(sorted(known))}")
@@ -62,7 +62,7 @@ def _take_from_project(asked, parser):
         if not all(isinstance(word, str) or type(word) is int for word in words):
             parser.error(f"pyproject.toml: [tool.assay] {name} is a text, a number or a list of them")
         between = "\n" if name in ("candidates", "operations", "dtypes") else " " if name == "options" else ","
-        if not getattr(asked, name.replace("-", "_")) or name == "report" and asked.report == parser.get_default(name):
+        if not getattr(asked, name.replace("-", "_")):
             setattr(asked, name.replace("-", "_"), between.join(map(str, words)))
 
 
