@@ -1,5 +1,5 @@
 # Completion of assay's commands, options and names in bash: source it, or install it as
-# share/bash-completion/completions/assay. What there is says the program itself.
+# share/bash-completion/completions/assay. The program itself is asked for its commands, options and lists.
 _assay_words() { # the first words of the lines of a list
   "${COMP_WORDS[0]}" list "$1" 2>/dev/null | awk '!/^ / && NF {print $1}'
 }

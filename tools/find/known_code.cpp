@@ -46,11 +46,10 @@ use_of_operation use_from(const std::string& text) {
     const std::string name = word.substr(0, word.find('='));
     const auto declared = std::ranges::find(op->attributes, name, &core::attribute_declaration::name);
     if (declared == op->attributes.end()) throw std::runtime_error(text + ": there is no setting " + name);
-    const core::attribute value = value_of(*declared, word.substr(name.size() + 1));
-    if (!core::as_number(value) && std::ranges::find(declared->values, value) == declared->values.end())
-      throw std::runtime_error(text + ": there is no such value of " + name);
-    use.settings.emplace_back(name, value);
+    use.settings.emplace_back(name, value_of(*declared, word.substr(name.size() + 1)));
   }
+  if (const auto ok = core::check_attributes(*op, {use.settings.begin(), use.settings.end()}); !ok)
+    throw std::runtime_error(text + ": " + ok.error().message);
   return use;
 }
 

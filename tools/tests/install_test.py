@@ -122,9 +122,16 @@ class Installed(unittest.TestCase):
         self.assertEqual(done.stdout.count("effort smoke, seed 7"), 2)
         self.assertIn("::error title=Assay%3A heinsen/scan in f32::", done.stdout)
         self.assertEqual(ci(project, "--candidates", "builtin:sequential").returncode, 0)
+        # Another spelling of the table; an option with a blank.
+        self.assertEqual(ci(project.replace("[tool.assay]", "[ tool . assay ]") + 'options = ["--report", "a b"]\n', "--candidates",
+                            "builtin:sequential").returncode, 2)  # --report twice
         for wrong, said in (("candidate = 1", "[tool.assay] has no candidate"), ("dtypes = [", "pyproject.toml: "),
                             ("seed = {}", "a text, a number or a list"), ("", "--candidates names none")):
             done = ci("[tool.assay]\n" + wrong + "\n")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(said, done.stderr)
+        for wrong, said in (("[tool]\nassay = 3\n", "tool.assay is no table"), ("tool = 3\n", "--candidates names none")):
+            done = ci(wrong)
             self.assertEqual(done.returncode, 2)
             self.assertIn(said, done.stderr)
 

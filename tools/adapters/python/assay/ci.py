@@ -44,16 +44,21 @@ def _take_from_project(asked, parser):
             text = file.read()
     except FileNotFoundError:
         return
-    if b"[tool.assay]" not in text:
-        return
+    except OSError as error:
+        parser.error(str(error))
     try:
         import tomllib
     except ModuleNotFoundError:
-        parser.error("pyproject.toml: [tool.assay] needs Python 3.11")
+        if b"tool.assay" in text:
+            parser.error("pyproject.toml: [tool.assay] needs Python 3.11")
+        return
     try:
-        table = tomllib.loads(text.decode()).get("tool", {}).get("assay", {})
+        tools = tomllib.loads(text.decode()).get("tool", {})
     except ValueError as error:
         parser.error(f"pyproject.toml: {error}")
+    table = tools.get("assay", {}) if isinstance(tools, dict) else {}
+    if not isinstance(table, dict):
+        parser.error("pyproject.toml: tool.assay is no table")
     known = {name.replace("_", "-") for name in vars(asked)} - {"report", "summary"}  # those of a machine
     for name, value in table.items():
         if name not in known:
@@ -61,9 +66,13 @@ def _take_from_project(asked, parser):
         words = value if isinstance(value, list) else [value]
         if not all(isinstance(word, str) or type(word) is int for word in words):
             parser.error(f"pyproject.toml: [tool.assay] {name} is a text, a number or a list of them")
-        between = "\n" if name in ("candidates", "operations", "dtypes") else " " if name == "options" else ","
+        words = [str(word) for word in words]
+        if name == "options":
+            text = shlex.join(words) if isinstance(value, list) else words[0]
+        else:
+            text = ("\n" if name in ("candidates", "operations", "dtypes") else ",").join(words)
         if not getattr(asked, name.replace("-", "_")):
-            setattr(asked, name.replace("-", "_"), between.join(map(str, words)))
+            setattr(asked, name.replace("-", "_"), text)
 
 
 def _arguments_of(asked):
