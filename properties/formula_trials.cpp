@@ -9,7 +9,8 @@
 #include "properties/formula_tests.hpp"
 #include "reference/core/fnv1a.hpp"
 #include "reference/core/parts.hpp"
-#include "reference/formula/rungs.hpp"
+#include "reference/formula/arrays.hpp"
+#include "reference/formula/evaluate.hpp"
 
 namespace assay::properties {
 namespace {
@@ -58,15 +59,16 @@ bool is_independent(const recorded_operation& r, const std::string& axis, core::
   });
 }
 
-// Where two enclosures are of different numbers.
-std::string first_difference(const reference::rung_outputs& own, const reference::rung_outputs& other) {
+// Where two truths are different numbers.
+std::string first_difference(const reference::certified_outputs& own, const reference::certified_outputs& other) {
   for (const auto& [name, x] : own) {
     const auto it = other.find(name);
     if (it == other.end() || it->second.rounded.size() != x.rounded.size())
       return "it has no such output '" + name + "'";
+    const auto is_decided = [](const reference::certified& c, std::size_t k) { return c.rung[k] != reference::undecided; };
     for (std::size_t k = 0; k < x.rounded.size(); ++k) {
       const double a = x.rounded.values.storage()[k], b = it->second.rounded.values.storage()[k];
-      if (!x.decided[k] || !it->second.decided[k] || std::isnan(a) || std::isnan(b) || a == b) continue;
+      if (!is_decided(x, k) || !is_decided(it->second, k) || std::isnan(a) || std::isnan(b) || a == b) continue;
       return fmt::format("{}{} is {}, and {} by it", name, core::index_text(x.rounded.shape(), k), a, b);
     }
   }
@@ -169,20 +171,21 @@ lost_digits lost_by_steps(const recorded_operation& r, const core::axis_sizes& o
 }
 
 std::string difference_of_way(const recorded_operation& r, std::size_t form, const core::axis_sizes& sizes) {
-  constexpr unsigned digits = 35;
+  constexpr std::size_t precisions = 1;
   constexpr std::size_t beyond_a_chunk = 70;
   const core::operation& op = r.declaration;
   std::string found;
   bool is_tried = false;
   const auto agrees = [&](const core::request& call) {
-    const auto enclosed = [&](std::size_t of) {
+    const auto truth_of = [&](std::size_t way) {
       const auto p = r.record({op, call.attributes, core::sizes_of(call), reference::formula::purpose::truth,
-                               reference::accuracy_class::sequential, of});
-      return reference::formula::enclose(
-          p, call.inputs, [](const std::string&) { return core::dtype::f64; }, digits);
+                               reference::accuracy_class::sequential, way});
+      const auto truth = reference::formula::certify(p, call.inputs, core::dtype::f64, precisions);
+      if (!truth) throw reference::formula::evaluation_error(truth.error().message);
+      return *truth;
     };
     is_tried = true;
-    found = first_difference(enclosed(0), enclosed(form));
+    found = first_difference(truth_of(0), truth_of(form));
     return found.empty();
   };
   if (holds_for_calls(op, sizes, agrees); !found.empty()) return found;

@@ -957,7 +957,7 @@ class Gating(unittest.TestCase):
         for formula in ("attention", "gated_scan", "variance"):
             itself = f"python:numpy_formulas:{formula}"
             asked = ("check-formula", itself) if formula == "variance" else (  # in f64 and bf16, too
-                "gate", "--formula", itself, "--candidate", itself, "--dtype", "f32", "--property", "value")
+                "gate", "--formula", itself, "--candidate", itself, "--dtype", "f32", "--property", "value", *self.SMOKE)
             done = self.run_assay(*asked, "--report", "report")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertRegex(done.stdout, "What (online_attention|chunked_scan|welford) rounds is right as well")

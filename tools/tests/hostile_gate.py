@@ -1,4 +1,5 @@
 """`assay gate` on candidates that misbehave: what it leaves behind, and what its report says."""
+import concurrent.futures
 import glob
 import json
 import os
@@ -25,6 +26,21 @@ class HostileGate(unittest.TestCase):
 
     def tearDown(self):
         self.folder.cleanup()
+
+    def at_once(self, cases, check):
+        """check(test, case) for each, in folders of their own. They run side by side, since most of their time is waiting."""
+        def alone(case):
+            test = type(self)(self._testMethodName)
+            test.setUp()
+            try:
+                check(test, case)
+            finally:
+                test.tearDown()
+        with concurrent.futures.ThreadPoolExecutor(4) as threads:
+            checks = [(case, threads.submit(alone, case)) for case in cases]
+        for case, checked in checks:
+            with self.subTest(case):
+                checked.result()
 
     def left_over(self):
         """Living processes that carry this test's mark in their environment."""

@@ -25,26 +25,30 @@ class Limits(hostile_gate.HostileGate):
         return "10" if function.startswith("eats") else otherwise  # it takes a while to reach the limit
 
     def test_slow_and_large_are_not_wrong(self):
-        for function, words in {"computes_if_large": "no answer within 1 s of computing (--case-timeout",
-                                "sleeps_if_large": "no answer within 10 s, of which it computed less than 1 s",
-                                "eats_if_large": "resident memory above the limit of 1024 MiB (--memory-limit",
-                                "runs_out_if_large": "no memory: not enough memory: "}.items():
-            with self.subTest(function):
-                report = self.large(function, 0, case_timeout=self.time_to(function, "1"))
-                self.assertEqual((report["verdict"], self.kinds(report)), ("passed", set()))
-                said = [w for w in report["warnings"] if "not tried" in w]
-                self.assertEqual(len(said), 1, said)
-                self.assertRegex(said[0], "heinsen/scan in f32 was not tried beyond n = [0-9]+: at .*n = 6[0-9]{4} there was")
-                self.assertIn(words, said[0])
+        def check(test, case):
+            function, words = case
+            report = test.large(function, 0, case_timeout=test.time_to(function, "1"))
+            test.assertEqual((report["verdict"], test.kinds(report)), ("passed", set()))
+            said = [w for w in report["warnings"] if "not tried" in w]
+            test.assertEqual(len(said), 1, said)
+            test.assertRegex(said[0], "heinsen/scan in f32 was not tried beyond n = [0-9]+: at .*n = 6[0-9]{4} there was")
+            test.assertIn(words, said[0])
+
+        self.at_once([("computes_if_large", "no answer within 1 s of computing (--case-timeout"),
+                      ("sleeps_if_large", "no answer within 10 s, of which it computed less than 1 s"),
+                      ("eats_if_large", "resident memory above the limit of 1024 MiB (--memory-limit"),
+                      ("runs_out_if_large", "no memory: not enough memory: ")], check)
 
     def test_what_meets_a_limit_at_small_sizes_is_at_fault(self):
-        for function, kind in {"computes_if_small": "hang", "sleeps_if_small": "hang", "eats_if_small": "memory_limit",
-                               "runs_out_if_small": "error_reply"}.items():
-            with self.subTest(function):
-                code, verdict = (1, "failed") if kind == "error_reply" else (3, "broken")
-                report = self.large(function, code, case_timeout=self.time_to(function, "0.5"))
-                self.assertEqual((report["verdict"], self.kinds(report)), (verdict, {kind}))
-                self.assertNotIn("not tried", " ".join(report["warnings"]))
+        def check(test, case):
+            function, kind = case
+            code, verdict = (1, "failed") if kind == "error_reply" else (3, "broken")
+            report = test.large(function, code, case_timeout=test.time_to(function, "0.25"))
+            test.assertEqual((report["verdict"], test.kinds(report)), (verdict, {kind}))
+            test.assertNotIn("not tried", " ".join(report["warnings"]))
+
+        self.at_once([("computes_if_small", "hang"), ("sleeps_if_small", "hang"), ("eats_if_small", "memory_limit"),
+                      ("runs_out_if_small", "error_reply")], check)
 
     def test_a_large_counterexample_leaves_the_report_small(self):
         report = self.large("aborts_if_huge", 3, case_timeout="20")

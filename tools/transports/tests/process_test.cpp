@@ -195,7 +195,7 @@ TEST_CASE("transports/process/a_limit_counts_what_the_group_computes") {
 
 TEST_CASE("transports/process/a_limit_that_is_met_between_answers_is_forgiven") {
   auto limits = short_limits();
-  limits.first_call = 100ms;
+  limits.first_call = limits.call = 100ms;
   limits.restarts = 2;
   guarded_candidate candidate("busy every other time", limits);
   for (int i = 0; i < 4; ++i) {
