@@ -65,7 +65,9 @@ std::string first_difference(const reference::certified_outputs& own, const refe
     const auto it = other.find(name);
     if (it == other.end() || it->second.rounded.size() != x.rounded.size())
       return "it has no such output '" + name + "'";
-    const auto is_decided = [](const reference::certified& c, std::size_t k) { return c.rung[k] != reference::undecided; };
+    const auto is_decided = [](const reference::certified& c, std::size_t k) {
+      return c.rung[k] != reference::undecided;
+    };
     for (std::size_t k = 0; k < x.rounded.size(); ++k) {
       const double a = x.rounded.values.storage()[k], b = it->second.rounded.values.storage()[k];
       if (!is_decided(x, k) || !is_decided(it->second, k) || std::isnan(a) || std::isnan(b) || a == b) continue;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -78,15 +79,18 @@ void check_steps(experiment& e) {
   const std::size_t n = std::min<std::size_t>(length(e.c), 8);
   const numbers scan(e.call(with_inputs(e.c, tokens_of(e.c, 0, n))), r.state_out);
   core::tensor state = e.c.call.inputs.at(r.state_in);
-  // The map from state to state does not expand, so the errors of the steps at most add up.
+  // The map from state to state does not expand, so the errors of the steps at most add up: number by number, or where
+  // it mixes them, their norms.
   std::vector<double> errors(state.size(), 0.0);
   for (std::size_t i = 0; i < n; ++i)
     e.during(fmt::format("token {} on its own", i + 1), [&] {
       core::tensors step = tokens_of(e.c, i, i + 1);
       step.at(r.state_in) = state;
       const numbers after(e.right_call(with_inputs(e.c, std::move(step))), r.state_out);
+      double squares = 0.0;
+      for (const double allowed : after.allowed) squares += allowed * allowed;
       for (std::size_t j = 0; j < errors.size(); ++j) {
-        errors[j] += after.allowed[j];
+        errors[j] += r.mixes ? std::sqrt(squares) : after.allowed[j];
         state.values.storage()[j] = after.x[j];
       }
     });

@@ -104,6 +104,7 @@ struct recurrence {
   std::string state_in, state_out;
   std::string time_axis = "n";
   std::string states{};  ///< the output that holds the state after every token; empty where none does
+  bool mixes = false;  ///< an element of the state reaches others of it: no step expands its norm, but numbers may grow
 };
 
 /// What an operation computes of the function it is named after.

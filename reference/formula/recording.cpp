@@ -1,5 +1,7 @@
 #include "reference/formula/recording.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace assay::reference::formula {
@@ -20,7 +22,11 @@ recording::recording(std::vector<std::string> stages) : stages_(std::move(stages
   ASSAY_EXPECTS(in_scope == nullptr);
   in_scope = this;
 }
-recording::~recording() { in_scope = nullptr; }
+recording::recording(body_of_loop) : stages_(current().stages_), stage_(current().stage_), around_(in_scope) {
+  writer_.emplace(program_);
+  in_scope = this;
+}
+recording::~recording() { in_scope = around_; }
 recording& recording::current() {
   ASSAY_EXPECTS(in_scope != nullptr);
   return *in_scope;
@@ -226,6 +232,20 @@ traced transposed(const traced& x, std::vector<std::int64_t> axes) {
 }
 namespace {
 
+std::vector<traced> inputs_of_turn(recording& body, const char* called, const std::vector<core::shape>& shapes) {
+  std::vector<traced> all;
+  for (std::size_t k = 0; k < shapes.size(); ++k) all.push_back(body.input(fmt::format("{}{}", called, k), shapes[k]));
+  return all;
+}
+std::vector<core::shape> shapes_of(const std::vector<traced>& all, std::size_t without_first) {
+  std::vector<core::shape> shapes;
+  for (const traced& x : all) {
+    const core::shape s = shape_of(x);
+    shapes.emplace_back(s.begin() + static_cast<std::ptrdiff_t>(without_first), s.end());
+  }
+  return shapes;
+}
+
 node_id slice_of(node_id x, std::size_t axis, std::size_t first, std::size_t last) {
   const core::shape& s = recording::current().shape_of(x);
   program_writer::list start(s.size(), 0), stop(s.begin(), s.end());
@@ -236,6 +256,39 @@ node_id slice_of(node_id x, std::size_t axis, std::size_t first, std::size_t las
 }
 
 }  // namespace
+
+loop_turn looped(std::size_t turns, const std::vector<traced>& carried, const std::vector<traced>& stepped,
+                 const recording::turn& turn) {
+  const std::vector<core::shape> carried_shapes = shapes_of(carried, 0), stepped_shapes = shapes_of(stepped, 1);
+  node loop{.what = op::scan};
+  for (const std::vector<traced>* taken : {&carried, &stepped})
+    for (const traced& x : *taken) loop.in.push_back(x.of());
+  for (std::size_t k = 0; const std::size_t count : {turns, carried.size(), stepped.size()})
+    loop.integers[k++] = {static_cast<std::int64_t>(count)};
+  {
+    recording body{recording::body_of_loop{}};
+    const auto before = inputs_of_turn(body, "carried", carried_shapes),
+               now = inputs_of_turn(body, "now", stepped_shapes);
+    const loop_turn made = turn(before, now);
+    ASSAY_EXPECTS(made.left.size() == carried.size());
+    for (std::size_t k = 0; k < made.left.size(); ++k) body.output(fmt::format("left{}", k), made.left[k]);
+    for (std::size_t k = 0; k < made.given.size(); ++k) body.output(fmt::format("given{}", k), made.given[k]);
+    loop.body = std::make_shared<const program>(body.finish());
+  }
+  const std::vector<scan_part> parts = parts_of(loop);
+  loop_turn all;
+  if (turns == 0) {
+    all.left = carried;
+    for (std::size_t k = carried.size(); k < parts.size(); ++k)
+      all.given.push_back(broadcast(traced(0.0), parts[k].shape));
+    return all;
+  }
+  const node_id flat = add(std::move(loop));
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    (k < carried.size() ? all.left : all.given)
+        .push_back(traced::at(recording::current().write([&](program_writer& to) { return to.part(flat, parts[k]); })));
+  return all;
+}
 
 traced between(const traced& x, std::size_t axis, std::size_t first, std::size_t last) {
   return traced::at(slice_of(x.of(), axis, first, last));

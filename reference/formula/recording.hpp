@@ -59,7 +59,12 @@ class traced {
   node_id of_;
 };
 
-/// The program that traced numbers of this thread are nodes of, while it is in scope. Recordings do not nest.
+/// What a turn of a loop leaves to the next one, and what it gives.
+struct loop_turn {
+  std::vector<traced> left, given;
+};
+
+/// The program that traced numbers of this thread are nodes of, while it is in scope. Recordings nest in loops alone.
 class recording {
  public:
   /// The names of the stages that a formula numbers.
@@ -95,12 +100,18 @@ class recording {
 
  private:
   friend class traced::stage_scope;
+  using turn = std::function<loop_turn(const std::vector<traced>& carried, const std::vector<traced>& stepped)>;
+  friend loop_turn looped(std::size_t, const std::vector<traced>&, const std::vector<traced>&, const turn&);
+  struct body_of_loop {};
+  /// Of a body in the recording in scope, in its stage.
+  explicit recording(body_of_loop);
   node_id add_input(const std::string& name, const core::shape& s, number_kind kind);
   void output_node(const std::string& name, node_id x);
   program program_;
   std::optional<program_writer> writer_;
   std::vector<std::string> stages_;
   std::string stage_;
+  recording* around_ = nullptr;
 };
 
 traced recorded(op what, const traced& x);
@@ -148,6 +159,12 @@ inline traced rounded_once(const traced& x) { return recorded(op::rounded_once, 
 inline traced without_error(const traced& x) { return recorded(op::without_error, x); }
 /// For faults alone: x as a tensor of this dtype keeps it.
 traced held_in(core::dtype held, const traced& x);
+/// A loop (scan.hpp): turn t has what is carried as the turn before has left it, and element t of the first axis of
+/// what is stepped. Returns what the last turn has left, and what all have given, along a first axis. The turn makes
+/// nothing of other traced numbers. Without turns, what is carried is left as it was.
+loop_turn looped(
+    std::size_t turns, const std::vector<traced>& carried, const std::vector<traced>& stepped,
+    const std::function<loop_turn(const std::vector<traced>& carried, const std::vector<traced>& stepped)>& turn);
 /// x of one stage as the products of the stage of the scope take it in (readings/stages.hpp).
 traced taken_from(std::size_t stage, const traced& x);
 traced clamp(const traced& x, double low, double high);

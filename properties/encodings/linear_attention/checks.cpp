@@ -1,0 +1,209 @@
+// Linear attention: families of gates, keys and values, and a law.
+#include <cmath>
+
+#include "properties/kinds/attention.hpp"
+#include "reference/core/special_values.hpp"
+
+namespace assay::properties::encodings::linear_attention {
+
+std::vector<variant> mutants();  // variants.cpp
+std::vector<variant> controls();
+
+namespace {
+
+using core::dtype;
+
+// Families.
+
+/// A gate g <= 0 of a token at a place among `tokens`; the share that is written.
+using gate_source = double (*)(core::counter_random& random, std::size_t place, std::size_t tokens);
+using share_source = double (*)(core::counter_random& random);
+
+double usual_gate(core::counter_random& random, std::size_t, std::size_t) {
+  return -std::log1p(std::exp(random.normal()));
+}
+double slow(core::counter_random& random, std::size_t, std::size_t) { return -std::exp2(-random.uniform(5, 14)); }
+double none(core::counter_random&, std::size_t, std::size_t) { return 0.0; }
+double fast(core::counter_random& random, std::size_t, std::size_t) { return -random.uniform(3, 30); }
+// Long memory behind gates whose sum is large: what two tokens are apart is a difference of large sums.
+double slow_behind_fast(core::counter_random& random, std::size_t place, std::size_t tokens) {
+  return place <= tokens / 4 ? -random.uniform(40, 80) : -std::exp2(-random.uniform(6, 12));
+}
+double now_and_then(core::counter_random& random, std::size_t place, std::size_t tokens) {
+  return random.one_in(5) ? -1000.0 : slow(random, place, tokens);
+}
+double usual_share(core::counter_random& random) { return 1.0 / (1.0 + std::exp(-random.normal())); }
+double all_or_nothing(core::counter_random& random) { return random.one_in(3) ? 0.0 : 1.0; }
+double up_to_two(core::counter_random& random) { return random.one_in(4) ? 2.0 : random.uniform(1, 2); }
+
+std::vector<double>* numbers_of(drawn_inputs& in, const char* name) {
+  const auto found = in.of.find(name);
+  return found == in.of.end() ? nullptr : &found->second;
+}
+// Rows of length 1: the map from state to state then expands nothing.
+void make_unit_rows(std::vector<double>& rows, std::size_t d) {
+  for (std::size_t first = 0; first < rows.size(); first += d) {
+    double squares = 0.0;
+    for (std::size_t c = first; c < first + d; ++c) squares += rows[c] * rows[c];
+    for (std::size_t c = first; c < first + d && squares > 0.0; ++c) rows[c] /= std::sqrt(squares);
+  }
+}
+// Of delta rules keys have length 1, and what is taken back is a share of what stands at a.
+void fit_keys(drawn_inputs& in, share_source share, core::counter_random& random) {
+  const std::size_t d = in.sizes.at("d");
+  if (std::vector<double>* betas = numbers_of(in, "beta")) {
+    for (double& beta : *betas) beta = share(random);
+    make_unit_rows(in.of.at("k"), d);
+  }
+  if (std::vector<double>* a = numbers_of(in, "a")) {
+    make_unit_rows(*a, d);
+    for (std::size_t k = 0; k < a->size(); k += d) {
+      const double taken = share(random) / 2;
+      for (std::size_t c = k; c < k + d; ++c) in.of.at("b")[c] = -taken * (*a)[c];
+    }
+  }
+}
+
+family of_gates(std::string name, std::string summary, gate_source gate, share_source share, input_filler then = {}) {
+  family f = attention_family(
+      std::move(name), std::move(summary),
+      [gate, share, then](drawn_inputs& in, const core::operation& op, dtype type, core::counter_random& random) {
+        const std::size_t n = in.sizes.at("n");
+        if (std::vector<double>* g = numbers_of(in, "g")) {
+          const std::size_t row = g->size() / std::max<std::size_t>(1, in.sizes.at("B") * n);
+          for (std::size_t k = 0; k < g->size(); ++k) (*g)[k] = gate(random, k / row % n, n);
+        }
+        if (std::vector<double>* g = numbers_of(in, "log_decay"))
+          for (double& one : *g) one = gate(random, 1, 2);
+        if (then) then(in, op, type, random);
+        fit_keys(in, share, random);
+      });
+  f.parts_classes = f.name == "slow_behind_fast";
+  f.holds_nan = f.name == "nan_inside";
+  if (f.name == "slow_gates" || f.name == "no_fading") f.tells_along = "n";  // what lies far behind weighs something
+  return f;
+}
+// Of products of three rows that the format holds.
+void large_numbers(drawn_inputs& in, const core::operation&, dtype type, core::counter_random& random) {
+  const double most = std::min(std::log2(core::largest_finite(type)) / 4, 30.0);
+  for (const char* name : {"v", "s0"})
+    for (double& x : in.of.at(name)) x *= std::exp2(random.uniform(most - 4, most));
+}
+void from_nothing(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
+  for (double& s : in.of.at("s0")) s = 0.0;
+}
+// Of few directions, so that what is written is met again.
+void alike_keys(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
+  const std::size_t d = in.sizes.at("d");
+  std::vector<double>& k = in.of.at("k");
+  for (std::size_t first = d; first < k.size(); first += d)
+    if (random.one_in(2))
+      std::copy_n(k.begin() + static_cast<std::ptrdiff_t>(first - d), d,
+                  k.begin() + static_cast<std::ptrdiff_t>(first));
+}
+// In the first token: chunks take it to all of theirs.
+void nan_in_first_token(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
+  for (const char* name : {"k", "v"}) {
+    const std::size_t row = in.sizes.at("h") * in.sizes.at(name[0] == 'k' ? "d" : "e"), n = in.sizes.at("n");
+    std::vector<double>& x = in.of.at(name);
+    for (std::size_t k = 0; k < x.size(); ++k)
+      if (k / row % n == 0 && random.one_in(5)) x[k] = std::nan("");
+  }
+}
+
+std::vector<family> families() {
+  std::vector<family> all{
+      of_gates("mild", "gates as log sigmoid of numbers of order 1", usual_gate, usual_share),
+      of_gates("slow_gates", "g from -2^-5 to -2^-14: a long memory", slow, usual_share),
+      of_gates("slow_behind_fast", "g from -40 to -80, then of a long memory: large sums, small differences",
+               slow_behind_fast, usual_share),
+      of_gates("no_fading", "g = 0", none, usual_share),
+      of_gates("fast_gates", "g from -3 to -30", fast, usual_share),
+      of_gates("resets", "the state is forgotten at every fifth token: g = -1000", now_and_then, usual_share),
+      of_gates("from_nothing", "s0 = 0", usual_gate, usual_share, from_nothing),
+      of_gates("alike_keys", "every other key is that of the token before; g of a long memory", slow, all_or_nothing,
+               alike_keys),
+      of_gates("large_shares", "beta from 1 to 2: what is read turns its sign", slow, up_to_two),
+      of_gates("small_values", "values far below 1", usual_gate, usual_share, small_values),
+      of_gates("large_values", "values and a state far above 1", usual_gate, usual_share, large_numbers),
+      of_gates("nan_inside", "a NaN in some keys and values of the first token", usual_gate, usual_share,
+               nan_in_first_token),
+  };
+  for (family& f : all) {
+    const bool of_delta = f.name == "large_shares";
+    if (f.name == "slow_behind_fast" || f.name == "resets")
+      f.applies = [](const core::operation& op) { return op.input("g") != nullptr; };
+    if (f.holds_nan) f.applies = [](const core::operation& op) { return op.is_forward(); };
+    if (of_delta)
+      f.applies = [](const core::operation& op) { return op.input("beta") != nullptr || op.input("a") != nullptr; };
+  }
+  return all;
+}
+
+// Whether some token but the first holds a NaN: products of a chunk take it to tokens before.
+bool has_nan_behind_first_token(const request& call) {
+  for (const auto& [name, t] : call.inputs) {
+    const core::shape s = t.shape();
+    if (s.size() < 3 || name == "s0") continue;
+    const std::size_t n = s[1], row = n == 0 ? 1 : t.size() / std::max<std::size_t>(1, s[0] * n);
+    for (std::size_t k = 0; k < t.size(); ++k)
+      if (k / row % n != 0 && std::isnan(t.values.storage()[k])) return true;
+  }
+  return false;
+}
+
+// Laws.
+
+// Twice the values and the state are twice the outputs and the state behind them: all that they meet is linear in them.
+void check_linear(experiment& e) {
+  test_case doubled = e.c;
+  for (const char* name : {"v", "s0"})
+    for (double& x : doubled.call.inputs.at(name).values.storage()) x *= 2.0;
+  for (const char* output : {"o", "s_n"}) {
+    const numbers once(e.call(), output), twice(e.call(doubled), output);
+    for (std::size_t k = 0; k < once.size(); ++k)
+      e.equal(once[k] + once[k], twice[k], "number {} of {}, and half of that of twice the values", k, output);
+  }
+}
+
+// A state has d e numbers, and each token changes them all: what is long is narrow, and what is wide is short, but for
+// one call as kernels have them, of blocks of 64 by heads of 64.
+std::vector<usual_size> sizes(const std::vector<std::string>& operations) {
+  const std::string axes = "B n h d e";
+  std::vector<usual_size> all;
+  add_sizes(
+      all, operations, axes,
+      "5 9 2 3 2, 2 17 5 2 3, 1 66 2 3 2, 1 130 1 3 2, 1 3 2 64 64, 1 2 1 128 128, 66 2 1 2 2, 1 2 66 2 2, 1 5 2 2 "
+      "66, 1 5 1 66 2");
+  add_sizes(all, operations, axes, "1 65 1 64 64", true, "mild");
+  add_sizes(all, operations, axes, "2 9 3 5 4, 1 66 1 3 2", true, every_family);
+  add_sizes(all, operations, axes, "2 128 2 64 64, 1 66 1 128 256, 1 1025 1 3 2, 65537 1 1 1 1, 1 258 9 5 5", false);
+  return all;
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  encoding_tests tests;
+  tests.name = "linear_attention";
+  tests.families = families();
+  tests.mutants = mutants();
+  tests.controls = controls();
+  std::vector<std::string> all, finite{"mild", "slow_gates", "fast_gates", "alike_keys"};
+  for (const char* operation : {"retention", "scalar_gates", "channel_gates", "delta_rule", "gated_delta_rule",
+                                "channel_gated_delta_rule", "low_rank_rule"})
+    all.push_back(std::string("linear_attention/") + operation);
+  tests.sizes = sizes(all);
+  tests.long_ones = {{all, {{"n", 2}}, {{"n", 1100}}}};
+  tests.laws = {law("linear_in_values", "twice the values and the state give twice the outputs", {all, finite},
+                    {2, check_linear})};
+  tests.rests_on_convention = has_nan_behind_first_token;
+  tests.not_modelled = {
+      {"fla-org/flash-linear-attention#1171",
+       "gates behind the width of a head are read from other memory: a fault of "
+       "addresses, which shows where that memory holds NaN"},
+      {"fla-org/flash-linear-attention#1077", "more than 65535 sequences: beyond the size of a gate's calls"}};
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::linear_attention
