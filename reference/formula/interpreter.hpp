@@ -27,6 +27,12 @@ class interpreter {
   interpreter(const program& p, const arrays& inputs, std::vector<std::string> stages = {})
       : program_(p), inputs_(inputs), stages_(std::move(stages)), order_(p), made_(p.nodes().size()) {}
 
+  /// Keeps what it finds out of shapes, for the next run: of a body of a loop.
+  void keep_plans() {
+    runs_.resize(made_.size());
+    contractions_.resize(made_.size());
+  }
+
   /// The outputs, of the inputs as they are now. Throws evaluation_error, which names the node. Arrays are forgotten
   /// behind their last use.
   arrays run() {
@@ -34,8 +40,7 @@ class interpreter {
     for (node_id k = 0; k < count; ++k) {
       const std::span<const node_id> together = order_.in_turn_of(k);
       if (together.empty()) continue;
-      made_[k] = is_elementwise(program_.nodes()[k].what) ? elementwise_run<R>(program_, together, made_, stages_)()
-                                                          : named_in_errors(k);
+      made_[k] = is_elementwise(program_.nodes()[k].what) ? run_of(k, together) : named_in_errors(k);
       for (const node_id gone : order_.forgotten_after(k)) made_[gone].reset();
     }
     arrays all;
@@ -57,6 +62,20 @@ class interpreter {
   template <class F, class... Operands>
   auto in_stage(const node& n, F f, const Operands&... operands) const {
     return in_stage_of<R>(n, stages_, f, operands...);
+  }
+
+  array<R> run_of(node_id k, std::span<const node_id> together) {
+    if (runs_.empty()) return elementwise_run<R>(program_, together, made_, stages_)();
+    if (!runs_[k]) runs_[k].emplace(program_, together, made_, stages_);
+    return (*runs_[k])();
+  }
+
+  /// In `room` where none are kept.
+  const contracted_places& places_of_contraction(const node& n, node_id k,
+                                                 std::optional<contracted_places>& room) const {
+    std::optional<contracted_places>& places = contractions_.empty() ? room : contractions_[k];
+    if (!places) places.emplace(*contraction_of(n.text), shape_of(k), shape_of(n.in[0]), shape_of(n.in[1]));
+    return *places;
   }
 
   array<R> named_in_errors(node_id k) const {
@@ -158,15 +177,16 @@ class interpreter {
   }
 
   array<R> along(const node& n, node_id k) const {
+    std::optional<contracted_places> room;
     if (n.what == op::contract || n.what == op::contract_at) {
-      const contracted_places places(*contraction_of(n.text), shape_of(k), shape_of(n.in[0]), shape_of(n.in[1]));
+      const contracted_places& places = places_of_contraction(n, k, room);
       const truths* at = n.what == op::contract_at ? &in<boost::tribool>(n, 2) : nullptr;
       return in_stage(
           n, [&](const numbers& x, const numbers& y) { return contracted<R>(x, y, places, at); }, in<R>(n, 0),
           in<R>(n, 1));
     }
     if (n.what == op::contract_where) {
-      const contracted_places places(*contraction_of(n.text), shape_of(k), shape_of(n.in[0]), shape_of(n.in[1]));
+      const contracted_places& places = places_of_contraction(n, k, room);
       const truths& mask = in<boost::tribool>(n, 2);
       return in_stage(
           n, [&](const numbers& x, const numbers& y) { return contracted_where<R>(x, y, mask, places); }, in<R>(n, 0),
@@ -234,6 +254,7 @@ class interpreter {
     for (std::size_t k = 0; k < n.in.size(); ++k)
       if (k < counts.carried || k >= counts.carried + counts.stepped) now.emplace(name_of_input(k), *made_[n.in[k]]);
     interpreter turn(body, now, stages_);
+    turn.keep_plans();
     std::vector<numbers> given(body.outputs().size());
     for (std::size_t t = 0; t < counts.turns; ++t) {
       for (std::size_t k = counts.carried; k < counts.carried + counts.stepped; ++k)
@@ -268,6 +289,9 @@ class interpreter {
   const std::vector<std::string> stages_;
   const evaluation_order order_;
   std::vector<std::optional<array<R>>> made_;
+  // Of a body, by node.
+  std::vector<std::optional<elementwise_run<R>>> runs_;
+  mutable std::vector<std::optional<contracted_places>> contractions_;
 };
 
 }  // namespace assay::reference::formula
