@@ -197,7 +197,7 @@ std::string difference_of_way(const recorded_operation& r, std::size_t form, con
     const core::axis_role role = core::role_of(op, axis);
     if (role != core::axis_role::token && role != core::axis_role::key) continue;
     core::axis_sizes longer = sizes;
-    longer[axis] = beyond_a_chunk / size * size;
+    longer[axis] = (beyond_a_chunk + size - 1) / size * size;
     if (holds_for_calls(op, longer, agrees); !found.empty()) return found;
   }
   return "";

@@ -73,6 +73,17 @@ void check_continuation(experiment& e) {
   }
 }
 
+// What each number is allowed; where a step mixes them along an axis, the norm of that.
+std::vector<double> mixed_along(const std::string& symbol, const core::tensor_declaration& state, const numbers& x) {
+  if (symbol.empty()) return x.allowed;
+  const std::size_t axis = *core::axis_of(state, symbol), size = x.shape[axis], step = core::stride_of(x.shape, axis);
+  std::vector<double> squares(x.size(), 0.0), norms(x.size());
+  const auto first_of = [&](std::size_t k) { return k - k / step % size * step; };
+  for (std::size_t k = 0; k < x.size(); ++k) squares[first_of(k)] += x.allowed[k] * x.allowed[k];
+  for (std::size_t k = 0; k < x.size(); ++k) norms[k] = std::sqrt(squares[first_of(k)]);
+  return norms;
+}
+
 // The state that the scan ends in and the one that the steps end in, each wrong by at most its allowance.
 void check_steps(experiment& e) {
   const core::recurrence& r = *e.c.call.operation->recurrent;
@@ -87,10 +98,9 @@ void check_steps(experiment& e) {
       core::tensors step = tokens_of(e.c, i, i + 1);
       step.at(r.state_in) = state;
       const numbers after(e.right_call(with_inputs(e.c, std::move(step))), r.state_out);
-      double squares = 0.0;
-      for (const double allowed : after.allowed) squares += allowed * allowed;
+      const std::vector<double> allowed = mixed_along(r.mixes_along, *e.c.call.operation->output(r.state_out), after);
       for (std::size_t j = 0; j < errors.size(); ++j) {
-        errors[j] += r.mixes ? std::sqrt(squares) : after.allowed[j];
+        errors[j] += allowed[j];
         state.values.storage()[j] = after.x[j];
       }
     });

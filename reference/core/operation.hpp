@@ -104,7 +104,9 @@ struct recurrence {
   std::string state_in, state_out;
   std::string time_axis = "n";
   std::string states{};  ///< the output that holds the state after every token; empty where none does
-  bool mixes = false;  ///< an element of the state reaches others of it: no step expands its norm, but numbers may grow
+  /// The axis of the state along which a step mixes numbers; no step expands the norm of those. Empty where each number
+  /// is on its own, and no step expands it.
+  std::string mixes_along{};
 };
 
 /// What an operation computes of the function it is named after.

@@ -3,29 +3,28 @@
 //
 //   S_t = exp(g_t) S_{t-1} + k_t u_t^T,   o_t = scale S_t^T q_t,   S_0 = s0
 //
-//   linear_attention/retention      log_decay [h]: g is one number for each head, u = v: RetNet (Sun et al. 2023, arXiv
-//     2307.08621, Lightning Attention-2 (Qin et al. 2024, arXiv 2401.04658)
-//   linear_attention/scalar_gates   g [B, n, h], u = v: Mamba-2 (Dao and Gu 2024, arXiv 2405.21060)
-//   linear_attention/channel_gates  g [B, n, h, d], one for each channel of the keys, u = v: GLA (Yang et al. 2023,
-//   arXiv
-//     2312.06635, HGRN2 with k = 1 - exp(g) (Qin et al. 2024, arXiv 2404.07904)
-//   linear_attention/delta_rule     u = beta (v - S_{t-1}^T k): it writes what the state lacks (Yang et al. 2024, arXiv
-//     2406.06484
-//   linear_attention/gated_delta_rule          the same of the state that has faded, g [B, n, h] (Yang et al. 2024,
-//   arXiv
-//     2412.06464
-//   linear_attention/channel_gated_delta_rule  the same, g [B, n, h, d] (Kimi Linear, 2025, arXiv 2510.26692
-//   linear_attention/low_rank_rule  S_t = diag(exp(g_t)) S_{t-1} + b_t (S_{t-1}^T a_t)^T + k_t v_t^T: RWKV-7 (Peng et
-//   al.
-//     2025, arXiv 2503.14456
+//   linear_attention/retention        log_decay [h]: g is one number for each head, u = v: RetNet (Sun et al. 2023,
+//     arXiv 2307.08621), Lightning Attention-2 (Qin et al. 2024, arXiv 2401.04658)
+//   linear_attention/scalar_gates     g [B, n, h], u = v: Mamba-2 (Dao and Gu 2024, arXiv 2405.21060)
+//   linear_attention/channel_gates    g [B, n, h, d], one for each channel of the keys, u = v: GLA (Yang et al. 2023,
+//     arXiv 2312.06635), HGRN2 with k = 1 - exp(g) (Qin et al. 2024, arXiv 2404.07904)
+//   linear_attention/delta_rule       u = beta (v - S_{t-1}^T k): it writes what the state lacks (Yang et al. 2024,
+//     arXiv 2406.06484)
+//   linear_attention/gated_delta_rule the same of the state that has faded, g [B, n, h] (Yang et al. 2024, arXiv
+//     2412.06464)
+//   linear_attention/channel_gated_delta_rule  the same, g [B, n, h, d] (Kimi Linear 2025, arXiv 2510.26692)
+//   linear_attention/low_rank_rule    S_t = diag(exp(g_t)) S_{t-1} + b_t (S_{t-1}^T a_t)^T + k_t v_t^T: RWKV-7 (Peng et
+//     al. 2025, arXiv 2503.14456)
 //
 // Shapes: q, k, a, b [B, n, h, d]; v, o [B, n, h, e]; beta [B, n, h]; s0 and s_n, the state behind the last token, [B,
 // h, d, e]. `scale`: 1 / sqrt(d), or 1. `normalized`: q and k are divided by sqrt(sum of their squares + 1e-6) before
-// (the kernels of fla-org/flash-linear-attention have it as use_qk_l2norm_in_kernel).
+// (fla-org/flash-linear-attention, use_qk_l2norm_in_kernel).
 //
 // Special values: the state fades to 0 where g is large and negative, and not at all where it is 0. NaN reaches the
-// state from its token on. Laws: exp(g_t) of each token is of class sequential; exp(G_t - G_{t-1}) of cumulative sums
-// G, as the chunks of kernels have them, of class cumsum: what two tokens are apart has the error of G.
+// state from its token on. Products of a chunk take it to earlier tokens of the chunk, too: what these give then is a
+// matter of convention. Laws: exp(g_t) of each token is of class sequential. Cumulative sums G of gates, as chunks have
+// them, are of class cumsum: what two tokens are apart, exp(G_t - G_u), has the error of G; the gradient of G_t is q .
+// dq of what reads at t less k . dk of what writes there, which cancel.
 #pragma once
 
 #include <functional>
@@ -119,9 +118,9 @@ inline linear_attention::traced linear_attention::next_state(const token& now, c
 /// y = x r. Its derivative is r (dx - y (y . dx)): no power of r.
 inline linear_attention::traced linear_attention::over_length(const traced& rows, bool is_of_gradient) {
   core::shape one = shape_of(rows);
-  const std::size_t width = std::exchange(one.back(), 1);
+  one.back() = 1;
   const auto dot = [&](const traced& x, const traced& y) { return reshaped(contracted(x, y, "bnhd,bnhd->bnh"), one); };
-  const traced r = reciprocal_root(dot(rows, rows) + formula::setting(1e-6), width), y = rows * r;
+  const traced r = reciprocal_root(dot(rows, rows) + formula::setting(1e-6), 1), y = rows * r;
   if (!is_of_gradient) return y;
   const traced of_y = detach(y), dx = rows * detach(r);
   return with_gradient_of(y, dx - of_y * dot(of_y, dx));
@@ -155,13 +154,15 @@ inline linear_attention::token linear_attention::tokens_of(const recipe& how, co
 /// The fading by sums G of gates, whose gradient is that of what reads and writes: each has a factor of 1 with it.
 inline linear_attention::traced linear_attention::by_sums_of(const traced& g, token& all) {
   const traced sums = sums_of(g), before = one_before(sums), one(1.0);
-  const auto zero = [](const traced& x) { return x - detach(x); };
+  // The error of a sum reaches what is between two tokens once, by what reads and by what writes.
+  const auto exactly = [](const traced& x) { return without_error(detach(x)); };
+  const auto zero = [&](const traced& x) { return x - exactly(x); };
   const traced reads = one + zero(sums), writes = one - zero(sums);
   all.q = all.q * reads, all.read_at = all.k * reads, all.k = all.k * writes;
   // It reads before its token fades the state, after G_t - g_t.
   if (all.a) all.a = *all.a * exp(detach((sums - g) - before)) * (one + zero(before)), all.b = *all.b * writes;
   all.last = reads;
-  return exp(detach(sums - before));
+  return exp(exactly(sums) - exactly(before));
 }
 
 inline formula::program linear_attention::attend(const recipe& how, const formula::program_sizes& call) {
@@ -225,8 +226,8 @@ inline std::vector<recorded_formula<linear_attention::recipe>> linear_attention:
                                 .meaning = "share of what the state lacks that is written",
                                 .domain = {0.0, 2.0}};
   const auto declared = [&](const char* called, const char* source, const std::vector<tensor_declaration>& more) {
-    const bool has_gates = !more.empty() && more.front().name != "beta",
-               has_beta = !more.empty() && more.back().name == "beta", is_mixing = has_beta || more.back().name == "b";
+    const bool has_gates = more.front().name != "beta", has_beta = more.back().name == "beta",
+               is_mixing = has_beta || more.back().name == "b";
     core::operation op{
         .name = called,
         .source = source,
@@ -242,7 +243,7 @@ inline std::vector<recorded_formula<linear_attention::recipe>> linear_attention:
                    {.name = "output", .meaning = "the state as queries meet it, and o", .narrow = true},
                    {.name = std::string(core::accumulation), .meaning = "sums over features of keys"},
                    {.name = "gates", .meaning = "exponentials of the gates"}},
-        .recurrent = core::recurrence{.state_in = "s0", .state_out = "s_n", .mixes = is_mixing},
+        .recurrent = core::recurrence{.state_in = "s0", .state_out = "s_n", .mixes_along = is_mixing ? "d" : ""},
         .grows_with = core::with_tokens,
         .independent = {"B", "h"}};
     op.inputs.insert(op.inputs.end(), more.begin(), more.end());

@@ -70,7 +70,11 @@ core::result<asked_call> asked_call_from(const asked_words& words) {
   return asked;
 }
 
-core::result<json> settings_from(const std::vector<std::string>& texts) {
+core::result<json> settings_from(const std::vector<std::string>& texts, const core::operation* op) {
+  const auto is_text = [op](const std::string& name) {
+    const core::attribute_declaration* declared = op == nullptr ? nullptr : op->attribute(name);
+    return declared != nullptr && std::holds_alternative<std::string>(declared->standard);
+  };
   json all = json::object();
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
@@ -78,7 +82,7 @@ core::result<json> settings_from(const std::vector<std::string>& texts) {
       return core::failure("'" + formats::shown(text) + "' must be NAME=VALUE, such as layout=half_split");
     const std::string name = text.substr(0, equals), value = text.substr(equals + 1);
     const json parsed = json::parse(value, nullptr, false);
-    all[name] = parsed.is_number() || parsed.is_boolean() ? parsed : json(value);
+    all[name] = (parsed.is_number() || parsed.is_boolean()) && !is_text(name) ? parsed : json(value);
   }
   return all;
 }

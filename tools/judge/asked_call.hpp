@@ -33,7 +33,8 @@ struct asked_words {
 /// Refuses what is wrong in it, with the words that the gate has for a candidate.
 core::result<asked_call> asked_call_from(const asked_words& words);
 
-/// {"layout": "half_split"} of "layout=half_split", ...: a value is JSON where it is a number or a boolean.
-core::result<nlohmann::json> settings_from(const std::vector<std::string>& texts);
+/// {"layout": "half_split"} of "layout=half_split", ...: a value is JSON where it is a number or a boolean, unless the
+/// operation declares it as a string ("base=2" of attention/lse).
+core::result<nlohmann::json> settings_from(const std::vector<std::string>& texts, const core::operation* op = nullptr);
 
 }  // namespace assay::tools

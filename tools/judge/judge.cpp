@@ -6,6 +6,7 @@
 #include "golden/formats/safetensors.hpp"
 #include "properties/diagnosis/one_call.hpp"
 #include "properties/harness/suspicion.hpp"
+#include "reference/oracle.hpp"
 #include "tools/commands.hpp"
 #include "tools/transports/outputs.hpp"
 
@@ -41,7 +42,7 @@ bool exceeds(const asked_call& asked, const properties::value_report& r) {
 
 core::result<asked_call> read(const asked_by_command& asked) {
   asked_words words = asked.words;
-  const auto settings = settings_from(asked.settings);
+  const auto settings = settings_from(asked.settings, reference::find_operation(words.operation));
   if (!settings) return tl::make_unexpected(settings.error());
   words.settings = *settings;
   if (asked.compute.find('=') == std::string::npos) {

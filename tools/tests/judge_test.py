@@ -52,6 +52,13 @@ class Judge(unittest.TestCase):
         self.run_assay(0, "truth", operation, "--inputs", inputs, "--out", out, *arguments)
         return read_safetensors(out)
 
+    def test_a_value_that_looks_like_a_number_is_a_word_where_it_is_declared_so(self):
+        q = numpy.ones((1, 1, 1, 4), numpy.float32)
+        call = self.file("logits", q=("F32", q), k=("F32", q))
+        of_base = {base: self.truth("attention/lse", call, "--set", f"base={base}")["lse"][1].item() for base in ("e", "2")}
+        self.assertEqual(of_base["e"], 2.0)  # 4 / sqrt(4), of one key
+        self.assertAlmostEqual(of_base["2"], 2.0 / numpy.log(2.0), 6)
+
     def test_truth_of_a_formula_that_numpy_knows(self):
         truth = self.truth("rope/rotate", self.rotation, "--set", "layout=half_split", "--set", "base=100.0")
         angle = numpy.arange(16)[:, None, None] * 100.0 ** (-numpy.arange(32) / 32)

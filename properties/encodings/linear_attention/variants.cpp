@@ -19,16 +19,16 @@ std::vector<variant> mutants() {
       {reported_faults({
            {"mutant/linear_attention_state_dropped", "tile-ai/TileOPs#1557: initial states are silently dropped",
             "linear_attention/scalar_gates/s0/zeroed"},
-           {"mutant/linear_attention_state_of_another_head", "BlinkDL/RWKV-LM#241: the address of a state",
-            "linear_attention/low_rank_rule/s0/reversed_along_h_1"},
+           {"mutant/linear_attention_state_of_first_row", "BlinkDL/RWKV-LM#241: an address without the row",
+            "linear_attention/low_rank_rule/s0/first_for_all_along_B_0"},
            {"mutant/linear_attention_gradient_of_state_dropped",
-            "fla-org/flash-linear-attention#459: gradients of gates without that of the last state",
+            "state-spaces/mamba#258: without the gradient of the last state",
             "linear_attention/channel_gates:vjp/grad_s_n/zeroed"},
            {"mutant/linear_attention_shares_doubled", "fla-org/flash-linear-attention, allow_neg_eigval: 2 beta",
             "linear_attention/gated_delta_rule/beta/doubled"},
        }),
        {
-           changed("mutant/linear_attention_keys_corrected", "fla-org/flash-linear-attention#623: no delta rule",
+           changed("mutant/linear_attention_nothing_lacking", "gated linear attention for a delta rule",
                    "beta multiplies v, and what the state has at k is not taken from it",
                    {.formula =
                         [](auto& how) {
@@ -37,7 +37,7 @@ std::vector<variant> mutants() {
                           };
                         },
                     .telling = true}),
-           changed("mutant/linear_attention_reads_unfaded", "the delta rule before the gate: an order of two steps",
+           changed("mutant/linear_attention_reads_unfaded", "fla-org/flash-linear-attention#885: the order",
                    "what a token lacks is read from the state that has not faded",
                    {.formula =
                         [](auto& how) {
@@ -46,7 +46,7 @@ std::vector<variant> mutants() {
                           };
                         },
                     .telling = true}),
-           changed("mutant/linear_attention_reads_before_writing", "state-spaces/mamba#716: a prefix without its own",
+           changed("mutant/linear_attention_reads_before_writing", "an exclusive scan for an inclusive one",
                    "queries read the state before their token has written",
                    {.formula = [](auto& how) { how.read = [](const traced& before, const traced&) { return before; }; },
                     .telling = true}),
@@ -111,7 +111,7 @@ std::vector<variant> mutants() {
                           };
                         },
                     .telling = true}),
-           changed("mutant/linear_attention_state_in_bf16", "fla-org/flash-linear-attention#37: in bf16",
+           changed("mutant/linear_attention_state_in_bf16", "a cache of states in bf16",
                    "the state is rounded to bf16 at every token",
                    {.formula =
                         [](auto& how) {
@@ -125,7 +125,7 @@ std::vector<variant> mutants() {
 
 std::vector<variant> controls() {
   return {
-      changed("control/linear_attention_by_sums_of_gates", "state-spaces/mamba, ssd_minimal.py: segsum",
+      changed("control/linear_attention_by_sums_of_gates", "state-spaces/mamba, segsum_unstable",
               "of class cumsum: exp(G_t - G_{t-1}) of sums G",
               {.formula =
                    [](auto& how) {

@@ -122,6 +122,39 @@ TEST_CASE("formula/recording/sums_choices_and_constants", "[unit]") {
   }
 }
 
+// h_t = a_t h_{t-1} + x_t of two lanes, and twice what each turn leaves.
+TEST_CASE("formula/recording/a_loop", "[unit]") {
+  using namespace assay::reference;
+  using namespace assay::reference::formula;
+  using namespace assay::reference::formula::recorded_formulas;
+  const computing_in format(assay::core::dtype::f64);
+  const auto loop_of = [](std::size_t turns) {
+    recording of;
+    const traced h0 = of.input("h0", {2}), a = of.input("a", {turns, 1}), x = of.input("x", {turns, 2});
+    const loop_turn made =
+        looped(turns, {h0}, {a, x}, [](const std::vector<traced>& carried, const std::vector<traced>& now) {
+          const traced h = now[0] * carried[0] + now[1];
+          return loop_turn{{h}, {h + h}};
+        });
+    of.output("last", made.left[0]);
+    of.output("twice", made.given[0]);
+    return of.finish();
+  };
+  const program p = loop_of(3);
+  const auto in = lifted<rounded>({{"h0", {1, 2}}, {"a", {2, 3, 0}}, {"x", {5, 7, 11, 13, 17, 19}}});
+  const auto made = interpreter<rounded>(p, in).run();
+  CHECK(std::get<reals<rounded>>(made.at("last")).size() == 2);
+  CHECK(to_double(std::get<reals<rounded>>(made.at("last"))[1]) == 19.0);
+  const std::vector<double> twice{14, 22, 64, 92, 34, 38};
+  for (std::size_t k = 0; k < twice.size(); ++k)
+    CHECK(to_double(std::get<reals<rounded>>(made.at("twice"))[k]) == twice[k]);
+
+  const auto none = loop_of(0);
+  const auto as_it_was = interpreter<rounded>(none, lifted<rounded>({{"h0", {1, 2}}, {"a", {}}, {"x", {}}})).run();
+  CHECK(to_double(std::get<reals<rounded>>(as_it_was.at("last"))[1]) == 2.0);
+  CHECK(std::get<reals<rounded>>(as_it_was.at("twice")).empty());
+}
+
 TEST_CASE("formula/recording/what_is_no_program_is_refused", "[unit]") {
   using namespace assay;
   using namespace assay::reference::formula;
