@@ -173,7 +173,7 @@ lost_digits lost_by_steps(const recorded_operation& r, const core::axis_sizes& o
 }
 
 std::string difference_of_way(const recorded_operation& r, std::size_t form, const core::axis_sizes& sizes) {
-  constexpr std::size_t precisions = 1;
+  constexpr std::size_t precisions = 1;  // two doubles, and 35 digits where these do not tell
   constexpr std::size_t beyond_a_chunk = 70;
   const core::operation& op = r.declaration;
   std::string found;

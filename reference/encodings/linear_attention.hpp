@@ -145,10 +145,7 @@ inline linear_attention::token linear_attention::tokens_of(const recipe& how, co
   if (!in.has("g") && !in.has("log_decay")) return all;
   const traced given = in.has("g") ? in["g"] : broadcast(reshaped(in["log_decay"], {1, 1, heads}), {rows, n, heads});
   const traced g = shape_of(given).size() == 4 ? given : reshaped(given, {rows, n, heads, 1});
-  in_stage<traced>(stage::gates, [&] {
-    all.fading = how.by_sums ? by_sums_of(g, all) : how.fading(g);
-    return *all.fading;
-  });
+  all.fading = in_stage<traced>(stage::gates, [&] { return how.by_sums ? by_sums_of(g, all) : how.fading(g); });
   return all;
 }
 /// The fading by sums G of gates, whose gradient is that of what reads and writes: each has a factor of 1 with it.

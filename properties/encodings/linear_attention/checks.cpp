@@ -92,7 +92,7 @@ void large_numbers(drawn_inputs& in, const core::operation&, dtype type, core::c
 void from_nothing(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
   for (double& s : in.of.at("s0")) s = 0.0;
 }
-// Of few directions, so that what is written is met again: every other key is that of the token before, by chance.
+// A key in two is that of the token before, so that what is written is met again.
 void alike_keys(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   const std::size_t d = in.sizes.at("d"), row = in.sizes.at("h") * d, n = in.sizes.at("n");
   std::vector<double>& k = in.of.at("k");
@@ -130,11 +130,10 @@ std::vector<family> families() {
                nan_in_first_token),
   };
   for (family& f : all) {
-    const bool of_delta = f.name == "large_shares";
     if (f.name == "slow_behind_fast" || f.name == "resets")
       f.applies = [](const core::operation& op) { return op.input("g") != nullptr; };
     if (f.holds_nan) f.applies = [](const core::operation& op) { return op.is_forward(); };
-    if (of_delta)
+    if (f.name == "large_shares")
       f.applies = [](const core::operation& op) { return op.input("beta") != nullptr || op.input("a") != nullptr; };
   }
   return all;
