@@ -40,9 +40,10 @@ def ramp(settings, r, base):
     return lambda t: clipped((Interval.of(t) - low) / width)
 
 
-def extended_frequencies(call):
-    settings, r, scaling = call.settings, call.sizes["r"], call.settings["scaling"]
-    s, trained, length = float(settings["factor"]), int(settings["trained_length"]), int(settings["length"])
+def extended_row(settings, r, base):
+    """theta of r pairs, which the settings stretch."""
+    scaling, s = settings["scaling"], float(settings["factor"])
+    trained, length = int(settings["trained_length"]), int(settings["length"])
     factor = Interval.of(s)
 
     def unstretched(ends):
@@ -67,31 +68,34 @@ def extended_frequencies(call):
             return theta * interval.power(longer, -t, r - 1)
         return theta * (longer.log() * (Interval.of(-t) / Interval.of(r - 1))).exp()
 
-    def row(get, k):
-        base = get("base", k)
-        share = ramp(settings, r, base) if scaling == "yarn" and settings["ramp"] == "index" else None
-        kept = unstretched(("low", "high") if scaling == "llama3" else ("beta_slow", "beta_fast"))
-        out = {}
-        for t in range(r):
-            theta = power_of(base, -t, r)
-            if scaling in ("yarn", "llama3"):
-                value = blended(theta, share(t) if share else ONE - kept(theta))
-            elif scaling == "ntk_fixed":
-                value = theta * interval.power(factor, -t - 1, r)
-            elif scaling == "ntk_mixed":
-                exponent = ((Interval.of(t + 1) / Interval.of(r)).log() * Interval.of(float(settings["mixed"]))).exp()
-                value = theta * (-(factor.log() * exponent)).exp()
-            elif scaling == "dynamic":
-                longer = factor * Interval.of(length) / Interval.of(trained) - (factor - ONE)
-                value = dynamic(theta, t, longer if length > trained else ONE)
-            else:
-                doublings = 0
-                while trained << doublings < length:
-                    doublings += 1
-                value = dynamic(theta, t, Interval.of(2 ** (doublings + 1) - 1))
-            out["theta", k * r + t] = value
-        return out
-    return call.parts(row, "k")
+    share = ramp(settings, r, base) if scaling == "yarn" and settings["ramp"] == "index" else None
+    kept = unstretched(("low", "high") if scaling == "llama3" else ("beta_slow", "beta_fast"))
+    row = []
+    for t in range(r):
+        theta = power_of(base, -t, r)
+        if scaling in ("yarn", "llama3"):
+            value = blended(theta, share(t) if share else ONE - kept(theta))
+        elif scaling == "ntk_fixed":
+            value = theta * interval.power(factor, -t - 1, r)
+        elif scaling == "ntk_mixed":
+            exponent = ((Interval.of(t + 1) / Interval.of(r)).log() * Interval.of(float(settings["mixed"]))).exp()
+            value = theta * (-(factor.log() * exponent)).exp()
+        elif scaling == "dynamic":
+            longer = factor * Interval.of(length) / Interval.of(trained) - (factor - ONE)
+            value = dynamic(theta, t, longer if length > trained else ONE)
+        else:
+            doublings = 0
+            while trained << doublings < length:
+                doublings += 1
+            value = dynamic(theta, t, Interval.of(2 ** (doublings + 1) - 1))
+        row.append(value)
+    return row
+
+
+def extended_frequencies(call):
+    r = call.sizes["r"]
+    return call.parts(lambda get, k: {("theta", k * r + t): value for t, value in
+                                      enumerate(extended_row(call.settings, r, get("base", k)))}, "k")
 
 
 def divided_frequencies(call, factors="factors"):
@@ -106,22 +110,24 @@ def switched_frequencies(call):
     return divided_frequencies(call, "long_factor" if is_long else "short_factor")
 
 
-def magnitude(call):
-    settings, trained = call.settings, Interval.of(int(call.settings["trained_length"]))
+def magnitude_of(settings, s):
+    """By the rule, of contexts s times as long."""
+    trained = Interval.of(int(settings["trained_length"]))
     of_yarn, of_all = (Interval.of(0.1) * Interval.of(float(settings[name])) for name in ("mscale", "mscale_all_dim"))
+    if enclosure_of(s).is_nan:
+        return s
+    if not exceeds(s, ONE):
+        return ONE
+    growth = s.log()
+    if settings["rule"] == "su":
+        return ((growth / trained.log() + ONE).log() * Interval.of(0.5)).exp()
+    if settings["rule"] == "ratio":
+        return ONE if of_yarn.lo == of_all.lo else (growth * of_yarn + ONE) / (growth * of_all + ONE)
+    return growth * of_yarn + ONE
 
-    def value(s):
-        if enclosure_of(s).is_nan:
-            return s
-        if not exceeds(s, ONE):
-            return ONE
-        growth = s.log()
-        if settings["rule"] == "su":
-            return ((growth / trained.log() + ONE).log() * Interval.of(0.5)).exp()
-        if settings["rule"] == "ratio":
-            return ONE if of_yarn.lo == of_all.lo else (growth * of_yarn + ONE) / (growth * of_all + ONE)
-        return growth * of_yarn + ONE
-    return call.parts(lambda get, k: {("magnitude", k): value(get("factor", k))}, "k")
+
+def magnitude(call):
+    return call.parts(lambda get, k: {("magnitude", k): magnitude_of(call.settings, get("factor", k))}, "k")
 
 
 def pairs_of(settings, d, r):
@@ -135,7 +141,9 @@ def pairs_of(settings, d, r):
 
 def turned(x, settings, angles, pairs=None):
     """The coordinates of a vector, whose pairs are turned by these angles and multiplied by the magnitude."""
-    factor = Interval.of(float(settings.get("magnitude", 1)))
+    by_rule = settings.get("rule", "given") != "given"
+    factor = (magnitude_of(settings, Interval.of(float(settings["factor"]))) if by_rule else
+              Interval.of(float(settings.get("magnitude", 1))))
     for (a, b), angle in zip(pairs or pairs_of(settings, len(x), len(angles)), angles):
         cosine, sine = (factor * wave for wave in angle.cos_sin())
         x[a], x[b] = x[a] * cosine - x[b] * sine, x[a] * sine + x[b] * cosine
@@ -162,11 +170,28 @@ def angles_of(call, position):
     return [m * interval.power(base, -t, steps) for t in range(r)]
 
 
-def rotate(call):
+def rotate(call, angles=None):
     n = call.sizes["n"]
     positions = call.integers("position")
-    return call.parts(lambda get, row, i: rotated(call, get, row * n + i, angles_of(call, positions[row * n + i])),
-                      "B", "n")
+    angles = angles or (lambda position: angles_of(call, position))
+    return call.parts(lambda get, row, i: rotated(call, get, row * n + i, angles(positions[row * n + i])), "B", "n")
+
+
+def by_frequencies(call, theta):
+    """The rotation with those of a base, at each precision."""
+    backwards = call.settings["direction"] == "clockwise"
+    return rotate(call, lambda position: [Interval.of(-position if backwards else position) * x for x in
+                                          theta(Interval.of(float(call.settings["base"])))])
+
+
+def rotate_extended(call):
+    r = int(call.settings["rotary"]) or call.sizes["d"] // 2
+    return by_frequencies(call, lambda base: extended_row(call.settings, r, base))
+
+
+def rotate_divided(call):
+    r, factors = call.sizes["r"], [Interval.of(float(x)) for x in call.inputs["factors"]]
+    return by_frequencies(call, lambda base: [power_of(base, -t, r) / factors[t] for t in range(r)])
 
 
 def scores_of(call, vector):

@@ -188,7 +188,8 @@ void keep_rest_finite(std::vector<double>& x, const core::attributes& settings, 
 core::tensors draw_rotation(const core::operation& op, dtype type, const core::attributes& settings,
                             counter_random& random, extent size, row_filler positions, x_filler fill) {
   rotary_extents s = draw_extents(settings, random, size);
-  if (op.input("theta")) s.features = std::max(s.features, 2 * size.axis("r", 0));
+  const bool has_pairs = op.input("theta") || op.input("factors");
+  if (has_pairs) s.features = std::max(s.features, 2 * size.axis("r", 0));
   const bool on_axes = has_axes(op);
   if (on_axes) draw_axes(s, op, settings, random, size);
   std::vector<double> x(s.elements()), position(s.batch * s.n * s.axes), row(s.n);
@@ -207,10 +208,16 @@ core::tensors draw_rotation(const core::operation& op, dtype type, const core::a
   if (on_axes) of_positions.push_back(s.axes);
   core::tensors inputs{{"x", core::make_tensor(type, {s.batch, s.n, s.heads, s.features}, x)},
                        {"position", core::make_tensor(op.input("position")->type_in(type), of_positions, position)}};
-  if (op.input("theta")) {
+  if (has_pairs) {
     const std::size_t pairs = size.is_given()    ? size.axis("r", s.features / 2)
                               : random.one_in(4) ? random.below(s.features / 2 + 1)
                                                  : s.features / 2;
+    if (op.input("factors")) {
+      std::vector<double> factors(pairs);
+      for (double& f : factors) f = std::exp2(random.uniform(0, 6));
+      inputs.emplace("factors", core::make_tensor(type, {pairs}, factors));
+      return inputs;
+    }
     const core::shape of_theta = on_axes ? core::shape{s.heads, s.axes, pairs} : core::shape{pairs};
     std::vector<double> theta;
     for (std::size_t k = 0; k < (on_axes ? s.heads * s.axes : 1); ++k)

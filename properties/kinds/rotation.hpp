@@ -11,7 +11,7 @@
 namespace assay::properties {
 
 /// Regimes of positions and of x, or of q and k: the mild ones first. Frequencies that are inputs are as published,
-/// each moved a little.
+/// each moved a little; what divides them is from 1 to 64.
 std::vector<family> rotation_families();
 /// Rows, tokens, heads and widths large together, all at usual widths of heads among them.
 std::vector<usual_size> rotation_sizes(const std::vector<std::string>& operations);

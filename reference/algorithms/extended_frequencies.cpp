@@ -155,7 +155,7 @@ traced magnitude_at(const core::attributes& settings, const traced& factor) {
   if (by == rule::yarn) return scaled("mscale");
   if (by == rule::ratio) return scaled("mscale") / scaled("mscale_all_dim");
   const auto trained = static_cast<double>(core::setting<std::int64_t>(settings, "trained_length"));
-  return power(one + growth / log(traced::from_integer(trained)), ratio(1, 2));
+  return power(one + growth / log(formula::setting(trained)), ratio(1, 2));
 }
 
 }  // namespace assay::reference

@@ -27,6 +27,11 @@
 //     pairs of the head, with their frequencies (Gemma 4); `at` "end": a block of the last coordinates (DeepSeek).
 //     `magnitude` multiplies the coordinates of pairs that rotate, and no others, as tables of cosines and sines times
 //     `attention_scaling` do (huggingface/transformers).
+//   rope/rotate_extended   x [B, n, h, d], position [B, n] i64 -> y: the whole call of a model, whose frequencies are
+//     those of rope/extended_frequencies for as many pairs as rotate, and whose magnitude is that of `rule`, of the
+//     same factor: as in rope/magnitude, or `magnitude`, where it is "given" (`attention_factor`)
+//   rope/rotate_divided    x [B, n, h, d], factors [r], position [B, n] i64 -> y: the same with frequencies
+//     theta_t / factors_t of r pairs: LongRoPE, with the list of the lengths that are run
 //   rope/rotate_by    x [B, n, h, d], theta [r], position [B, n] real -> y, 2r <= d
 //   rope/scores       q [B, n, h u, d], k [B, m, h, d], query_position [B, n], key_position [B, m] i64
 //     -> s [B, h u, n, m] = scale logit_factor (R_i q_i) . (R_j k_j), R as of rope/rotate; scale is 1 / sqrt(d) or 1,
@@ -56,7 +61,8 @@ struct rope {
             .formula = "y = R(m) x, which turns pair t by m b^(-2t/d)",
             .sources = {{"Su et al. 2021", "https://arxiv.org/abs/2104.09864"}},
             .also = {{"YaRN, Llama 3, dynamic NTK", "`scaling` of rope/extended_frequencies"},
-                     {"LongRoPE, Phi-3", "rope/switched_frequencies"},
+                     {"LongRoPE, Phi-3", "rope/switched_frequencies, rope/rotate_divided"},
+                     {"a whole call of these, with its magnitude", "rope/rotate_extended"},
                      {"partial rotary of GPT-J, GPT-NeoX, Gemma 4", "`rotary` and `partial` of rope/rotate"}}};
   }
 
@@ -81,7 +87,7 @@ struct rope {
   static std::vector<recorded_formula<recipe>> formulas();
 
  private:
-  static std::array<core::operation, 8> declarations();
+  static std::array<core::operation, 10> declarations();
   /// theta [k, r] of bases [k].
   static traced frequencies_of(const recipe& how, const recorded_call& in, std::size_t steps);
   static formula::program frequencies(const recipe& how, const formula::program_sizes& call);
@@ -89,6 +95,12 @@ struct rope {
   static formula::program divided(const recipe& how, const formula::program_sizes& call);
   static formula::program switched(const recipe& how, const formula::program_sizes& call);
   static formula::program magnitudes(const recipe& how, const formula::program_sizes& call);
+  /// Whether a ratio of magnitudes is that of equal numbers.
+  static bool is_ratio_of_equal(const core::attributes& settings);
+  /// What multiplies the coordinates that turn, by a rule or given; nothing where that is 1.
+  static std::optional<traced> magnitude_of(const recipe& how, const recorded_call& in);
+  /// Those of a base, for longer contexts where the operation has their settings.
+  static traced frequencies_in_layout(const recipe& how, const recorded_call& in, const rotary_layout& layout);
   /// Queries, keys or both, at such positions.
   static traced turned_by_base(const recipe& how, const recorded_call& in, const traced& x, const char* position);
   static formula::program rotate(const recipe& how, const formula::program_sizes& call);
@@ -132,33 +144,53 @@ inline formula::program rope::switched(const recipe& how, const formula::program
   const bool is_long = at_it ? length >= trained : length > trained;
   return in.finish(frequencies_of(how, in, in.size("r")) / (is_long ? by_long : by_short));
 }
+inline bool rope::is_ratio_of_equal(const core::attributes& settings) {
+  return core::setting<std::string>(settings, "rule") == "ratio" &&
+         core::setting<double>(settings, "mscale") == core::setting<double>(settings, "mscale_all_dim");
+}
 /// The ratio of equal numbers is 1, which no interval shows: proofs are told. Programs divide, and the terms of the
 /// derivative cancel but for their roundings.
 inline formula::program rope::magnitudes(const recipe& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced factor = in["factor"];
-  const bool is_one = in.setting<std::string>("rule") == "ratio" &&
-                      in.setting<double>("mscale") == in.setting<double>("mscale_all_dim");
-  if (is_one && in.is_truth()) return in.finish(traced(1.0) + traced(0.0) * factor);
+  if (is_ratio_of_equal(call.settings) && in.is_truth()) return in.finish(traced(1.0) + traced(0.0) * factor);
   return in.finish(how.magnitude(call.settings, factor));
 }
 
+inline std::optional<rope::traced> rope::magnitude_of(const recipe& how, const recorded_call& in) {
+  if (!in.settings().contains("rule") || in.setting<std::string>("rule") == "given") {
+    if (in.setting<double>("magnitude") == 1.0) return std::nullopt;
+    return in.number("magnitude");
+  }
+  if (in.setting<double>("factor") <= 1.0 || is_ratio_of_equal(in.settings())) return std::nullopt;
+  return how.magnitude(in.settings(), in.number("factor"));
+}
+inline rope::traced rope::frequencies_in_layout(const recipe& how, const recorded_call& in,
+                                                const rotary_layout& layout) {
+  const std::size_t steps = how.steps(in.size("d"), layout.all_pairs(), layout.pairs);
+  const traced base = in.number("base"),
+               theta = or_products_of_factors(how.frequencies(base, layout.pairs, steps), base, steps);
+  if (in.has("factors")) return theta / in["factors"];
+  if (!in.settings().contains("scaling") || layout.pairs == 0) return theta;
+  core::attributes settings = in.settings();
+  settings["pairs"] = static_cast<std::int64_t>(layout.pairs);
+  const extension by(settings);
+  return how.extend(by, base, in.number("factor"), how.ramp(by, base), theta);
+}
 inline rope::traced rope::turned_by_base(const recipe& how, const recorded_call& in, const traced& x,
                                          const char* position) {
   const std::size_t d = in.size("d");
-  const rotary_layout layout(in.settings(), d, turning_pairs(d, in.settings()));
-  const std::size_t steps = how.steps(d, layout.all_pairs(), layout.pairs);
+  const rotary_layout layout(in.settings(), d, in.has("factors") ? in.size("r") : turning_pairs(d, in.settings()));
   const bool backwards =
       core::chosen<bool>(in.settings(), "direction", {{"counterclockwise", false}, {"clockwise", true}});
   const auto [theta, m] = in_stage<traced>(rotary_stage::angle, [&] {
-    const traced base = in.number("base"), at = position_of(in, position);
-    const traced found = or_products_of_factors(how.frequencies(base, layout.pairs, steps), base, steps);
-    const bool scaled = in.setting<double>("position_scale") != 1.0;
+    const traced at = position_of(in, position), found = frequencies_in_layout(how, in, layout);
+    const bool scaled = in.settings().contains("position_scale") && in.setting<double>("position_scale") != 1.0;
     return std::pair(backwards ? -found : found, scaled ? at / in.number("position_scale") : at);
   });
   traced_rotation by = how.rotation_at(m, theta);
-  if (in.setting<double>("magnitude") != 1.0)
-    by = of_magnitude(by, in_stage<traced>(rotary_stage::angle, [&] { return in.number("magnitude"); }));
+  if (const auto factor = in_stage<traced>(rotary_stage::angle, [&] { return magnitude_of(how, in); }))
+    by = of_magnitude(by, *factor);
   return turned_vectors_of(how, x, layout, by);
 }
 inline formula::program rope::rotate(const recipe& how, const formula::program_sizes& call) {
@@ -178,7 +210,13 @@ inline formula::program rope::scores(const recipe& how, const formula::program_s
                                     turned_by_base(how, in, in["k"], "key_position")));
 }
 
-inline std::array<core::operation, 8> rope::declarations() {
+inline std::array<core::operation, 10> rope::declarations() {
+  using settings_list = std::vector<core::attribute_declaration>;
+  const auto joined_settings = [](settings_list all, const settings_list& more) {
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+
   constexpr const char* source = "Su et al. 2021, arXiv 2104.09864, eqs. (15) and (34)";
   constexpr double largest = std::numeric_limits<double>::max();
   const auto factor = [](double low) {
@@ -194,31 +232,82 @@ inline std::array<core::operation, 8> rope::declarations() {
   const auto positions = [](const char* called, const char* tokens) {
     return core::integers(called, {"B", tokens}, "positions", {0.0, 2147483648.0}, core::input_role::position);
   };
-  const std::vector<core::attribute_declaration> of_rotation{
+  const auto base_setting = [](double low) {
+    return real("base", {10000.0, 100.0, 500000.0}, {low, largest}, "b of the frequencies b^(-t/r)");
+  };
+  const core::attribute_declaration direction = choice(
+                                        "direction", {"counterclockwise", "clockwise"},
+                                        "which way position m turns a pair: by the angle m theta, or by -m theta"),
+                                    at = choice("at", {"start", "end"},
+                                                "where the coordinates that turn lie in a head, if not all do"),
+                                    magnitude = real("magnitude", {1.0, 1.3465735902799727}, {0x1p-20, 0x1p20},
+                                                     "what the coordinates that turn are multiplied by");
+  const settings_list of_rotation{
       rotary_layout::declared(),
       rotary_setting(),
-      real("base", {10000.0, 100.0, 500000.0}, {1.0, largest}, "b of the frequencies b^(-t/r)"),
+      base_setting(1.0),
       real("position_scale", {1.0, 4.0}, {1.0, largest}, "what positions are divided by"),
-      choice("direction", {"counterclockwise", "clockwise"},
-             "which way position m turns a pair: by the angle m theta, or by -m theta"),
+      direction,
       choice("partial", {"block", "proportional"},
              "which frequencies rotary pairs have: those of a head of that many pairs, or the first ones of the whole "
              "head"),
-      choice("at", {"start", "end"}, "where the coordinates that turn lie in a head, if not all do"),
-      real("magnitude", {1.0, 1.3465735902799727}, {0x1p-20, 0x1p20},
-           "what the coordinates that turn are multiplied by")};
+      at,
+      magnitude};
   const auto length = [](const std::vector<std::int64_t>& values) {
     return integer("length", values, {1.0, 0x1p31}, "L: length of this sequence, in tokens");
   };
   const auto trained_length = [](const std::vector<std::int64_t>& values, double low, const char* meaning) {
     return integer("trained_length", values, {low, 0x1p31}, meaning);
   };
+  const auto crossed = choice("crossed", {"reversed", "step", "turns"}, "yarn: what the ramp is where hi < lo");
+  // What stretches frequencies, behind other settings.
+  const auto of_extension = [&](const core::attribute_declaration& at_crossed_ends, settings_list all) {
+    return joined_settings(
+        std::move(all),
+        {choice("scaling", {"yarn", "llama3", "dynamic", "dynamic_steps", "ntk_fixed", "ntk_mixed"},
+                "by which method frequencies are made for longer contexts"),
+         real("factor", {4.0, 8.0, 40.0, 1.0, 3.5, 1.001}, {1.0, 0x1p31},
+              "s: how many times as long as the trained context this one is"),
+         trained_length({8192, 4096, 32768, 2048, 131072, 16}, 1.0, "L0: length of the trained context, in tokens"),
+         length({8192, 4096, 4097, 8191, 131072, 131073, 100000, 1}),
+         real("beta_fast", {32.0, 4.0}, {0x1p-10, 0x1p20},
+              "yarn: pairs that turn this often in the trained context, or more often, stay"),
+         real("beta_slow", {1.0, 2.0}, {0x1p-10, 0x1p20},
+              "yarn: pairs that turn this often, or less often, are divided by s"),
+         flag("truncate", true, "yarn: whether the ends lo and hi of the ramp are rounded to integers"),
+         choice("ramp", {"index", "turns"}, "yarn: what the ramp is linear in, the number of the pair or its turns"),
+         choice("last", {"width", "pairs"}, "yarn: what the end hi of the ramp is cut at, d - 1 or r - 1"),
+         choice("blend", {"frequencies", "wavelengths"}, "yarn: what the ramp weighs, frequencies or wavelengths"),
+         real("low", {1.0, 0.5}, {0x1p-10, 0x1p20},
+              "llama3: pairs that turn this often in the trained context, or less often, are divided by s"),
+         real("high", {4.0, 32.0, 1.0}, {0x1p-10, 0x1p20}, "llama3: pairs that turn this often, or more often, stay"),
+         real("mixed", {0.625, 1.0}, {0x1p-10, 4.0}, "ntk_mixed: its exponent beta"), at_crossed_ends});
+  };
+  const auto of_magnitudes = [](const std::vector<std::string>& rules) {
+    return settings_list{
+        choice("rule", rules,
+               "what the magnitude is: 0.1 mscale log s + 1 (yarn), that over the same of mscale_all_dim (ratio), "
+               "or sqrt(1 + log s / log L0) (su)" +
+                   std::string(rules.front() == "given" ? "; or `magnitude`" : "")),
+        real("mscale", {1.0, 0.707}, {0.0, 0x1p20}, "factor of 0.1 log s in the rules yarn and ratio"),
+        real("mscale_all_dim", {1.0, 0.707, 0.0}, {0.0, 0x1p20},
+             "the same factor of the divisor in the rule ratio; 0: the divisor is 1")};
+  };
   const auto divisors = [](const char* name, const char* meaning) {
     return core::parameter(name, {"r"}, meaning, {0x1p-20, largest});
   };
   const auto base = [](double low) { return core::parameter("base", {"k"}, "base of the frequencies", {.low = low}); };
-  core::tensor_declaration fixed_base = base(2.0);
-  fixed_base.differentiable = false;  // a number of a configuration: floors and ramps of it are no function to train
+  // Numbers of a configuration: floors and ramps of them are no function to train.
+  core::tensor_declaration fixed_base = base(2.0), fixed_divisors = divisors("factors", "what divides each frequency");
+  fixed_base.differentiable = fixed_divisors.differentiable = false;
+  const std::vector<std::string> rules{"given", "yarn", "ratio", "su"};
+  const auto conflict_of_whole = [](const core::attributes& settings, const core::axis_sizes& sizes) -> std::string {
+    if (core::setting<std::string>(settings, "rule") == "su" &&
+        core::setting<std::int64_t>(settings, "trained_length") < 2)
+      return "rule = \"su\" divides by the logarithm of 'trained_length', which must be 2 or more";
+    const std::string of_frequencies = conflict_of_extension(settings);
+    return of_frequencies.empty() ? conflict_of_rotation(settings, sizes) : of_frequencies;
+  };
   return {
       {{.name = "rope/frequencies",
         .source = source,
@@ -233,29 +322,7 @@ inline std::array<core::operation, 8> rope::declarations() {
         .source = "Peng et al. 2023, arXiv 2309.00071; Grattafiori et al. 2024, arXiv 2407.21783",
         .inputs = {fixed_base},
         .outputs = {frequencies},
-        .attributes =
-            {pairs({8, 64, 32, 48, 1, 2}),
-             choice("scaling", {"yarn", "llama3", "dynamic", "dynamic_steps", "ntk_fixed", "ntk_mixed"},
-                    "by which method frequencies are made for longer contexts"),
-             real("factor", {4.0, 8.0, 40.0, 1.0, 3.5, 1.001}, {1.0, 0x1p31},
-                  "s: how many times as long as the trained context this one is"),
-             trained_length({8192, 4096, 32768, 2048, 131072, 16}, 1.0, "L0: length of the trained context, in tokens"),
-             length({8192, 4096, 4097, 8191, 131072, 131073, 100000, 1}),
-             real("beta_fast", {32.0, 4.0}, {0x1p-10, 0x1p20},
-                  "yarn: pairs that turn this often in the trained context, or more often, stay"),
-             real("beta_slow", {1.0, 2.0}, {0x1p-10, 0x1p20},
-                  "yarn: pairs that turn this often, or less often, are divided by s"),
-             flag("truncate", true, "yarn: whether the ends lo and hi of the ramp are rounded to integers"),
-             choice("ramp", {"index", "turns"},
-                    "yarn: what the ramp is linear in, the number of the pair or its turns"),
-             choice("last", {"width", "pairs"}, "yarn: what the end hi of the ramp is cut at, d - 1 or r - 1"),
-             choice("blend", {"frequencies", "wavelengths"}, "yarn: what the ramp weighs, frequencies or wavelengths"),
-             real("low", {1.0, 0.5}, {0x1p-10, 0x1p20},
-                  "llama3: pairs that turn this often in the trained context, or less often, are divided by s"),
-             real("high", {4.0, 32.0, 1.0}, {0x1p-10, 0x1p20},
-                  "llama3: pairs that turn this often, or more often, stay"),
-             real("mixed", {0.625, 1.0}, {0x1p-10, 4.0}, "ntk_mixed: its exponent beta"),
-             since({0, 2}, choice("crossed", {"reversed", "step", "turns"}, "yarn: what the ramp is where hi < lo"))},
+        .attributes = of_extension(since({0, 2}, crossed), {pairs({8, 64, 32, 48, 1, 2})}),
         .independent = {"k"},
         .conflict = [](const core::attributes& settings,
                        const core::axis_sizes&) { return conflict_of_extension(settings); }},
@@ -281,21 +348,33 @@ inline std::array<core::operation, 8> rope::declarations() {
                      .axes = {"k"},
                      .meaning = "what multiplies queries and keys",
                      .scale = core::error_scale::relative}},
-        .attributes =
-            {choice(
-                 "rule", {"yarn", "ratio", "su"},
-                 "what the magnitude is: 0.1 mscale log s + 1 (yarn), that over the same of mscale_all_dim (ratio), or "
-                 "sqrt(1 + log s / log L0) (su)"),
-             real("mscale", {1.0, 0.707}, {0.0, 0x1p20}, "factor of 0.1 log s in the rules yarn and ratio"),
-             real("mscale_all_dim", {1.0, 0.707, 0.0}, {0.0, 0x1p20},
-                  "the same factor of the divisor in the rule ratio; 0: the divisor is 1"),
-             trained_length({4096, 8192, 3}, 2.0, "L0 of the rule su: length of the trained context, in tokens")},
+        .attributes = joined_settings(
+            of_magnitudes({"yarn", "ratio", "su"}),
+            {trained_length({4096, 8192, 3}, 2.0, "L0 of the rule su: length of the trained context, in tokens")}),
         .independent = {"k"}},
        rotation_declaration({.name = "rope/rotate",
                              .source = source,
                              .inputs = {positions("position", "n")},
                              .attributes = of_rotation,
                              .conflict = conflict_of_rotation}),
+       rotation_declaration(
+           {.name = "rope/rotate_extended",
+            .source = "Peng et al. 2023, arXiv 2309.00071; Grattafiori et al. 2024, arXiv 2407.21783",
+            .inputs = {positions("position", "n")},
+            .attributes = joined_settings(
+                of_extension(crossed, {rotary_layout::declared(), rotary_setting(), base_setting(2.0), direction, at}),
+                joined_settings(of_magnitudes(rules), {magnitude})),
+            .conflict = conflict_of_whole}),
+       rotation_declaration(
+           {.name = "rope/rotate_divided",
+            .source = "Ding et al. 2024, arXiv 2402.13753; huggingface/transformers, \"longrope\"",
+            .inputs = {fixed_divisors, positions("position", "n")},
+            .attributes = joined_settings(
+                {rotary_layout::declared(), base_setting(1.0), direction, at, factor(1.0),
+                 trained_length({4096, 8192, 3}, 2.0, "L0 of the rule su: length of the trained context, in tokens")},
+                joined_settings(of_magnitudes(rules), {magnitude})),
+            .conflict = [](const core::attributes&,
+                           const core::axis_sizes& sizes) { return conflict_of_pairs(sizes.at("r"), "", sizes); }}),
        rotation_declaration(
            {.name = "rope/rotate_by",
             .source = source,
@@ -317,10 +396,11 @@ inline std::array<core::operation, 8> rope::declarations() {
 }
 
 inline std::vector<recorded_formula<rope::recipe>> rope::formulas() {
-  const auto [of_bases, extended_ones, divided_ones, switched_ones, of_factors, rotation, rotation_by, of_pairs] =
-      declarations();
-  return {{of_bases, frequencies},  {extended_ones, extended}, {divided_ones, divided},  {switched_ones, switched},
-          {of_factors, magnitudes}, {rotation, rotate},        {rotation_by, rotate_by}, {of_pairs, scores}};
+  const auto [of_bases, extended_ones, divided_ones, switched_ones, of_factors, rotation, extended_rotation,
+              divided_rotation, rotation_by, of_pairs] = declarations();
+  return {{of_bases, frequencies},  {extended_ones, extended}, {divided_ones, divided},     {switched_ones, switched},
+          {of_factors, magnitudes}, {rotation, rotate},        {extended_rotation, rotate}, {divided_rotation, rotate},
+          {rotation_by, rotate_by}, {of_pairs, scores}};
 }
 
 }  // namespace assay::reference::encodings

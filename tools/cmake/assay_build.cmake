@@ -53,6 +53,18 @@ function(assay_require_library name library header package)
     IMPORTED_LOCATION "${${name}_LIBRARY}" INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${${name}_INCLUDE}")
 endfunction()
 
+# Programs that judge allocate small arrays without end: with tcmalloc (gperftools) they take a fifth less of their time
+# than with the allocator of glibc. It stays silent where memory runs out, and refuses what no machine has. Sanitizers have
+# their own.
+add_library(assay_allocator INTERFACE)
+if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  find_library(ASSAY_TCMALLOC_LIBRARY tcmalloc_minimal)
+  if(ASSAY_TCMALLOC_LIBRARY)
+    target_link_libraries(assay_allocator INTERFACE "-Wl,--push-state,--no-as-needed" "${ASSAY_TCMALLOC_LIBRARY}"
+                                                    "-Wl,--pop-state")
+  endif()
+endif()
+
 # Headers that most files of a target read, parsed once. With ccache set CCACHE_SLOPPINESS=pch_defines,time_macros.
 set(assay_common_headers <algorithm> <cmath> <functional> <map> <optional> <string> <vector>
                          <tl/expected.hpp> <xtensor/xarray.hpp>)
@@ -176,7 +188,7 @@ function(assay_test name)
     return()
   endif()
   add_executable(${name} ${arg_SOURCES} ${arg_EACH_ENCODING})
-  target_link_libraries(${name} PRIVATE ${arg_LINK} assay_catch_main assay_warnings)
+  target_link_libraries(${name} PRIVATE ${arg_LINK} assay_catch_main assay_warnings assay_allocator)
   assay_cold(${name})
   assay_shared_precompile(${name} tests)
   assay_compile_together(${name})

@@ -59,7 +59,7 @@ encoding_tests make_tests() {
   tests.families.push_back(of_bases("wide_bases", "bases from 1 to near the largest number", wide_base));
   for (family& f : families_of_longer_contexts()) tests.families.push_back(std::move(f));
   tests.rests_on_convention = has_special_value_at_angle_0;
-  tests.sizes = rotation_sizes(rotations);
+  tests.sizes = rotation_sizes({"rope/rotate", "rope/rotate_by", "rope/rotate_extended", "rope/rotate_divided"});
   const core::attributes as_gpt_j{{"rotary", int64_t{24}}, {"base", 1e4}, {"position_scale", 1.0}},
       odd{{"rotary", int64_t{13}}, {"position_scale", 3.0}}, quarter{{"rotary", int64_t{24}}}, slow{{"base", 1e6}},
       as_gemma_4{{"rotary", int64_t{64}},
@@ -76,6 +76,7 @@ encoding_tests make_tests() {
           {"rotary", int64_t{32}}, {"partial", "block"s}, {"at", "end"s}, {"layout", "interleaved"s}, {"base", 1e4}},
       as_glm_4{
           {"rotary", int64_t{32}}, {"partial", "block"s}, {"at", "start"s}, {"layout", "interleaved"s}, {"base", 1e4}};
+  for (usual_size& size : sizes_of_published_models()) tests.sizes.push_back(std::move(size));
   core::attributes scores_of_deepseek_v3 = as_deepseek_v3;
   scores_of_deepseek_v3["logit_factor"] = std::pow(0.1 * std::log(40) + 1, 2);
   for (const usual_size& size : std::vector<usual_size>{
@@ -104,7 +105,8 @@ encoding_tests make_tests() {
        })
     tests.sizes.push_back(size);
   tests.long_ones = {{rotate, {{"d", 2}}, {{"d", 16390}}},
-                     {rotate_by, {{"d", 2}, {"r", 0}}},
+                     {{"rope/rotate_extended"}, {{"d", 2}}, {{"d", 2050}}},
+                     {{"rope/rotate_by", "rope/rotate_divided"}, {{"d", 2}, {"r", 0}}},
                      {frequencies, {{"r", 1}}, {{"k", 1026}, {"r", 33000}}},  // a program has one base, or a few
                      {{"rope/magnitude"}, {}, {{"k", 1026}}},
                      {{"rope/scores"}, {{"d", 2}, {"m", 1}, {"n", 1}}, {{"d", 4098}, {"u", 3}}}};
@@ -112,9 +114,6 @@ encoding_tests make_tests() {
   tests.mutants = all_of({mutants(), mutants_of_longer_contexts()});
   tests.controls = all_of({controls(), controls_of_longer_contexts()});
   tests.hypotheses = scaled_rotations();
-  tests.not_modelled = {
-      {"ml-explore/mlx-lm#1507, vllm-project/vllm#48351", "a magnitude that is given is computed by no operation"},
-  };
   tests.laws = laws_of_rotation("rotation", rotations);
   for (property& p : laws_of_scores("scores", {"rope/scores"})) tests.laws.push_back(std::move(p));
   return tests;

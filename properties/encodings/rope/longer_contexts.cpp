@@ -49,9 +49,10 @@ family where(bool (*applies)(const core::operation& op), family f) {
   f.applies = [of_inputs = f.applies, applies](const core::operation& op) { return of_inputs(op) && applies(op); };
   return f;
 }
-bool has_ramp(const core::operation& op) { return op.attribute("ramp") != nullptr; }
+// Of numbers alone: whole rotations have families of positions.
+bool has_ramp(const core::operation& op) { return op.attribute("ramp") && !op.input("x"); }
 bool has_factors(const core::operation& op) {
-  return op.input("factors") || op.input("long_factor") || op.input("factor");
+  return !op.input("x") && (op.input("factors") || op.input("long_factor") || op.input("factor"));
 }
 // Numbers of all operations for longer contexts.
 family of_numbers(const char* name, const char* summary, const number_filler& bases, const number_filler& divisors,
@@ -96,6 +97,11 @@ std::vector<model> published_models() {
       {"internlm2", "InternLM2 behind its trained length, dynamic", 1e6, at(65536, with("dynamic", 64, 2.0, 32768))},
       {"qwen_7b", "Qwen-7B behind a power of two, in steps", 1e4, at(32769, with("dynamic_steps", 64, 1.0, 8192))}};
 }
+// How the magnitudes of some of them are found.
+core::attributes magnitude_of(const std::string& called) {
+  if (called == "deepseek_v3") return {{"rule", std::string("ratio")}, {"mscale", 1.0}, {"mscale_all_dim", 1.0}};
+  return {{"rule", std::string(called == "qwen2_5" || called == "gpt_oss" ? "yarn" : "given")}, {"magnitude", 1.0}};
+}
 family of_model(const model& m) {
   family f = table_family(m.name, m.summary, {{"base", [base = m.base](std::vector<double>& all, const drawing& from) {
                                                  const double own = base < core::largest_finite(from.type) ? base : 1e4;
@@ -116,6 +122,23 @@ void factors_of_longrope(std::vector<double>& factors, const drawing& from) {
   }
 }
 }  // namespace
+
+std::vector<usual_size> sizes_of_published_models() {
+  const core::operation& whole = *reference::find_operation("rope/rotate_extended");
+  std::vector<usual_size> all;
+  for (const model& m : published_models()) {
+    core::attributes settings = m.settings;
+    settings.merge(magnitude_of(m.name));
+    settings["base"] = m.base;
+    settings["layout"] = std::string("half_split");
+    settings["rotary"] = std::get<int64_t>(settings.at("pairs"));
+    settings.erase("pairs");
+    const auto width = static_cast<std::size_t>(2 * std::get<int64_t>(settings.at("rotary")));
+    all.push_back(
+        {{whole.name}, {{"B", 1}, {"n", 9}, {"h", 2}, {"d", width}}, true, "", core::completed(whole, settings)});
+  }
+  return all;
+}
 
 family usual_numbers() {
   return of_numbers("mild", "the usual numbers", each(usual_base), each(usual_divisor), each(usual_extension));

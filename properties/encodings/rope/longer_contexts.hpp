@@ -12,6 +12,8 @@ family usual_numbers();
 /// Bases that tell the conventions of ramps apart, lengths about the trained one, factors, published models with all
 /// their settings.
 std::vector<family> families_of_longer_contexts();
+/// Whole rotations with the settings of published models.
+std::vector<usual_size> sizes_of_published_models();
 std::vector<variant> mutants_of_longer_contexts(), controls_of_longer_contexts();
 /// Rotations whose frequencies are scaled although nobody asked for that: by Llama 3's rule, by YaRN, by another base.
 std::vector<hypothesis> scaled_rotations();
