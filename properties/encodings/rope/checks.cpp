@@ -76,7 +76,6 @@ encoding_tests make_tests() {
           {"rotary", int64_t{32}}, {"partial", "block"s}, {"at", "end"s}, {"layout", "interleaved"s}, {"base", 1e4}},
       as_glm_4{
           {"rotary", int64_t{32}}, {"partial", "block"s}, {"at", "start"s}, {"layout", "interleaved"s}, {"base", 1e4}};
-  for (usual_size& size : sizes_of_published_models()) tests.sizes.push_back(std::move(size));
   core::attributes scores_of_deepseek_v3 = as_deepseek_v3;
   scores_of_deepseek_v3["logit_factor"] = std::pow(0.1 * std::log(40) + 1, 2);
   for (const usual_size& size : std::vector<usual_size>{
@@ -111,6 +110,8 @@ encoding_tests make_tests() {
                      {{"rope/magnitude"}, {}, {{"k", 1026}}},
                      {{"rope/scores"}, {{"d", 2}, {"m", 1}, {"n", 1}}, {{"d", 4098}, {"u", 3}}}};
   for (usual_size& size : score_sizes({"rope/scores"})) tests.sizes.push_back(std::move(size));
+  tests.sizes.push_back({{"rope/rotate_divided"}, {{"B", 2}, {"n", 66}, {"h", 2}, {"d", 128}, {"r", 48}}, true});
+  for (usual_size& size : sizes_of_published_models()) tests.sizes.push_back(std::move(size));
   tests.mutants = all_of({mutants(), mutants_of_longer_contexts()});
   tests.controls = all_of({controls(), controls_of_longer_contexts()});
   tests.hypotheses = scaled_rotations();

@@ -134,8 +134,11 @@ std::vector<usual_size> sizes_of_published_models() {
     settings["rotary"] = std::get<int64_t>(settings.at("pairs"));
     settings.erase("pairs");
     const auto width = static_cast<std::size_t>(2 * std::get<int64_t>(settings.at("rotary")));
-    all.push_back(
-        {{whole.name}, {{"B", 1}, {"n", 9}, {"h", 2}, {"d", width}}, true, "", core::completed(whole, settings)});
+    all.push_back({{whole.name},
+                   {{"B", 1}, {"n", all.empty() ? 66 : 9}, {"h", 2}, {"d", width}},
+                   true,
+                   "",
+                   core::completed(whole, settings)});
   }
   return all;
 }
