@@ -150,16 +150,17 @@ std::vector<variant> mutants_of_conventions() {
 
 std::vector<variant> controls_of_conventions() {
   return {
-      other_rope("control/rope_clockwise", "karpathy/nanochat: x1 cos + x2 sin", "clockwise, and nothing else",
-                 {.formula = [](auto& how) { how.turn = rotations::turned_backwards; },
-                  .inputs = [](request& call) { set_setting(call, "direction", std::string("counterclockwise")); },
-                  .declared =
-                      [](description& about) {
-                        std::erase_if(about.operations,
-                                      [](const auto& offered) { return offered.first.starts_with("rope/rotate_by"); });
-                        for (const char* name : {"rope/rotate", "rope/scores"})
-                          about.settings[name]["direction"] = {std::string("clockwise")};
-                      }}),
+      other_rope(
+          "control/rope_clockwise", "karpathy/nanochat: x1 cos + x2 sin", "clockwise, and nothing else",
+          {.formula = [](auto& how) { how.turn = rotations::turned_backwards; },
+           .inputs = [](request& call) { set_setting(call, "direction", std::string("counterclockwise")); },
+           .declared =
+               [](description& about) {
+                 std::erase_if(about.operations,
+                               [](const auto& offered) { return offered.first.starts_with("rope/rotate_by"); });
+                 for (const char* name : {"rope/rotate", "rope/rotate_extended", "rope/rotate_divided", "rope/scores"})
+                   about.settings[name]["direction"] = {std::string("clockwise")};
+               }}),
       other_rope("control/rope_rest_turned_by_0", "huggingface/transformers: gemma4, tables whose other angles are 0",
                  "proportional rotation whose other pairs are turned by 0", {.outputs = turn_rest_by_0}),
       other_rope("control/rope_scores_by_difference", "relative forms of rotary encoding: q . R_{j-i} k",
