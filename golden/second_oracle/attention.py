@@ -77,9 +77,12 @@ def tanh(x):
 
 
 def sees(call, i, j):
-    """Whether query i sees key j: windows around its place, and nothing behind it where it is causal."""
+    """Whether query i sees key j: windows around its place, its chunk, and nothing behind it where it is causal."""
     s, (n, m) = call.settings, call.size("n", "m")
-    ahead = j - i - (m - n if s["alignment"] == "last" else 0)
+    place, chunk = i + (m - n if s["alignment"] == "last" else 0), int(s.get("chunk", 0))
+    ahead = j - place
+    if chunk > 0 and place // chunk != j // chunk:
+        return False
     return ((s["window_left"] < 0 or -ahead <= s["window_left"]) and (s["window_right"] < 0 or ahead <= s["window_right"])
             and not (s["causal"] and ahead > 0))
 

@@ -9,6 +9,7 @@
 // Heads h u of queries meet h heads of keys and values, `group` = u one behind the other (Ainslie et al. 2023, arXiv
 // 2305.13245; the gradients of k and v are sums over them). `causal`, `alignment`, `window_left` and `window_right`:
 // see kinds/attention_of_places.hpp; a window of w keys with the query's own, as in Mistral, is window_left = w - 1.
+// `chunk`: queries see keys of their own chunk alone (Llama 4; attention_chunk of FlashAttention 3).
 // `softcap` c: logits are c tanh(scale q . k / c) before keys are hidden (Gemma 2, arXiv 2408.00118); 0: none. Laws of
 // these three: tanh(x) is of class sequential, and 2 sigmoid(2x) - 1, as Triton kernels have it, of class linear.
 //

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -14,11 +15,11 @@
 namespace assay::reference {
 
 /// Where queries stand among the keys 0, 1, ..., and which keys they see: of a window those from its place less `left`
-/// to its place plus `right`.
+/// to its place plus `right`; of chunks of as many places those of its own (Llama 4).
 struct query_places {
   bool causal;
   double first;  ///< of query 0; below 0 it stands before all keys
-  double left, right;
+  double left, right, chunk;
 
   query_places(const core::attributes& settings, std::size_t queries, std::size_t keys)
       : causal(core::setting<bool>(settings, "causal")),
@@ -26,16 +27,21 @@ struct query_places {
                   ? static_cast<double>(keys) - static_cast<double>(queries)
                   : 0.0),
         left(width_of(settings, "window_left")),
-        right(width_of(settings, "window_right")) {}
+        right(width_of(settings, "window_right")),
+        chunk(settings.contains("chunk") && core::setting<std::int64_t>(settings, "chunk") > 0
+                  ? static_cast<double>(core::setting<std::int64_t>(settings, "chunk"))
+                  : std::numeric_limits<double>::infinity()) {}
   [[nodiscard]] double of(std::size_t query) const { return first + static_cast<double>(query); }
   [[nodiscard]] bool sees(std::size_t query, std::size_t key) const {
     const double ahead = static_cast<double>(key) - of(query);
-    return ahead >= -left && ahead <= right && (!causal || ahead <= 0.0);
+    return ahead >= -left && ahead <= right && (!causal || ahead <= 0.0) &&
+           std::floor(of(query) / chunk) == std::floor(static_cast<double>(key) / chunk);
   }
   /// Whether it sees one of so many keys.
   [[nodiscard]] bool sees_any(std::size_t query, std::size_t keys) const {
-    const double last = std::min(static_cast<double>(keys) - 1.0, of(query) + (causal ? 0.0 : right));
-    return last >= std::max(0.0, of(query) - left);
+    const double here = of(query), start = std::isinf(chunk) ? 0.0 : std::floor(here / chunk) * chunk;
+    const double last = std::min({static_cast<double>(keys) - 1.0, here + (causal ? 0.0 : right), start + chunk - 1.0});
+    return last >= std::max({0.0, here - left, start});
   }
   static std::vector<core::attribute_declaration> declared(bool causal) {
     return {flag("causal", causal, "whether keys after the query are hidden"),
@@ -46,7 +52,9 @@ struct query_places {
     return {integer("window_left", {-1, 0, 2, 5}, {-1, 0x1p31},
                     "how many keys before its place a query sees; -1: no limit"),
             integer("window_right", {-1, 0, 1}, {-1, 0x1p31},
-                    "how many keys after its place a query sees where it is not causal; -1: no limit")};
+                    "how many keys after its place a query sees where it is not causal; -1: no limit"),
+            since({0, 2}, integer("chunk", {0, 4, 3}, {0, 0x1p31},
+                                  "c: a query sees keys of its own chunk of c places alone; 0: there are no chunks"))};
   }
 
  private:

@@ -85,6 +85,14 @@ void exchange_sides(request& call) {
   set_setting(call, "window_left", setting_of<std::int64_t>(call, "window_right"));
   set_setting(call, "window_right", left);
 }
+// A sliding window of as many keys.
+void slide_chunks(request& call) {
+  if (call.operation->attribute("chunk") == nullptr) return;
+  const auto chunk = setting_of<std::int64_t>(call, "chunk");
+  if (chunk == 0) return;
+  set_setting(call, "chunk", std::int64_t{0});
+  set_setting(call, "window_left", chunk - 1);
+}
 void count_windows_from_first(request& call) {
   if (has_window(call) && !setting_of<bool>(call, "causal")) set_setting(call, "alignment", std::string("first"));
 }
@@ -100,6 +108,7 @@ void hide_nothing_where_a_query_sees_none(request& call) {
   if (!has_query_without_keys(*call.operation, call.attributes, queries, keys)) return;
   set_setting(call, "causal", false);
   for (const char* side : {"window_left", "window_right"}) set_setting(call, side, std::int64_t{-1});
+  set_setting(call, "chunk", std::int64_t{0});
 }
 template <class F>
 auto of_sink(F f) {
@@ -127,6 +136,8 @@ std::vector<variant> kernel_mutants() {
             "attention/grouped_query/window_left/one_less"},
            {"mutant/attention_window_ignored", "huggingface/transformers#35924: eager attention without the window",
             "attention/grouped_query/window_left/ignored"},
+           {"mutant/attention_chunks_ignored", "NVIDIA/TensorRT-LLM#3775, quic/efficient-transformers#448: no chunks",
+            "attention/grouped_query/chunk/ignored"},
            {"mutant/attention_cap_ignored", "sgl-project/sgl-kernel-xpu#491: softcap never reaches the kernel",
             "attention/grouped_query/softcap/ignored"},
            {"mutant/attention_sink_zeroed", "a sink that is never loaded", "attention/sinks/sink/zeroed"},
@@ -147,6 +158,8 @@ std::vector<variant> kernel_mutants() {
                   "the gradients of k and v are means over the heads of a group", {.outputs = average_over_group}),
            kernel("mutant/attention_window_sides_exchanged", "an argument in the other's place",
                   "window_left and window_right are exchanged", {.inputs = exchange_sides}),
+           kernel("mutant/attention_window_for_chunks", "Llama 4 by a kernel with sliding windows alone",
+                  "a query sees as many keys before it as a chunk has", {.inputs = slide_chunks}),
            kernel("mutant/attention_window_from_first", "pytorch/pytorch#108108: top left for bottom right",
                   "windows are counted from the first key where nothing is causal",
                   {.inputs = count_windows_from_first}),
