@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
+#include <limits>
 #include <optional>
+#include <thread>
 
 #include "reference/core/parts.hpp"
 #include "reference/oracle.hpp"
+#include "reference/readings/ball.hpp"
 #include "reference/registry.hpp"
 #include "reference/rung_proof.hpp"
 
@@ -179,6 +183,20 @@ certified_outputs certify_part(const core::request& call, std::size_t precisions
   return out;
 }
 
+// A product and a sum, the fastest of three runs.
+double seconds_of_balls() {
+  constexpr int count = 1 << 14;
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int run = 0; run < 3; ++run) {
+    const auto started = std::chrono::steady_clock::now();
+    ball<double> x(0.5);
+    for (int k = 0; k < count; ++k) x = x * ball<double>(0.5) + ball<double>(0.25);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - started;
+    if (!x.is_unknown()) fastest = std::min(fastest, taken.count() / count);
+  }
+  return fastest;
+}
+
 }  // namespace
 
 certified_outputs certify(const core::request& call, std::size_t precisions, proof wanted) {
@@ -209,6 +227,14 @@ certified_outputs certify(const core::request& call, std::size_t precisions, pro
     }
   }
   return out;
+}
+
+double seconds_of_truth(const core::request& call) {
+  // What balls take here, and so many times as much what they are in: shapes, stages and the doubtful elements.
+  static const double of_addition = seconds_of_balls();
+  constexpr double besides = 5.0;
+  const double cores = std::max(1u, std::thread::hardware_concurrency());
+  return besides * of_addition * owner_of(*call.operation).work_of(call) / cores;
 }
 
 std::size_t count_undecided(const certified_outputs& outputs) {

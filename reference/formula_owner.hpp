@@ -55,6 +55,9 @@ class formula_owner {
   /// In balls of one double or of two (readings/ball.hpp).
   [[nodiscard]] virtual rung_outputs enclose_in_doubles(const core::request& call) const = 0;
   [[nodiscard]] virtual rung_outputs enclose_in_two_doubles(const core::request& call) const = 0;
+  /// Of the truth, in additions: an order of magnitude, known before it begins (formula/work.hpp). 0: nobody waits for
+  /// it.
+  [[nodiscard]] virtual double work_of(const core::request&) const { return 0.0; }
   /// In intervals of so many decimal digits.
   [[nodiscard]] virtual rung_outputs enclose(const core::request& call, unsigned digits) const = 0;
   /// Of arithmetic in the formats `compute`, for each of the classes, which ascend.

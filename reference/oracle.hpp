@@ -70,6 +70,8 @@ enum class proof : std::uint8_t { value, distance, value_and_low };
 /// follow while an element is not known to a thousandth: a loop may widen them with every turn.
 certified_outputs certify(const core::request& call, std::size_t precisions = precision_digits.size(),
                           proof wanted = proof::value);
+/// About how many seconds the truth of a call takes on this machine, before it is looked for: within a factor of ten.
+double seconds_of_truth(const core::request& call);
 /// The truth for measuring errors: by bounds and balls, and by one interval where they do not decide.
 inline certified_outputs truth_of(const core::request& call) { return certify(call, 1, proof::distance); }
 std::size_t count_undecided(const certified_outputs& outputs);

@@ -140,6 +140,8 @@ void add_asked_call(CLI::App& command, asked_by_command& asked) {
   command.add_option("--compute", asked.compute,
                      "the precision of the arithmetic, such as f32, or of stages: angle=f32,product=bf16");
   command.add_option("--class", asked.words.accuracy_class, "within the law of this accuracy class");
+  command.add_option("--limit", asked.words.limit, "seconds that the truth may take, as far as that is known before")
+      ->check(CLI::PositiveNumber);
 }
 
 // "'gat': near: gate" of the first command or option that there is none of, and that one is near.

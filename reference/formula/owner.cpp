@@ -251,6 +251,9 @@ std::shared_ptr<const program> program_owner::program_of(const core::request& ca
   return made;
 }
 
+double program_owner::work_of(const core::request& call) const {
+  return static_cast<double>(formula::work_of(*program_of(call)));
+}
 rung_outputs program_owner::enclose_in_doubles(const core::request& call) const {
   return as_declared(formula::enclose(*program_of(call), call.inputs, storage_in(call), doubles::one), call);
 }

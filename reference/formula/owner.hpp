@@ -81,6 +81,7 @@ class program_owner final : public formula_owner {
 
   [[nodiscard]] rung_outputs enclose_in_doubles(const core::request& call) const override;
   [[nodiscard]] rung_outputs enclose_in_two_doubles(const core::request& call) const override;
+  [[nodiscard]] double work_of(const core::request& call) const override;
   [[nodiscard]] rung_outputs enclose(const core::request& call, unsigned digits) const override;
   [[nodiscard]] std::vector<law_outputs> laws(const core::request& call, const std::vector<accuracy_class>& classes,
                                               const core::precisions& compute) const override;

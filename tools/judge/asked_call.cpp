@@ -65,7 +65,8 @@ core::result<asked_call> asked_call_from(const asked_words& words) {
   if (!compute) return tl::make_unexpected(compute.error());
   const auto within = class_from(words.accuracy_class);
   if (!within) return tl::make_unexpected(within.error());
-  asked_call asked{{op, *type, std::move(*inputs), std::move(*settings)}, std::move(*compute), *within, words.strict};
+  asked_call asked{
+      {op, *type, std::move(*inputs), std::move(*settings)}, std::move(*compute), *within, words.strict, words.limit};
   if (const auto ok = core::check_request(asked.call); !ok) return tl::make_unexpected(ok.error());
   return asked;
 }

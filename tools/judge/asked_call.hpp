@@ -18,6 +18,7 @@ struct asked_call {
   /// Within the law of this class; nothing: all that is no bug.
   std::optional<reference::accuracy_class> within{};
   bool strict = false;  ///< what is suspicious is not right
+  double limit = 0.0;   ///< seconds that the truth may take; 0: there is none
 };
 
 /// As it was asked. Where a text is empty or an object null, what the operation, the inputs and the gate take as usual.
@@ -29,6 +30,7 @@ struct asked_words {
   nlohmann::json compute{};      ///< "f32", or {"angle": "f32"}
   std::string accuracy_class{};  ///< "sequential"
   bool strict = false;
+  double limit = 0.0;  ///< seconds; 0: none
 };
 /// Refuses what is wrong in it, with the words that the gate has for a candidate.
 core::result<asked_call> asked_call_from(const asked_words& words);

@@ -40,6 +40,24 @@ bool exceeds(const asked_call& asked, const properties::value_report& r) {
   return !reached || *reached > *asked.within;
 }
 
+// "40 seconds", "3 minutes", "5 hours"
+std::string in_words(double seconds) {
+  if (seconds < 90.0) return fmt::format("{:.2g} seconds", seconds);
+  return seconds < 5400.0 ? fmt::format("{:.0f} minutes", seconds / 60.0)
+                          : fmt::format("{:.0f} hours", seconds / 3600.0);
+}
+
+// Who waits is told how long, before it begins; beyond the limit it does not.
+core::result<void> check_duration(const asked_call& asked) {
+  constexpr double worth_saying = 20.0;
+  const double seconds = reference::seconds_of_truth(asked.call);
+  if (asked.limit > 0.0 && seconds > asked.limit)
+    return core::failure(fmt::format("the truth of this call takes {} or so, and the limit is {}", in_words(seconds),
+                                     in_words(asked.limit)));
+  if (seconds > worth_saying) complain(fmt::format("the truth of this call takes {} or so", in_words(seconds)));
+  return {};
+}
+
 core::result<asked_call> read(const asked_by_command& asked) {
   asked_words words = asked.words;
   const auto settings = settings_from(asked.settings, reference::find_operation(words.operation));
@@ -64,6 +82,7 @@ core::result<asked_call> read(const asked_by_command& asked) {
 }  // namespace
 
 core::result<void> write_truth(const asked_call& asked, const std::filesystem::path& out) {
+  if (const auto ok = check_duration(asked); !ok) return ok;
   core::tensors all;
   for (auto& [name, y] : golden::expected_outputs(asked.call, asked.compute, asked.within)) {
     all.emplace(name + ":allowed", core::tensor{core::dtype::f64, y.allowed});
@@ -73,6 +92,7 @@ core::result<void> write_truth(const asked_call& asked, const std::filesystem::p
 }
 
 core::result<judgement> judge_outputs(const asked_call& asked, const std::filesystem::path& outputs) {
+  if (const auto ok = check_duration(asked); !ok) return tl::make_unexpected(ok.error());
   const auto given = transports::read_outputs(outputs, asked.call);
   // Outputs of another shape or dtype are wrong outputs; a file that is none is no answer.
   using properties::fault;

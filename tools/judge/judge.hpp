@@ -33,10 +33,11 @@ core::result<void> add_formula(const std::vector<std::string>& files);
 
 /// Answers one question a line of stdin by one line of stdout, JSON both, until stdin ends:
 ///   {"id": 1, "ask": "truth", "operation": "rope/rotate", "inputs": "a.safetensors", "outputs": "b.safetensors",
-///    "dtype": "f32", "settings": {"layout": "half_split"}, "compute": "f32", "class": "sequential", "strict": true}
+///    "dtype": "f32", "settings": {"layout": "half_split"}, "compute": "f32", "class": "sequential", "strict": true,
+///    "limit": 60}
 ///   {"id": 1, "ok": true} or, of "ask": "judge", {"id": 1, "ok": true, "right": false, "words": "..."}
 ///   or {"id": 1, "ok": false, "error": "..."}
-/// The last five members may be left out. What the Python package asks through. `formula`: see add_formula; or empty.
+/// The last six members may be left out. What the Python package asks through. `formula`: see add_formula; or empty.
 int serve(const std::vector<std::string>& formula);
 
 }  // namespace assay::tools

@@ -21,13 +21,15 @@ struct question {
 
 core::result<question> question_from(const json& j) {
   if (auto ok = formats::require_members(j, {"id", "ask", "operation", "inputs", "outputs"},
-                                         {"dtype", "settings", "compute", "class", "strict"});
+                                         {"dtype", "settings", "compute", "class", "strict", "limit"});
       !ok)
     return tl::make_unexpected(ok.error());
   for (const char* key : {"ask", "operation", "inputs", "outputs", "dtype", "class"})
     if (j.contains(key))
       if (auto text = formats::text_member(j, key); !text) return tl::make_unexpected(text.error());
   if (j.contains("strict") && !j["strict"].is_boolean()) return core::failure("'strict' must be true or false");
+  if (j.contains("limit") && !(j["limit"].is_number() && j["limit"].get<double>() > 0.0))
+    return core::failure("'limit' must be a number of seconds above 0");
   if (j["ask"] != "truth" && j["ask"] != "judge") return core::failure("'ask' must be truth or judge");
   question q{j["ask"] == "truth", {j["operation"], j["inputs"].get<std::string>()}, j["outputs"].get<std::string>()};
   q.words.dtype = j.value("dtype", "");
@@ -35,6 +37,7 @@ core::result<question> question_from(const json& j) {
   q.words.compute = j.value("compute", json());
   q.words.accuracy_class = j.value("class", "");
   q.words.strict = j.value("strict", false);
+  q.words.limit = j.value("limit", 0.0);
   return q;
 }
 

@@ -164,6 +164,8 @@ class Judge(unittest.TestCase):
                 (2, ("rope/rotate", "--compute", "f16"), "compute['f32'] must not be less precise than f32"),
                 (2, ("rope/rotate", "--compute", "angles=f32"), "is no stage"),
                 (2, ("rope/rotate", "--class", "best"), "unknown accuracy class 'best'"),
+                (2, ("rope/rotate", "--limit", "1e-9"), "seconds or so, and the limit is 1e-09 seconds"),
+                (2, ("rope/rotate", "--limit", "-1"), "--limit"),
                 (2, ("rope/rotate_by",), "input 'theta' is missing")):
             with self.subTest(arguments):
                 self.run_assay(code, "judge", *arguments, "--inputs", self.rotation, "--outputs", right, said=said)
@@ -182,16 +184,19 @@ class Judge(unittest.TestCase):
                  {"id": 3, "ask": "judge", "outputs": right, "settings": {"layout": "half_split"}, **question},
                  {"id": 4, "ask": "judge", "outputs": right, "dtype": 1, **question},
                  {"id": 5, "ask": "praise", "outputs": right, **question},
-                 {"id": 6, "ask": "judge", "outputs": right, "compute": {"angle": "f64"}, **question}]
+                 {"id": 6, "ask": "judge", "outputs": right, "compute": {"angle": "f64"}, **question},
+                 {"id": 7, "ask": "truth", "outputs": out, "limit": 1e-9, **question},
+                 {"id": 8, "ask": "truth", "outputs": out, "limit": 60, **question}]
         done = subprocess.run([ASSAY, "serve"], input="".join(json.dumps(q) + "\n" for q in asked), capture_output=True,
                               text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         replies = [json.loads(line) for line in done.stdout.splitlines()]
-        self.assertEqual([r["id"] for r in replies], [1, 2, 3, 4, 5, 6])
-        self.assertEqual([r["ok"] for r in replies], [True, True, True, False, False, True])
-        self.assertEqual([r.get("right") for r in replies], [None, True, False, None, None, True])
+        self.assertEqual([r["id"] for r in replies], [1, 2, 3, 4, 5, 6, 7, 8])
+        self.assertEqual([r["ok"] for r in replies], [True, True, True, False, False, True, False, True])
+        self.assertEqual([r.get("right") for r in replies], [None, True, False, None, None, True, None, None])
         self.assertIn("behaves as layout", replies[2]["words"])
         self.assertIn("dtype", replies[3]["error"])
+        self.assertIn("the limit is", replies[6]["error"])
         numpy.testing.assert_array_equal(read_safetensors(out)["y"][1], read_safetensors(right)["y"][1])
 
 

@@ -15,6 +15,8 @@ Where an input is a tensor of torch, truths and what is allowed are tensors of t
     dtype           "f64", "f32", "f16" or "bf16"; that of the first array without it, f32 where there is none
     compute         the precision of the arithmetic, or of its stages, as among the claims of a candidate
     accuracy_class  within the law of this class, such as "sequential"; without it whatever is no bug
+    limit           seconds that the truth may take: a call that would take longer, as far as that is known before, is
+                    refused
 
 In place of the name of an operation a plain function of NumPy, torch or JAX may stand, or a module of torch: it is the formula (assay/formulas/tracing.py).
 
@@ -45,18 +47,18 @@ class Truth(dict):
         self.allowed = allowed
 
 
-def truth(operation, *, dtype=None, compute=None, accuracy_class=None, **values):
+def truth(operation, *, dtype=None, compute=None, accuracy_class=None, limit=None, **values):
     """The truth of a call of `operation`, and what is allowed of it."""
     operation, formula, values, _ = _named(operation, values)
-    return _truth(operation, formula, dtype, compute, accuracy_class, values)
+    return _truth(operation, formula, dtype, compute, accuracy_class, values, limit)
 
 
-def _truth(operation, formula, dtype, compute, accuracy_class, values):
+def _truth(operation, formula, dtype, compute, accuracy_class, values, limit=None):
     with serving.lock:
         server = serving.running(formula)
         with server.question() as question:
             server.ask(_question(server, question, operation, dtype, values, ask="truth", compute=compute,
-                                 **{"class": accuracy_class}))
+                                 limit=limit, **{"class": accuracy_class}))
             read = read_safetensors(question["outputs"])
     like = next((value for value in values.values() if hasattr(value, "detach")), None)
     tensors = {name: _loaded(*tensor, like) for name, tensor in read.items()}
@@ -64,7 +66,8 @@ def _truth(operation, formula, dtype, compute, accuracy_class, values):
     return Truth(tensors, allowed)
 
 
-def judge(operation, outputs, *, dtype=None, compute=None, accuracy_class=None, strict=False, **values):
+def judge(operation, outputs, *, dtype=None, compute=None, accuracy_class=None, strict=False, limit=None,
+          **values):
     """AssertionError unless `outputs` are right: it says which element is wrong, by how much, how much is allowed, and
     which other convention or known fault gives such outputs. They are an array, where the operation has one output, a
     tuple in its order, or a dict. Returns in words how exact they are; an error that is no bug, but that roundings hardly
@@ -75,7 +78,7 @@ def judge(operation, outputs, *, dtype=None, compute=None, accuracy_class=None, 
         server = serving.running(formula)
         with server.question() as question:
             call = _question(server, question, operation, dtype, values, ask="judge", compute=compute,
-                             strict=strict or None, **{"class": accuracy_class})
+                             strict=strict or None, limit=limit, **{"class": accuracy_class})
             declared = names_of(declaration_of(server.declarations, operation)["outputs"])
             given = _by_name(operation, declared, outputs)
             if sample:
