@@ -12,31 +12,41 @@ struct axis {
   std::size_t factor = 1;
   std::string_view symbol;
   std::string_view each{};
-  std::size_t more = 0, parts = 1;
+  std::size_t more = 0, less = 0, parts = 1;
+  std::string_view behind{};  // a symbol whose size is added
 
-  [[nodiscard]] bool is_plain() const { return factor == 1 && each.empty() && more == 0 && parts == 1; }
+  [[nodiscard]] bool is_plain() const {
+    return factor == 1 && each.empty() && more == 0 && less == 0 && parts == 1 && behind.empty();
+  }
   // What the size of the symbol is multiplied by.
   [[nodiscard]] std::size_t times(const axis_sizes& sizes) const {
     return factor * (each.empty() ? 1 : sizes.at(std::string(each)));
   }
   // For a size of the symbol, and back.
   [[nodiscard]] std::size_t of(std::size_t size, const axis_sizes& sizes) const {
-    return times(sizes) * size / parts + more;
+    const std::size_t all = times(sizes) * size / parts + more + (behind.empty() ? 0 : sizes.at(std::string(behind)));
+    return all - std::min(all, less);
   }
   [[nodiscard]] std::size_t size_in(std::size_t own, const axis_sizes& sizes) const {
-    return (own - more) * parts / times(sizes);
+    return own == 0 ? 0 : (own - more + less) * parts / times(sizes);
   }
 };
 
 // "2d" is twice the size of d; "h*u" holds u for each h, where u is the size of a setting; "s+1" is one more than s;
-// "1", without a symbol, is a size by itself.
+// "2s-1" is one less than twice s, the distances between s places; "1", without a symbol, is a size by itself. Of an
+// output "h*w+k" are the elements of a grid and k more.
 axis parse_axis(std::string_view text) {
   axis a;
   const auto [end, ignored] = std::from_chars(text.data(), text.data() + text.size(), a.factor);
   a.symbol = text.substr(static_cast<std::size_t>(end - text.data()));
   if (const std::size_t plus = a.symbol.find('+'); plus != std::string_view::npos) {
-    std::from_chars(a.symbol.data() + plus + 1, a.symbol.data() + a.symbol.size(), a.more);
+    const auto number = std::from_chars(a.symbol.data() + plus + 1, a.symbol.data() + a.symbol.size(), a.more);
+    if (number.ec != std::errc()) a.behind = a.symbol.substr(plus + 1);
     a.symbol = a.symbol.substr(0, plus);
+  }
+  if (const std::size_t minus = a.symbol.find('-'); minus != std::string_view::npos) {
+    std::from_chars(a.symbol.data() + minus + 1, a.symbol.data() + a.symbol.size(), a.less);
+    a.symbol = a.symbol.substr(0, minus);
   }
   if (const std::size_t slash = a.symbol.find('/'); slash != std::string_view::npos) {
     std::from_chars(a.symbol.data() + slash + 1, a.symbol.data() + a.symbol.size(), a.parts);
@@ -320,6 +330,12 @@ tensors restrict_axis(const operation& op, const tensors& inputs, std::string_vi
           for (std::size_t end = kept.size(); end <= t.size(); end += kept.size()) t.values.storage()[end - 1] = last;
         continue;
       }
+      if (a.less > 0) {  // distances between fewer places
+        const std::size_t all = positions.size() * a.factor;
+        for (std::size_t k = 0; k + a.less < all; ++k) kept.push_back(k);
+        t = take(t, i, kept);
+        continue;
+      }
       if (a.parts > 1) {
         for (std::size_t k = 0; k < positions.size() / a.parts; ++k) kept.push_back(k);
         t = take(t, i, kept);
@@ -406,9 +422,10 @@ class found_sizes {
     if (known == sizes_.end()) {
       const std::size_t times = a.times(sizes_);
       if (s[i] < a.more) return failure(wanted(d) + " but has " + to_string(s));
-      if ((s[i] - a.more) % times != 0)
+      if (s[i] != 0 && (s[i] - a.more + a.less) % times != 0)
         return failure(wanted(d) + " but has " + to_string(s) + ": axis " + std::to_string(i) +
-                       " must be a multiple of " + std::to_string(times));
+                       (a.less > 0 ? " and " + std::to_string(a.less) + " more" : "") + " must be a multiple of " +
+                       std::to_string(times));
       set(symbol, a.size_in(s[i], sizes_), d.name);
     } else if (s[i] != a.of(known->second, sizes_)) {
       return failure(wanted(d) + " with " + symbol + " = " + std::to_string(known->second) + " (from '" +

@@ -50,7 +50,8 @@ enum class value_rule {
 
 struct tensor_declaration {
   std::string name;
-  std::vector<std::string> axes;  ///< symbols such as "n", multiples of one such as "2d", "s+1", or "d/2" of an output
+  /// Symbols such as "n", multiples of one such as "2d", "s+1", "2s-1"; of an output "d/2" and "h*w+k" too.
+  std::vector<std::string> axes;
   std::string meaning{};
   value_domain domain{};
   bool differentiable = true;

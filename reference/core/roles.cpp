@@ -21,10 +21,10 @@ constexpr std::array<std::pair<std::string_view, axis_role>, 10> roles_of_symbol
                                                                                    {"b", axis_role::parameter},
                                                                                    {"w", axis_role::parameter}}};
 
-// "d" of "2d", "h" of "h*u", nothing of "1".
+// "d" of "2d" and "2d-1", "h" of "h*u", nothing of "1".
 std::string_view symbol_of(std::string_view axis) {
   const std::string_view product = axis.substr(std::min(axis.find_first_not_of("0123456789"), axis.size()));
-  return product.substr(0, product.find_first_of("*+/"));
+  return product.substr(0, product.find_first_of("*+-/"));
 }
 
 // The operation says itself what the axis is, whatever its symbol means elsewhere.

@@ -115,6 +115,25 @@ TEST_CASE("core/operation/multiples_of_an_axis", "[unit]") {
         "heinsen/embed_position: input 'b_H' must have shape [2d] with d = 4 (from 'W_R') but has [7]");
 }
 
+TEST_CASE("core/operation/axes_of_windows_and_grids", "[unit]") {
+  const operation op{.name = "a/b",
+                     .inputs = {parameter("t", {"2H-1", "W"}, ""), parameter("k", {"k"}, "")},
+                     .outputs = {{.name = "y", .axes = {"H*W+1", "H*W+k"}}}};
+  tensors in{{"t", zeros(dtype::f64, {5, 2})}, {"k", zeros(dtype::f64, {4})}};
+  const axis_sizes sizes = check_request({&op, dtype::f64, in}).value();
+  CHECK(sizes == axis_sizes{{"H", 3}, {"W", 2}, {"k", 4}});
+  CHECK(sizes_of({&op, dtype::f64, in}) == sizes);
+  CHECK(shape_of(op.outputs[0], sizes) == shape{7, 10});
+  // Two of three places have differences from -1 to 1.
+  CHECK(restrict_axis(op, in, "H", {0, 2}).at("t").shape() == shape{3, 2});
+  CHECK(restrict_axis(op, in, "H", {}).at("t").shape() == shape{0, 2});
+  in["t"] = zeros(dtype::f64, {4, 2});
+  CHECK(check_request({&op, dtype::f64, in}).error().message ==
+        "a/b: input 't' must have shape [2H-1, W] but has [4, 2]: axis 0 and 1 more must be a multiple of 2");
+  in["t"] = zeros(dtype::f64, {0, 2});
+  CHECK(check_request({&op, dtype::f64, in}).value().at("H") == 0);
+}
+
 TEST_CASE("core/operation/strict_domain_names_tensor_and_index", "[unit]") {
   tensors in = scan_inputs();
   CHECK(check_domain(scan(), in));

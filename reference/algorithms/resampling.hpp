@@ -1,0 +1,156 @@
+// Resampling of numbers along an axis, as torch.nn.functional.interpolate has it: position i of the new numbers lies at
+// src(i) among the old ones, and the weight of number k there is K((src - k) / stretch).
+//
+//   K      linear: 1 - |x| up to 1; cubic: (A + 2)|x|^3 - (A + 3)|x|^2 + 1 up to 1, A (|x|^3 - 5|x|^2 + 8|x| - 4) up
+//          to 2 (Keys 1981), A = -3/4; with antialiasing A = -1/2, as Pillow has it
+//   src    half pixels: (i + 1/2) s - 1/2 with s = from / to; aligned corners: i (from - 1) / (to - 1), 0 for one
+//   number outside of the old numbers the first one and the last one are repeated. With antialiasing they are left out,
+//   the weights are divided by their sum, and stretch is s where that is more than 1
+//
+// All of this is rational: distances and weights are exact here, as quotients of integers.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <numeric>
+#include <vector>
+
+#include "reference/formula/recording.hpp"
+
+namespace assay::reference {
+
+/// What is resampled to what.
+struct resampling {
+  std::int64_t from, to;
+  bool cubic = true, aligned = false, antialiased = false;
+  /// s = from / (to + 1/10), as DINOv2 scales to be sure of the size.
+  bool has_offset = false;
+  std::int64_t sharpness = antialiased ? -2 : -3;  ///< 4 A
+  std::int64_t shift = 1;                          ///< twice the pixel that src is shifted by, and back
+
+  static constexpr std::int64_t most = 1024;  ///< of either: so that weights are exact integers of 53 bits
+};
+
+/// The numbers that each new one is made of, `taps` of each in row-major order; of some there are fewer.
+struct resampled_axis {
+  explicit resampled_axis(const resampling& how);
+
+  using traced = formula::traced;
+  using index = formula::traced_integer;
+  [[nodiscard]] index places() const { return formula::known_integers(shape(), place); }
+  [[nodiscard]] formula::traced_truth there() const { return formula::known_truths(shape(), is_there); }
+  /// Whole numbers in proportion to the weights of each new number, and their sums [to].
+  [[nodiscard]] traced whole_weights() const { return index_number(formula::known_integers(shape(), whole)); }
+  [[nodiscard]] traced whole_sums() const { return index_number(formula::known_integers({sums.size()}, sums)); }
+  /// The same in proportion to all weights, whose sums are one number: 0 where that is no exact double.
+  [[nodiscard]] std::int64_t common_sum() const;
+  [[nodiscard]] traced weights_of_common_sum() const;
+  /// K of distances [to, taps], over its sum where they are divided.
+  [[nodiscard]] traced weights_of(const traced& distances) const;
+  /// (src - k) / stretch by s in the format of the stage, and off by what other programs round on the way.
+  [[nodiscard]] traced distances_by_scale() const;
+  /// The same as one quotient.
+  [[nodiscard]] traced distances() const {
+    return index_number(formula::known_integers(shape(), distance)) / traced(static_cast<double>(unit));
+  }
+
+  resampling how;
+  std::size_t taps = 0;
+  std::vector<std::int64_t> place, number;  ///< clamped, and as it is
+  std::vector<std::int64_t> distance, reach;
+  std::vector<bool> is_there;
+  std::vector<std::int64_t> whole, sums;
+  std::int64_t unit = 1, per_number = 1;  ///< distances are those over `unit`; from one number to the next
+
+ private:
+  [[nodiscard]] core::shape shape() const { return {static_cast<std::size_t>(how.to), taps}; }
+  [[nodiscard]] std::int64_t whole_weight(std::size_t k) const;
+};
+
+inline resampled_axis::resampled_axis(const resampling& asked) : how(asked) {
+  // s = a / b
+  const std::int64_t a = how.aligned ? how.from - 1 : how.has_offset ? 10 * how.from : how.from;
+  const std::int64_t b = how.aligned      ? std::max<std::int64_t>(how.to - 1, 1)
+                         : how.has_offset ? 10 * how.to + 1
+                                          : how.to;
+  per_number = 2 * b;
+  unit = how.antialiased ? 2 * std::max(a, b) : per_number;
+  const std::int64_t support = (how.cubic ? 2 : 1) * unit;
+  const auto floor_of = [&](std::int64_t x) { return x >= 0 ? x / per_number : -((per_number - 1 - x) / per_number); };
+  std::vector<std::vector<std::int64_t>> all(static_cast<std::size_t>(how.to));
+  const auto source = [&](std::int64_t i) {
+    return how.aligned ? 2 * i * a : (2 * i + how.shift) * a - how.shift * b;  // over 2 b
+  };
+  for (std::int64_t i = 0; i < how.to; ++i) {
+    auto& own = all[static_cast<std::size_t>(i)];
+    for (std::int64_t k = -floor_of(support - source(i)); k <= floor_of(source(i) + support); ++k)
+      if (!how.antialiased || (k >= 0 && k < how.from)) own.push_back(k);
+    taps = std::max(taps, own.size());
+  }
+  for (std::int64_t i = 0; i < how.to; ++i)
+    for (std::size_t t = 0; t < taps; ++t) {
+      const auto& own = all[static_cast<std::size_t>(i)];
+      const std::int64_t k = own[std::min(t, own.size() - 1)];
+      is_there.push_back(t < own.size());
+      number.push_back(k);
+      place.push_back(std::clamp<std::int64_t>(k, 0, how.from - 1));
+      distance.push_back(source(i) - k * per_number);
+      // Where the scale is inverted twice, and a product is split into two.
+      reach.push_back(1 + 2 * (std::abs(source(i)) + per_number) / unit);
+    }
+  sums.assign(all.size(), 0);
+  std::int64_t common = 0;
+  for (std::size_t k = 0; k < place.size(); ++k) {
+    whole.push_back(whole_weight(k));
+    common = std::gcd(common, whole.back());
+  }
+  for (std::size_t k = 0; k < whole.size(); ++k) sums[k / taps] += whole[k] /= common;
+}
+
+/// 4 unit^3 K, or unit K.
+inline std::int64_t resampled_axis::whole_weight(std::size_t k) const {
+  const std::int64_t x = std::abs(distance[k]), d = unit, a = how.sharpness;
+  if (!is_there[k]) return 0;
+  if (!how.cubic) return d - x;
+  return x <= d ? ((a + 8) * x - (a + 12) * d) * x * x + 4 * d * d * d
+                : a * (((x - 5 * d) * x + 8 * d * d) * x - 4 * d * d * d);
+}
+inline std::int64_t resampled_axis::common_sum() const {
+  std::int64_t all = 1;
+  for (const std::int64_t sum : sums) {
+    all = all / std::gcd(all, sum) * sum;
+    if (all > std::int64_t{1} << 40) return 0;
+  }
+  return all;
+}
+inline formula::traced resampled_axis::weights_of_common_sum() const {
+  std::vector<std::int64_t> all;
+  for (std::size_t k = 0; k < whole.size(); ++k) all.push_back(whole[k] * (common_sum() / sums[k / taps]));
+  return index_number(formula::known_integers(shape(), all));
+}
+
+inline formula::traced resampled_axis::weights_of(const traced& distances) const {
+  const traced x = magnitude_of(distances), one(1.0), a = traced(static_cast<double>(how.sharpness) / 4);
+  std::vector<bool> is_near;
+  for (const std::int64_t d : distance) is_near.push_back(std::abs(d) <= unit);
+  const traced near = how.cubic ? ((a + traced(2.0)) * x - (a + traced(3.0))) * x * x + one : one - x;
+  const traced far = ((a * x - traced(5.0) * a) * x + traced(8.0) * a) * x - traced(4.0) * a;
+  const traced all = how.cubic ? either(formula::known_truths(shape(), is_near), near, far) : near;
+  if (!how.antialiased) return all;
+  const std::size_t to = shape()[0];
+  return all / reshaped(contracted_where(there(), all, broadcast(one, shape()), "it,it->i"), {to, 1});
+}
+inline formula::traced resampled_axis::distances_by_scale() const {
+  const auto number_of = [](std::int64_t x) { return traced(static_cast<double>(x)); };
+  const traced i = index_number(reshaped(formula::counted(shape()[0]), {shape()[0], 1})), half(0.5);
+  const traced to = how.has_offset ? number_of(how.to) + traced(0.1) : number_of(how.to);
+  const traced scale = how.aligned ? number_of(how.from - 1) / number_of(std::max<std::int64_t>(how.to - 1, 1))
+                                   : number_of(how.from) / to;
+  const traced source = how.aligned ? scale * i : scale * (i + half) - half;
+  const traced apart = source - index_number(formula::known_integers(shape(), number));
+  return off_by(how.antialiased && unit > per_number ? apart * (traced(1.0) / scale) : apart,
+                index_number(formula::known_integers(shape(), reach)));
+}
+
+}  // namespace assay::reference
