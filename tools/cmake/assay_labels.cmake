@@ -7,8 +7,8 @@
 set(assay_long_and_alike "^properties/diagnosis/(mutants_are|generated_are|nothing_)|^properties/controls/none_fails_(f64|f16)|^examples/gate/torch_")
 set(assay_longest "^properties/diagnosis/(generated_are|nothing_).*/(heinsen|nope|comrope|kerple)$")
 # Long, and about what CI does not use: models that learn, the plan of a full run. Or a minute of one processor, where CI
-# has others of the same: generated faults of seven operations that are alike.
-set(assay_long "^tools/experiments$|^properties/sizes/a_full_run_reaches_further$|^properties/mutants/generated_are_caught/linear_attention$")
+# has others of the same: generated faults of operations that are alike.
+set(assay_long "^tools/experiments$|^properties/sizes/a_full_run_reaches_further$|^properties/mutants/generated_are_caught/(linear_attention|log_space)$")
 
 function(assay_labels result name)
   set(labels "")

@@ -1,0 +1,213 @@
+// Recurrences in log space: families of logarithms, gates and candidates, and sizes.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "properties/kinds/attention.hpp"
+
+namespace assay::properties::encodings::log_space {
+
+std::vector<variant> mutants();  // variants.cpp
+std::vector<variant> controls();
+
+namespace {
+
+using core::counter_random;
+using core::dtype;
+constexpr double nothing = -std::numeric_limits<double>::infinity();
+
+/// A number of a token at a place among `tokens`.
+using source = double (*)(counter_random& random, std::size_t place, std::size_t tokens);
+
+double usual(counter_random& random, std::size_t, std::size_t) { return random.normal(); }
+double wide(counter_random& random, std::size_t, std::size_t) { return random.uniform(-300, 300); }
+double alike(counter_random&, std::size_t, std::size_t) { return 0.75; }
+// One that is far above all before it: what is less than it by so much is not to be lost before.
+double late_spike(counter_random& random, std::size_t place, std::size_t tokens) {
+  return random.normal() + (place == tokens * 3 / 4 ? 120.0 : 0.0);
+}
+double falling(counter_random& random, std::size_t place, std::size_t) {
+  return random.normal() - 4.0 * static_cast<double>(place % 64);
+}
+double masked_prefix(counter_random& random, std::size_t place, std::size_t tokens) {
+  return place < 2 || place < tokens / 3 ? nothing : random.normal();
+}
+double masked_inside(counter_random& random, std::size_t, std::size_t) {
+  return random.one_in(2) ? nothing : random.normal();
+}
+// The sum so far is about 1, and its logarithm about 0.
+double near_zero_sum(counter_random& random, std::size_t place, std::size_t tokens) {
+  return -std::log(static_cast<double>(tokens) / (1.0 + static_cast<double>(place) / 8)) + random.normal() / 64;
+}
+
+double slow(counter_random& random, std::size_t, std::size_t) { return -random.uniform(3, 10); }
+double fast(counter_random& random, std::size_t, std::size_t) { return random.uniform(3, 20); }
+// Long memory behind gates that forget: small differences of large sums of logarithms.
+double slow_behind_fast(counter_random& random, std::size_t place, std::size_t tokens) {
+  return place <= tokens / 4 ? random.uniform(20, 60) : -random.uniform(2, 6);
+}
+double resets(counter_random& random, std::size_t place, std::size_t tokens) {
+  return random.one_in(5) ? 80.0 : slow(random, place, tokens);
+}
+double far_below(counter_random& random, std::size_t, std::size_t) { return -random.uniform(5, 60); }
+double far_above(counter_random& random, std::size_t, std::size_t) { return std::exp2(random.uniform(4, 12)); }
+
+double nearly_alike(counter_random& random, std::size_t, std::size_t) { return random.normal() * 0x1p-12; }
+double either_sign(counter_random& random) { return random.one_in(2) ? -1.0 : 1.0; }
+double positive(counter_random&) { return 1.0; }
+double all_below(counter_random& random, std::size_t, std::size_t) { return random.uniform(-220, -100); }
+// Of a row and of a column, one each; where one is large, the other one is small.
+double out_of_step(counter_random& random, std::size_t place, std::size_t) {
+  return random.normal() - (random.one_in(2) ? 90.0 : 0.0) + static_cast<double>(place % 2);
+}
+
+/// What a family has of its inputs: logarithms x, gate logits, candidates; whether h0 is small; what both gates of two
+/// are less by.
+struct ranges {
+  source x = usual, gate = usual, candidate = usual;
+  bool from_little = false;
+  double closed = 0.0;
+  double (*sign)(counter_random& random) = either_sign;
+};
+
+family of(std::string name, std::string summary, ranges r) {
+  return attention_family(
+      std::move(name), std::move(summary),
+      [r](drawn_inputs& in, const core::operation&, dtype type, counter_random& random) {
+        // A sigmoid of -20 is 0 in f16.
+        const double closed = type == dtype::f16 ? std::min(r.closed, 6.0) : r.closed;
+        const std::size_t n = std::max<std::size_t>(in.sizes.at("n"), 1),
+                          d = std::max<std::size_t>(in.sizes.at("d"), 1);
+        for (auto& [called, numbers] : in.of) {
+          if (called == "h0") {
+            for (double& h : numbers)
+              h = r.from_little ? std::exp2(-random.uniform(10, 14)) : std::exp(random.normal());
+            continue;
+          }
+          if (called.starts_with("sign")) {
+            for (double& sign : numbers) sign = r.sign(random);
+            continue;
+          }
+          const source drawn = called == "x" || called.starts_with("log") ? r.x : called == "v" ? r.candidate : r.gate;
+          for (std::size_t k = 0; k < numbers.size(); ++k) {
+            const double x = drawn(random, k / d % n, n);
+            numbers[k] = called == "f" ? -x - closed : called == "i" ? x - closed : x;
+            if (called == "v" && numbers[k] == 0.0) numbers[k] = 0.5;
+          }
+        }
+      });
+}
+// In a few numbers of the first half.
+family with_nan(family f) {
+  const auto generate = f.generate;
+  f.generate = [generate](const core::operation& op, dtype type, const core::attributes& settings,
+                          counter_random& random, extent size) {
+    core::tensors all = generate(op, type, settings, random, size);
+    for (auto& [called, t] : all)
+      for (std::size_t k = 0; k < t.size(); ++k)
+        if (called != "h0" && !called.starts_with("sign") && random.one_in(12)) t.values.storage()[k] = std::nan("");
+    return all;
+  };
+  f.holds_nan = true;
+  f.applies = [](const core::operation& op) { return op.is_forward(); };
+  return f;
+}
+
+std::vector<family> families() {
+  const auto of_sums = [](family f) {
+    f.applies = [](const core::operation& op) { return op.input("x") != nullptr; };
+    return f;
+  };
+  const auto of_states = [](family f) {
+    f.applies = [](const core::operation& op) { return op.input("h0") != nullptr; };
+    return f;
+  };
+  const auto of_signs = [](family f) {
+    f.applies = [](const core::operation& op) { return op.input("sign_a") != nullptr; };
+    return f;
+  };
+  std::vector<family> all{
+      of("mild", "logarithms, gates and candidates of order 1", {}),
+      of_sums(of("late_spike", "one x of 120 late in the lane", {.x = late_spike})),
+      of_sums(of("falling", "x falls by 4 from token to token", {.x = falling})),
+      of_sums(of("wide", "x from -300 to 300", {.x = wide})),
+      of_sums(of("masked_prefix", "x is -inf in the first tokens", {.x = masked_prefix})),
+      of_sums(of("masked_inside", "x is -inf here and there", {.x = masked_inside})),
+      of_sums(of("near_zero_sum", "sums that pass through 1", {.x = near_zero_sum})),
+      of_sums(of("alike", "all x are the same", {.x = alike})),
+      of_signs(of("positive", "all signs are 1", {.sign = positive})),
+      of_signs(of("wide_signs", "logarithms from -300 to 300, of either sign", {.x = wide})),
+      of_signs(of("all_below", "logarithms from -100 to -220", {.x = all_below})),
+      of_signs(of("out_of_step", "half of the logarithms are less by 90", {.x = out_of_step})),
+      of_signs(of("some_zeros", "logarithms that are -inf here and there", {.x = masked_inside})),
+      of_signs(of("cancelling", "logarithms that differ by 2^-12, of either sign", {.x = nearly_alike})),
+      of_states(of("slow_gates", "z from 2^-4 to 2^-14: a long memory", {.gate = slow})),
+      of_states(of("fast_gates", "1 - z from 2^-4 to 2^-29", {.gate = fast})),
+      of_states(of("slow_behind_fast", "gates that forget, then a long memory: large sums, small differences",
+                   {.gate = slow_behind_fast})),
+      of_states(of("resets", "one gate in five forgets", {.gate = resets})),
+      of_states(of("from_little", "h0 from 2^-10 to 2^-14", {.from_little = true})),
+      of_states(of("small_candidates", "v from -5 to -60", {.gate = slow, .candidate = far_below})),
+      of_states(of("large_candidates", "v from 2^4 to 2^12", {.candidate = far_above})),
+      of_states(of("closed_gates", "logits of both gates about -20, of f16 -6", {.closed = 20.0})),
+      with_nan(of("nan_inside", "a NaN here and there", {})),
+  };
+  for (family& f : all) {
+    f.parts_classes = f.name == "mild" || f.name == "wide" || f.name == "slow_behind_fast";
+    if (f.name == "slow_gates" || f.name == "alike") f.tells_along = "n";
+    if (f.name == "closed_gates") f.applies = [](const core::operation& op) { return op.input("i") != nullptr; };
+  }
+  return all;
+}
+
+bool has_zero(const request& call, std::string_view input) {
+  const auto found = call.inputs.find(std::string(input));
+  if (found == call.inputs.end()) return false;
+  const auto& x = found->second.values.storage();
+  return std::find(x.begin(), x.end(), 0.0) != x.end();
+}
+// A sign that is 0: complex logarithms have none. The slope of g at 0: g turns from a sigmoid to v + 1/2 there. That of
+// log h0 at 0: a program that has it gives NaN.
+bool has_sign_or_slope_of_zero(const request& call) {
+  for (const core::tensor_declaration& d : call.operation->inputs)
+    if (d.name.starts_with("sign_") && has_zero(call, d.name)) return true;
+  return !call.operation->is_forward() && (has_zero(call, "v") || has_zero(call, "h0"));
+}
+
+std::vector<usual_size> sizes(const std::vector<std::string>& operations) {
+  const std::string axes = "B n d";
+  std::vector<usual_size> all;
+  add_sizes(all, operations, axes, "5 66 9, 66 9 5, 5 9 66, 1 66 66, 66 2 66, 2 130 3, 2 127 3, 66 66 1");
+  add_sizes(all, operations, axes, "1 65 128, 2 64 64", true, "mild");
+  add_sizes(all, operations, axes, "5 2 66, 1 66 2", true, every_family);
+  add_sizes(all, operations, axes, "1 16385 2, 2 1025 2, 2 513 257, 65537 2 1, 2 9 4097, 10 258 66", false);
+  return all;
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  encoding_tests tests;
+  tests.name = "log_space";
+  tests.families = families();
+  tests.mutants = mutants();
+  tests.controls = controls();
+  const std::vector<std::string> all{"log_space/logcumsumexp", "log_space/min_gru", "log_space/min_lstm"};
+  tests.sizes = sizes(all);
+  add_sizes(tests.sizes, {"log_space/signed_scan"}, "B n d",
+            "5 66 9, 66 9 5, 5 9 66, 1 66 66, 66 2 66, 2 130 3, 2 127 3, 66 66 1, 1 65 128, 2 64 64");
+  add_sizes(tests.sizes, {"log_space/signed_scan"}, "B n d", "5 2 66, 1 66 2", true, every_family);
+  add_sizes(
+      tests.sizes, {"log_space/log_matmul_exp"}, "B n d m",
+      "5 66 3 2, 5 3 66 2, 1 66 66 2, 2 130 3 2, 2 127 2 3, 66 2 3 2, 66 2 66 1, 66 66 2 1, 1 2 66 66, 1 66 2 66, 2 64 "
+      "64 2");
+  add_sizes(tests.sizes, {"log_space/log_matmul_exp"}, "B n d m", "5 2 66 9, 1 66 2 2", true, every_family);
+  tests.long_ones = {{{"log_space/logcumsumexp", "log_space/min_gru"}, {{"n", 2}}},
+                     {{"log_space/min_lstm"}, {{"n", 2}}, {{"n", 16000}}},
+                     {{"log_space/signed_scan"}, {{"n", 2}}, {{"n", 4000}}},
+                     {{"log_space/log_matmul_exp"}, {{"n", 2}, {"m", 2}}, {{"n", 8000}, {"m", 8000}}}};
+  tests.rests_on_convention = has_sign_or_slope_of_zero;
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::log_space
