@@ -18,6 +18,7 @@
 #include "reference/formula/rungs.hpp"
 #include "reference/formula/sketch.hpp"
 #include "reference/formula/tensors_of.hpp"
+#include "reference/formula/work.hpp"
 
 namespace assay::reference::formula {
 namespace {
