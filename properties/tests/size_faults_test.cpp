@@ -90,7 +90,7 @@ std::uint64_t first_seed(const Fault&... fault) {
 std::uint64_t first_seed_where(const char* name, const std::function<bool(const core::axis_sizes&)>& are_such) {
   const core::operation& op = operation_of(name);
   changed candidate(wrong_where(are_such));
-  for (std::uint64_t s = 1; s <= few_seeds; ++s)
+  for (std::uint64_t s = 1; s <= 2 * few_seeds; ++s)
     if (is_seen(candidate, op, core::dtype::f32, of_effort(false, s), are_such)) return s;
   return 0;
 }

@@ -96,7 +96,7 @@ inline resampled_axis::resampled_axis(const resampling& asked) : how(asked) {
       number.push_back(k);
       place.push_back(std::clamp<std::int64_t>(k, 0, how.from - 1));
       distance.push_back(source(i) - k * per_number);
-      // Where the scale is inverted twice, and a product is split into two.
+      // In units of u: a scale that is a quotient of a quotient, its product with i, and the difference of the places.
       reach.push_back(1 + 2 * (std::abs(source(i)) + per_number) / unit);
     }
   sums.assign(all.size(), 0);
@@ -143,7 +143,8 @@ inline formula::traced resampled_axis::weights_of(const traced& distances) const
 }
 inline formula::traced resampled_axis::distances_by_scale() const {
   const auto number_of = [](std::int64_t x) { return traced(static_cast<double>(x)); };
-  const traced i = index_number(reshaped(formula::counted(shape()[0]), {shape()[0], 1})), half(0.5);
+  const traced i = index_number(reshaped(formula::counted(shape()[0]), {shape()[0], 1})),
+               half(static_cast<double>(how.shift) / 2);
   const traced to = how.has_offset ? number_of(how.to) + traced(0.1) : number_of(how.to);
   const traced scale = how.aligned ? number_of(how.from - 1) / number_of(std::max<std::int64_t>(how.to - 1, 1))
                                    : number_of(how.from) / to;

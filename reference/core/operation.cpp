@@ -307,13 +307,21 @@ tensors restrict_axis(const operation& op, const tensors& inputs, std::string_vi
                       const std::vector<std::size_t>& positions) {
   tensors out = inputs;
   const std::size_t size = size_of_axis(op, inputs, symbol);
+  // A cotangent whose axis is made of several symbols fits no more: the call is none then, and nobody asks it.
   for (const auto& d : op.inputs) {
     if (d.index_into == symbol && !positions.empty()) renumber(out.at(d.name), d.rule, positions);
     for (std::size_t i = 0; i < d.axes.size(); ++i) {
       const axis a = parse_axis(d.axes[i]);
-      if (a.symbol != symbol) continue;
+      if (a.symbol != symbol && a.behind != symbol) continue;
       tensor& t = out.at(d.name);
       std::vector<std::size_t> kept;
+      if (a.behind == symbol) {  // after all that stands before
+        const std::size_t before = t.shape()[i] - std::min(t.shape()[i], size);
+        for (std::size_t k = 0; k < before; ++k) kept.push_back(k);
+        for (const std::size_t p : positions) kept.push_back(before + p);
+        t = take(t, i, kept);
+        continue;
+      }
       if (!a.each.empty()) {
         const std::size_t each = size == 0 ? 0 : t.shape()[i] / size;
         for (const std::size_t p : positions)

@@ -19,14 +19,14 @@
 //
 // Special values: x = -inf adds nothing, and y is -inf before the first other number, where its gradient is 0, or that
 // of y = x; +inf stays from its token on, and so does NaN. h0 = 0 adds nothing; gradients through its logarithm, -inf,
-// are NaN. Where v = 0, code has other slopes of g.
+// are NaN. Where v = 0, code has other slopes of g. The sign of NaN is a matter of convention.
 //
 // Laws of logcumsumexp: log_add_exp step by step is of class sequential, in pairs of blocks of class tree. The sum of
 // exponentials less a running maximum, and gradients by exp(x - y), are of class linear. Laws of states: the recurrence
 // as it is written is of class sequential; products of its maps of class tree; h + z (g - h), and log_add_exp step by
 // step, of class linear; A + logcumsumexp(b - A) of cumulative sums A of log (1 - z), as its authors have it, of class
-// cumsum. What a logarithm s is off by, exp(s) is off by as a share of itself. The law of matrices is that of terms less
-// their own largest, and of exponentials less the largest of a row and of a column, which are wrong where they
+// cumsum. What a logarithm s is off by, exp(s) is off by as a share of itself. The law of matrices is that of terms
+// less their own largest, and of exponentials less the largest of a row and of a column, which are wrong where they
 // underflow. Laws of the signed scan: step by step of class sequential, by cumulative sums of class cumsum.
 #pragma once
 
@@ -185,7 +185,8 @@ inline std::vector<recorded_formula<log_space::recipe>> log_space::formulas() {
                   .role = core::input_role::logit}},
       .outputs = {{.name = "y", .axes = tokens, .meaning = "the logarithm of the sum of exp(x) so far"}},
       .grows_with = core::with_tokens,
-      .independent = {"B", "d"}};
+      .independent = {"B", "d"},
+      .named_only = true};
   const auto log_of = [&](const char* called, std::vector<std::string> axes, const char* meaning) {
     return tensor_declaration{.name = called,
                               .axes = std::move(axes),

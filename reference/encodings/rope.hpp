@@ -364,7 +364,8 @@ inline std::array<core::operation, 10> rope::declarations() {
             .attributes = joined_settings(
                 of_extension(crossed, {rotary_layout::declared(), rotary_setting(), base_setting(2.0), direction, at}),
                 joined_settings(of_magnitudes(rules), {magnitude})),
-            .conflict = conflict_of_whole}),
+            .conflict = conflict_of_whole,
+            .named_only = true}),
        rotation_declaration(
            {.name = "rope/rotate_divided",
             .source = "Ding et al. 2024, arXiv 2402.13753; huggingface/transformers, \"longrope\"",
@@ -374,7 +375,8 @@ inline std::array<core::operation, 10> rope::declarations() {
                  trained_length({4096, 8192, 3}, 2.0, "L0 of the rule su: length of the trained context, in tokens")},
                 joined_settings(of_magnitudes(rules), {magnitude})),
             .conflict = [](const core::attributes&,
-                           const core::axis_sizes& sizes) { return conflict_of_pairs(sizes.at("r"), "", sizes); }}),
+                           const core::axis_sizes& sizes) { return conflict_of_pairs(sizes.at("r"), "", sizes); },
+            .named_only = true}),
        rotation_declaration(
            {.name = "rope/rotate_by",
             .source = source,

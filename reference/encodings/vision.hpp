@@ -9,7 +9,7 @@
 //     2106.08254)
 //   vision/decomposed_bias     b_ij = q_i . (rel_rows[row_i - row_j] + rel_columns[column_i - column_j]), tables of
 //     differences (Li et al. 2021, "MViTv2", arXiv 2112.01526, eq. (4); add_decomposed_rel_pos of ViTDet and SAM)
-//   vision/sinusoids           sines and cosines of rows and of columns (get_2d_sincos_pos_embed of MAE, MoCo v3, DiT)
+//   vision/sinusoids           sines and cosines of rows and of columns (get_2d_sincos_pos_embed of MAE and DiT, MoCo v3)
 //   vision/masked_sinusoids    the same, where rows and columns of an image are counted without its padding (Carion et
 //     al. 2020, "DETR", arXiv 2005.12872, PositionEmbeddingSine)
 //   vision/log_coordinates     sign(x) log2(1 + |x|) / log2(8) of x = 8 distance / (window - 1) (Liu et al. 2021, "Swin

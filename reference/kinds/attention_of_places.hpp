@@ -53,7 +53,7 @@ struct query_places {
                     "how many keys before its place a query sees; -1: no limit"),
             integer("window_right", {-1, 0, 1}, {-1, 0x1p31},
                     "how many keys after its place a query sees where it is not causal; -1: no limit"),
-            since({0, 2}, integer("chunk", {0, 4, 3}, {0, 0x1p31},
+            since({0, 2}, integer("chunk", {0, 3}, {0, 0x1p31},
                                   "c: a query sees keys of its own chunk of c places alone; 0: there are no chunks"))};
   }
 

@@ -20,9 +20,14 @@ struct shares {
 // Of a gate logit, or of two.
 
 inline shares complementary(const traced& k) { return {sigmoid(-k), sigmoid(k)}; }
+/// Of equal logits each is 1/2, as quotients of rounded sigmoids are, too; no enclosure shows it.
 inline shares normalized(const traced& f, const traced& i) {
   const traced of_f = sigmoid(f), of_i = sigmoid(i), both = of_f + of_i;
-  return {of_f / both, of_i / both};
+  const auto share = [&](const traced& x) {
+    const traced quotient = x / both;
+    return with_gradient_of(either(equal(f, i), traced(0.5), quotient), quotient);
+  };
+  return {share(of_f), share(of_i)};
 }
 inline shares log_complementary(const traced& k) { return {log_sigmoid(-k), log_sigmoid(k)}; }
 inline shares log_normalized(const traced& f, const traced& i) {
@@ -53,8 +58,8 @@ inline traced step_by_step(const traced& x) {
 inline traced first_of(const traced& x, std::size_t count) { return between(x, 0, 0, count); }
 inline traced from(const traced& x, std::size_t first) { return between(x, 0, first, shape_of(x)[0]); }
 inline traced by_doubling(const traced& x) {
-  traced y = x;
   const std::size_t n = shape_of(x)[0];
+  traced y = log_sum_exp(traced(-infinity), x);
   for (std::size_t stride = 1; stride < n; stride *= 2)
     y = formula::joined({first_of(y, stride), log_sum_exp(first_of(y, n - stride), from(y, stride))}, 0);
   return y;

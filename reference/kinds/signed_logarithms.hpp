@@ -25,11 +25,16 @@ inline formula::traced shift_of(const formula::traced& largest) {
   return either(equal(top, none), formula::traced(0.0), top);
 }
 
-/// Of sum exp(shift). A sign is sure where three times what the sum may be off by leaves it: gates allow twice.
+/// Of sum exp(shift). A sign is sure where three times what the sum may be off by leaves it: gates allow twice. Nothing
+/// is known of the logarithm of a sum that may have lost its sign.
 inline signed_logarithm logarithm_of(const formula::traced& sum, const formula::traced& shift) {
-  const formula::traced zero(0.0), one(1.0), x = detach(sum), wide = x + (x - x);
+  const formula::traced zero(0.0), one(1.0), x = detach(sum), wide = x + (x - x),
+                                             none(-std::numeric_limits<double>::infinity());
+  const auto is_known = less(zero, magnitude_of(wide));
+  const formula::traced known = log(magnitude_of(either(is_known, sum, one)));
   const formula::traced of_zero = either(equal(x, zero), right_as_well(right_as_well(zero, one), -one), x);
-  return {log(magnitude_of(sum)) + shift, either(less(wide, zero), -one, either(less(zero, wide), one, of_zero))};
+  return {either(is_known, known, none) + shift,
+          either(less(wide, zero), -one, either(less(zero, wide), one, of_zero))};
 }
 
 /// Products of matrices [B, n, d] and [B, d, m], d > 0: each sum less its own largest term.

@@ -54,14 +54,16 @@ function(assay_require_library name library header package)
 endfunction()
 
 # Programs that judge allocate small arrays without end: with tcmalloc (gperftools) they take a fifth less of their time
-# than with the allocator of glibc. It stays silent where memory runs out, and refuses what no machine has. Sanitizers have
-# their own.
+# than with the allocator of glibc. It prints nothing of large allocations, and fails those that no machine can hold.
+# Sanitizers have an allocator of their own.
 add_library(assay_allocator INTERFACE)
 if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   find_library(ASSAY_TCMALLOC_LIBRARY tcmalloc_minimal)
   if(ASSAY_TCMALLOC_LIBRARY)
     target_link_libraries(assay_allocator INTERFACE "-Wl,--push-state,--no-as-needed" "${ASSAY_TCMALLOC_LIBRARY}"
                                                     "-Wl,--pop-state")
+  else()
+    message(STATUS "tcmalloc was not found: assay is a fifth slower. On Debian: apt-get install libgoogle-perftools-dev")
   endif()
 endif()
 

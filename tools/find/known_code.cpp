@@ -4,11 +4,13 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <charconv>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 
+#include "golden/formats/attributes_json.hpp"
 #include "reference/oracle.hpp"
+#include "tools/judge/asked_call.hpp"
 
 namespace assay::tools {
 namespace {
@@ -18,17 +20,6 @@ std::vector<std::string> strings_of(const toml::table& entry, const char* key) {
   if (const toml::array* list = entry[key].as_array())
     for (const toml::node& text : *list) all.push_back(text.value<std::string>().value());
   return all;
-}
-
-// Of the type that the setting has.
-core::attribute value_of(const core::attribute_declaration& declared, const std::string& text) {
-  if (std::holds_alternative<std::string>(declared.standard)) return text;
-  if (std::holds_alternative<bool>(declared.standard) && (text == "true" || text == "false")) return text == "true";
-  double number = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) throw std::runtime_error(text + " is no number");
-  return std::holds_alternative<double>(declared.standard) ? core::attribute(number)
-                                                           : core::attribute(static_cast<std::int64_t>(number));
 }
 
 use_of_operation use_from(const std::string& text) {
@@ -42,14 +33,15 @@ use_of_operation use_from(const std::string& text) {
     if (std::ranges::find(encodings, encoding) != encodings.end()) throw std::runtime_error(text + ": no operation");
     return use;
   }
-  for (std::string word; words >> word;) {
+  const std::vector<std::string> texts{std::istream_iterator<std::string>(words), {}};
+  const auto given = settings_from(texts, op);
+  if (!given) throw std::runtime_error(text + ": " + given.error().message);
+  const auto typed = formats::declared_attributes_from(*op, *given);
+  if (!typed) throw std::runtime_error(text + ": " + typed.error().message);
+  for (const std::string& word : texts) {
     const std::string name = word.substr(0, word.find('='));
-    const auto declared = std::ranges::find(op->attributes, name, &core::attribute_declaration::name);
-    if (declared == op->attributes.end()) throw std::runtime_error(text + ": there is no setting " + name);
-    use.settings.emplace_back(name, value_of(*declared, word.substr(name.size() + 1)));
+    if (const auto set = typed->find(name); set != typed->end()) use.settings.emplace_back(*set);
   }
-  if (const auto ok = core::check_attributes(*op, {use.settings.begin(), use.settings.end()}); !ok)
-    throw std::runtime_error(text + ": " + ok.error().message);
   return use;
 }
 

@@ -158,7 +158,7 @@ std::vector<variant> controls() {
                         [](auto& how) {
                           how.sum = log_scans::by_differences, how.states = log_scans::by_cumulative_sums;
                         }}),
-           changed("control/log_space_running_maximum", "ooples/AiDotNet.Tensors#227: a maximum and a sum in one pass",
+           changed("control/log_space_running_maximum", "Milakov and Gimelshein 2018, arXiv 1805.02867: one pass",
                    "of class linear: the sum is rescaled",
                    {.formula = [](encoding::recipe& how) { how.sum = log_scans::by_running_maximum; },
                     .gradient = [](auto& how) { how.sum = log_scans::by_differences; }}),

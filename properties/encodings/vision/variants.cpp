@@ -51,7 +51,7 @@ std::vector<variant> mutants() {
             "vision/sinusoids/first/ignored"},
            {"mutant/vision_halves_for_turns", "facebookresearch/mae#63: sines and cosines in halves, not by turns",
             "vision/masked_sinusoids/layout/ignored"},
-           {"mutant/vision_half_not_subtracted", "IDEA-Research/DN-DETR#51: where 1/2 is subtracted",
+           {"mutant/vision_half_not_subtracted", "positions of DETR for those of Deformable DETR",
             "vision/masked_sinusoids/shift/ignored"},
            {"mutant/vision_not_normalized", "impiga/Plain-DETR#28: positions of pixels and of places",
             "vision/masked_sinusoids/normalized/always_false"},
@@ -62,7 +62,7 @@ std::vector<variant> mutants() {
            changed("mutant/vision_sharpness_of_keys", "Blaizzy/mlx-vlm#1241: A = -1/2, for -3/4 without antialiasing",
                    "all cubic weights are of A = -1/2",
                    {.formula = with_axis([](resampling& of) { of.sharpness = -2; }), .telling = true}),
-           changed("mutant/vision_sharpness_not_changed", "Blaizzy/mlx-vlm#1243: A = -3/4 with antialiasing, too",
+           changed("mutant/vision_sharpness_not_changed", "F.interpolate without antialias, ported: A = -3/4 always",
                    "all cubic weights are of A = -3/4",
                    {.formula = with_axis([](resampling& of) { of.sharpness = -3; })}),
            changed("mutant/vision_without_half_pixel", "TensorFlow 1, resize_images: i times the scale",
@@ -201,8 +201,8 @@ std::vector<variant> mutants() {
                             return held_in(dtype::f16, place / last) * traced(6.283185307179586);
                           };
                         }}),
-           changed("mutant/vision_coordinates_without_logarithm",
-                   "microsoft/Swin-Transformer#329: what the logarithm is for", "x in place of log(1 + x)",
+           changed("mutant/vision_coordinates_without_logarithm", "linear coordinates, which Swin V2 compares with",
+                   "x in place of log(1 + x)",
                    {.formula = [](auto& how) { how.log_of = [](const traced& x) { return x; }; }, .telling = true}),
        }});
 }
