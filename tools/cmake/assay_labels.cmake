@@ -2,9 +2,10 @@
 # slashes, also as torch_NAME, and their kinds. ASSAY_ENCODINGS and ASSAY_KINDS are set before.
 
 # Long, and alike for all encodings: a diagnosis of every mutant, known and as if nobody knew it, and of right code; every
-# control in f64 and f16, too; PyTorch. CI has the first of each kind; for the others they are `thorough`, and
-# tools/test --all runs them. Of kinds with many faults CI has the diagnosis of the mutants alone.
-set(assay_long_and_alike "^properties/diagnosis/(mutants_are|generated_are|nothing_)|^properties/controls/none_fails_(f64|f16)|^examples/gate/torch_")
+# control in other formats than f32, builtins in f64 and f16; faults made by rule; PyTorch. CI has the first of each kind;
+# for the others they are `thorough`, and tools/test --all runs them. Of kinds with many faults CI has the diagnosis of
+# the mutants alone.
+set(assay_long_and_alike "^properties/diagnosis/(mutants_are|generated_are|nothing_)|^properties/controls/none_fails_(f64|f16|bf16)|^properties/builtins/pass_in_their_class_(f64|f16)|^properties/mutants/generated_are_caught|^examples/gate/torch_")
 set(assay_longest "^properties/diagnosis/(generated_are|nothing_).*/(heinsen|nope|comrope|kerple)$")
 # Long, and about what CI does not use: models that learn, the plan of a full run. Or a minute of one processor, where CI
 # has others of the same: generated faults of operations that are alike.
