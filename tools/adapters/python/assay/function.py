@@ -185,11 +185,13 @@ def _adapted(function, declared, by_name, device):
     """The function of inputs by name whose outputs go by name."""
     inputs, outputs = names_of(declared["inputs"]), names_of(declared["outputs"])
     left_out = set(names_of(declared["attributes"])) - set(settings_taken(function, declared))
+    # A setting that a later list has is not sent where it has its standard value.
+    standards = {a["name"]: a["standard"] for a in declared["attributes"] if a["name"] not in left_out}
     takes_dtype = takes(function, "dtype")
     called = parameter_by_input(function, declared)
 
     def call(dtype, **values):
-        values = {name: value for name, value in values.items() if name not in left_out}
+        values = standards | {name: value for name, value in values.items() if name not in left_out}
         if takes_dtype:
             values["dtype"] = dtype
         of_call = module_in(function, dtype, device)

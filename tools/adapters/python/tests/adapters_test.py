@@ -9,7 +9,7 @@ import pytest
 import assay
 from assay.checking import _relayed as relayed
 from assay.claims import WrongClaim, check_domain, claims_of
-from assay.function import candidate_of, framework_of
+from assay.function import _adapted, candidate_of, framework_of
 from assay.host import Unsupported
 
 torch = pytest.importorskip("torch")
@@ -360,3 +360,13 @@ def test_claims_of_decorators_and_modules():
         claims_of(rotate, {"ASSAY_DTYPE": "f32"})
     with pytest.raises(WrongClaim, match="nothing can be noted on"):
         assay.candidate(dtypes=["f32"])(math.exp)
+
+
+def test_a_setting_that_is_not_sent_has_its_standard_value():
+    def shifted(x, chunk):
+        return x + chunk
+    declared = {"inputs": [{"name": "x", "axes": ["n"]}], "outputs": [{"name": "y", "axes": ["n"]}],
+                "attributes": [{"name": "chunk", "standard": 2, "values": [2, 3]}]}
+    call = _adapted(shifted, declared, True, None)
+    assert call("f32", x=1) == {"y": 3}
+    assert call("f32", x=1, chunk=3) == {"y": 4}
