@@ -20,14 +20,15 @@ struct shares {
 // Of a gate logit, or of two.
 
 inline shares complementary(const traced& k) { return {sigmoid(-k), sigmoid(k)}; }
-/// Of equal logits each is 1/2, as quotients of rounded sigmoids are, too; no enclosure shows it.
+/// Of equal logits each is 1/2, as quotients of rounded sigmoids are, too; no enclosure shows it. There it is the
+/// tangent.
 inline shares normalized(const traced& f, const traced& i) {
   const traced of_f = sigmoid(f), of_i = sigmoid(i), both = of_f + of_i;
-  const auto share = [&](const traced& x) {
-    const traced quotient = x / both;
-    return with_gradient_of(either(equal(f, i), traced(0.5), quotient), quotient);
+  const auto share = [&](const traced& own, const traced& other, const traced& x) {
+    const traced quotient = x / both, tangent = traced(0.5) + traced(0.25) * sigmoid(-own) * (own - other);
+    return with_gradient_of(either(equal(f, i), tangent, quotient), quotient);
   };
-  return {share(of_f), share(of_i)};
+  return {share(f, i, of_f), share(i, f, of_i)};
 }
 inline shares log_complementary(const traced& k) { return {log_sigmoid(-k), log_sigmoid(k)}; }
 inline shares log_normalized(const traced& f, const traced& i) {
