@@ -125,8 +125,9 @@ inline std::int64_t resampled_axis::common_sum() const {
   return all;
 }
 inline formula::traced resampled_axis::weights_of_common_sum() const {
+  const std::int64_t common = common_sum();
   std::vector<std::int64_t> all;
-  for (std::size_t k = 0; k < whole.size(); ++k) all.push_back(whole[k] * (common_sum() / sums[k / taps]));
+  for (std::size_t k = 0; k < whole.size(); ++k) all.push_back(whole[k] * (common / sums[k / taps]));
   return index_number(formula::known_integers(shape(), all));
 }
 

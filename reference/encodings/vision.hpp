@@ -9,8 +9,9 @@
 //     2106.08254)
 //   vision/decomposed_bias     b_ij = q_i . (rel_rows[row_i - row_j] + rel_columns[column_i - column_j]), tables of
 //     differences (Li et al. 2021, "MViTv2", arXiv 2112.01526, eq. (4); add_decomposed_rel_pos of ViTDet and SAM)
-//   vision/sinusoids           sines and cosines of rows and of columns (get_2d_sincos_pos_embed of MAE and DiT, MoCo v3)
-//   vision/masked_sinusoids    the same, where rows and columns of an image are counted without its padding (Carion et
+//   vision/sinusoids           sines and cosines of rows and of columns (get_2d_sincos_pos_embed of MAE and DiT, MoCo
+//   v3) vision/masked_sinusoids    the same, where rows and columns of an image are counted without its padding (Carion
+//   et
 //     al. 2020, "DETR", arXiv 2005.12872, PositionEmbeddingSine)
 //   vision/log_coordinates     sign(x) log2(1 + |x|) / log2(8) of x = 8 distance / (window - 1) (Liu et al. 2021, "Swin
 //     V2", arXiv 2111.09883, eq. (5) and its code)
@@ -34,6 +35,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -109,6 +111,9 @@ struct vision {
   static traced summed_over_grid(const traced& of_rows, const traced& of_columns);
 
  private:
+  static std::string conflict_of_window(const core::attributes&, const core::axis_sizes& sizes) {
+    return sizes.at("H") > 0 && sizes.at("W") > 0 ? "" : "a window has a row and a column at least";
+  }
   static core::operation interpolated_declaration();
   static core::operation bias_declaration(bool with_class);
   static formula::program interpolated(const recipe& how, const formula::program_sizes& call);
@@ -341,9 +346,7 @@ inline core::operation vision::bias_declaration(bool with_class) {
       .stages = {{.name = std::string(core::accumulation), .meaning = "sums in the gradient of the table"}},
       .independent = {"h"},
       .axis_roles = {{"H", core::axis_role::parameter}, {"W", core::axis_role::parameter}},
-      .conflict = [](const core::attributes&, const core::axis_sizes& sizes) -> std::string {
-        return sizes.at("H") > 0 && sizes.at("W") > 0 ? "" : "a window has a row and a column at least";
-      },
+      .conflict = conflict_of_window,
       .named_only = true};
   if (with_class)
     op.inputs.push_back(
@@ -369,9 +372,7 @@ inline core::operation vision::decomposed_declaration() {
                      {.name = std::string(core::accumulation), .meaning = "sums over features"}},
           .independent = {"B"},
           .axis_roles = {{"H", core::axis_role::parameter}, {"W", core::axis_role::parameter}},
-          .conflict = [](const core::attributes&, const core::axis_sizes& sizes) -> std::string {
-            return sizes.at("H") > 0 && sizes.at("W") > 0 ? "" : "a window has a row and a column at least";
-          },
+          .conflict = conflict_of_window,
           .named_only = true};
 }
 

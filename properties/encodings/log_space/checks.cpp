@@ -151,7 +151,7 @@ family of(std::string name, std::string summary, ranges r) {
             numbers[k] = called == "f" ? -x - closed : called == "i" ? x - closed : x;
             if (called == "v" && numbers[k] == 0.0) numbers[k] = 0.5;
             if (called == "v" && type == dtype::f16) numbers[k] = std::max(numbers[k], -9.0);
-            if (is_first_term(op, called, in.sizes, k) && std::isinf(x)) numbers[k] = 0.25;
+            if (std::isinf(x) && is_first_term(op, called, in.sizes, k)) numbers[k] = 0.25;
           }
         }
       });
