@@ -71,6 +71,7 @@ struct model {
   double base;
   core::attributes settings;
   setting_values others{};  ///< that models of the same family have
+  core::attributes magnitude{{"rule", std::string("given")}, {"magnitude", 1.0}};
 };
 std::vector<model> published_models() {
   const auto with = [](const char* scaling, int64_t pairs, double factor, int64_t trained) -> core::attributes {
@@ -80,14 +81,16 @@ std::vector<model> published_models() {
     settings["length"] = length;
     return settings;
   };
+  const core::attributes of_yarn{{"rule", std::string("yarn")}, {"magnitude", 1.0}},
+      of_equal{{"rule", std::string("ratio")}, {"mscale", 1.0}, {"mscale_all_dim", 1.0}};
   core::attributes gpt_oss = with("yarn", 32, 32.0, 4096);
   gpt_oss["truncate"] = false;
   core::attributes llama_4_scout = with("llama3", 64, 16.0, 8192);
   llama_4_scout["high"] = 1.0;
   return {
-      {"qwen2_5", "Qwen2.5, by yarn", 1e6, with("yarn", 64, 4.0, 32768)},
-      {"deepseek_v3", "DeepSeek-V3, by yarn", 1e4, with("yarn", 32, 40.0, 4096)},
-      {"gpt_oss", "gpt-oss, by yarn between pairs", 150000, gpt_oss},
+      {"qwen2_5", "Qwen2.5, by yarn", 1e6, with("yarn", 64, 4.0, 32768), {}, of_yarn},
+      {"deepseek_v3", "DeepSeek-V3, by yarn", 1e4, with("yarn", 32, 40.0, 4096), {}, of_equal},
+      {"gpt_oss", "gpt-oss, by yarn between pairs", 150000, gpt_oss, {}, of_yarn},
       {"llama_3_1",
        "Llama 3.1 and 3.2",
        5e5,
@@ -96,11 +99,6 @@ std::vector<model> published_models() {
       {"llama_4_scout", "Llama 4 Scout, llama3 without a band", 5e5, llama_4_scout},
       {"internlm2", "InternLM2 behind its trained length, dynamic", 1e6, at(65536, with("dynamic", 64, 2.0, 32768))},
       {"qwen_7b", "Qwen-7B behind a power of two, in steps", 1e4, at(32769, with("dynamic_steps", 64, 1.0, 8192))}};
-}
-// How the magnitudes of some of them are found.
-core::attributes magnitude_of(const std::string& called) {
-  if (called == "deepseek_v3") return {{"rule", std::string("ratio")}, {"mscale", 1.0}, {"mscale_all_dim", 1.0}};
-  return {{"rule", std::string(called == "qwen2_5" || called == "gpt_oss" ? "yarn" : "given")}, {"magnitude", 1.0}};
 }
 family of_model(const model& m) {
   family f = table_family(m.name, m.summary, {{"base", [base = m.base](std::vector<double>& all, const drawing& from) {
@@ -128,7 +126,7 @@ std::vector<usual_size> sizes_of_published_models() {
   std::vector<usual_size> all;
   for (const model& m : published_models()) {
     core::attributes settings = m.settings;
-    settings.merge(magnitude_of(m.name));
+    settings.insert(m.magnitude.begin(), m.magnitude.end());
     settings["base"] = m.base;
     settings["layout"] = std::string("half_split");
     settings["rotary"] = std::get<int64_t>(settings.at("pairs"));
