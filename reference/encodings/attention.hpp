@@ -29,7 +29,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/kinds/attention.hpp"
+#include "reference/kinds/grouped_attention.hpp"
 #include "reference/kinds/merged_attention.hpp"
 
 namespace assay::reference::encodings {
@@ -47,23 +47,12 @@ struct attention {
 
   using traced = formula::traced;
   using traced_truth = formula::traced_truth;
-  struct recipe : attention_recipe, merge_recipe, recorded_recipe<recipe> {
+  struct recipe : grouped_recipe, merge_recipe, recorded_recipe<recipe> {
     /// The logit of a key that a query does not see.
     double hidden = -std::numeric_limits<double>::infinity();
-    std::function<traced(const traced& logits, const traced_truth& seen)> log_sum_exp = log_sum_exp_of_seen;
     std::function<traced(const traced& logit, const traced& cap)> capped = [](const traced& s, const traced& cap) {
       return cap * tanh(s / cap);
     };
-    /// What the heads of queries of a group hand on to k and v is added up at once, or head by head, each of which is
-    /// stored where keys are repeated (repeat_kv of huggingface/transformers). The other gradient has it, and the next.
-    bool by_heads = false;
-    /// Programs that join the sink to the logits before the softmax, as eager_attention_forward of gpt-oss in
-    /// huggingface/transformers does, subtract their maximum in the format of the scores, as a step of the graph: its
-    /// gradient is what all of the row add up to, 0 but for their errors.
-    bool through_maximum = false;
-    /// What a sink leaves of the output of the keys alone, o sigmoid(lse - sink): so have it programs whose kernel
-    /// gives o and lse (pytorch/torchtitan).
-    bool sink_apart = false;
   };
   static recipe algorithm(accuracy_class c) {
     recipe how;
@@ -101,24 +90,13 @@ struct attention {
   static formula::program lse(const recipe& how, const formula::program_sizes& call);
   static formula::program merge(const recipe& how, const formula::program_sizes& call);
 
-  static bool adds_by_heads(const recipe& how, const recorded_call& in) {
-    return how.by_heads || in.is_other_gradient();
-  }
   /// Logits [B, h u, n, m], and which keys are seen.
   struct logits_in_sight {
     traced logits;
     traced_truth seen;
     logits_in_sight(const recipe& how, const recorded_call& in);
   };
-  /// Which terms of x a mask lets in, or else which sums; all where there is none.
-  struct masks_of_groups {
-    const traced_truth *terms = nullptr, *sums = nullptr;
-  };
-  /// "id,jd->ij" of each head of queries, x, and its head of keys, y.
-  static traced of_groups(const traced& x, const traced& y, const std::string& letters, bool by_heads,
-                          const masks_of_groups& masks);
   static reading_of_weights values(const recipe& how, const recorded_call& in, const traced_truth& seen);
-  static traced beside_sink(const recipe& how, const recorded_call& in, const logits_in_sight& of, const traced& sink);
 };
 
 inline core::operation attention::output_declaration() {
@@ -174,31 +152,6 @@ inline core::operation attention::lse_declaration() {
   return op;
 }
 
-inline attention::traced attention::of_groups(const traced& x, const traced& y, const std::string& letters,
-                                              bool by_heads, const masks_of_groups& masks) {
-  const std::size_t comma = letters.find(','), arrow = letters.find("->");
-  const auto by = [&](const traced& a, const traced& b, const std::string& heads, const std::string& of_keys) {
-    const std::string all = heads + letters.substr(0, comma) + "," + of_keys +
-                            letters.substr(comma + 1, arrow - comma - 1) + "->" + heads + letters.substr(arrow + 2);
-    if (masks.terms != nullptr) return contracted_where(reshaped(*masks.terms, shape_of(a)), a, b, all);
-    if (masks.sums == nullptr) return contracted(a, b, all);
-    core::shape made = shape_of(a);
-    made.back() = shape_of(b)[shape_of(b).size() - 2];
-    return contracted_at(broadcast(*masks.sums, made), a, b, all);
-  };
-  const core::shape of_queries = shape_of(x), of_keys = shape_of(y);
-  const std::size_t heads = of_keys[1], group = heads == 0 ? 1 : of_queries[1] / heads;
-  if (group == 1) return by(x, y, "bh", "bh");
-  if (by_heads) {
-    const traced each = broadcast(reshaped(y, {of_keys[0], heads, 1, of_keys[2], of_keys[3]}),
-                                  {of_keys[0], heads, group, of_keys[2], of_keys[3]});
-    return by(x, reshaped(each, {of_keys[0], of_queries[1], of_keys[2], of_keys[3]}), "bh", "bh");
-  }
-  const traced made = by(reshaped(x, {of_queries[0], heads, group, of_queries[2], of_queries[3]}), y, "bgu", "bg");
-  const core::shape s = shape_of(made);
-  return reshaped(made, {s[0], of_queries[1], s[3], s[4]});
-}
-
 inline attention::logits_in_sight::logits_in_sight(const recipe& how, const recorded_call& in) {
   const traced q = in["q"], k = in["k"];
   const std::vector<bool> sees = recorded_places(in).all_seen();
@@ -207,7 +160,7 @@ inline attention::logits_in_sight::logits_in_sight(const recipe& how, const reco
   const bool hides = std::isinf(how.hidden);
   logits = in_stage<traced>(attention_stage::scores, [&] {
     const traced none(0.0), bias = hides ? none : either(all, none, traced(how.hidden));
-    const traced products = of_groups(q, k, "id,jd->ij", adds_by_heads(how, in), {.sums = hides ? &all : nullptr});
+    const traced products = of_groups(q, k, "id,jd->ij", how.adds_by_heads(in), {.sums = hides ? &all : nullptr});
     const traced s = how.logit(products, bias, factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
     return cap == 0.0 ? s : how.capped(s, formula::setting(cap));
   });
@@ -216,7 +169,7 @@ inline attention::logits_in_sight::logits_in_sight(const recipe& how, const reco
 
 inline reading_of_weights attention::values(const recipe& how, const recorded_call& in, const traced_truth& seen) {
   const traced v = in["v"];
-  return [=, by_heads = adds_by_heads(how, in)](const traced& weights) {
+  return [=, by_heads = how.adds_by_heads(in)](const traced& weights) {
     return of_groups(weights, v, "ij,jc->ic", by_heads, {.terms = &seen});
   };
 }
@@ -235,38 +188,10 @@ inline formula::program attention::grouped_query(const recipe& how, const formul
   return in.finish(attended(how, in, of.logits, of.seen, values(how, in, of.seen)));
 }
 
-/// The sink is the logit of one more key.
 inline formula::program attention::sinks(const recipe& how, const formula::program_sizes& call) {
-  using stage = attention_stage;
   recorded_call in(call);
   const logits_in_sight of(how, in);
-  core::shape one = shape_of(of.logits);
-  const std::size_t keys = one.back();
-  one.back() = 1;
-  const traced sink = reshaped(in["sink"], {one[1], 1, 1}), nothing(-std::numeric_limits<double>::infinity());
-  if (how.sink_apart) return in.finish(beside_sink(how, in, of, sink));
-  const traced all = formula::joined({of.logits, broadcast(sink, one)}, 3);
-  const traced_truth seen = formula::joined({of.seen, broadcast(!equal(sink, nothing), one)}, 3);
-  const traced logits = in_stage<traced>(stage::scores, [&] {
-    const traced less_maximum = all - without_error(reshaped(largest_along(either(seen, all, nothing), 3), one));
-    return how.through_maximum || in.is_other_gradient() ? less_maximum : covering(all, [&] { return less_maximum; });
-  });
-  const reading_of_weights read = values(how, in, of.seen);
-  return in.finish(
-      attended(how, in, logits, seen, [&](const traced& weights) { return read(between(weights, 3, 0, keys)); }));
-}
-
-inline attention::traced attention::beside_sink(const recipe& how, const recorded_call& in, const logits_in_sight& of,
-                                                const traced& sink) {
-  using stage = attention_stage;
-  const traced o = attended(how, in, of.logits, of.seen, values(how, in, of.seen));
-  const traced share = in_stage<traced>(stage::softmax, [&] {
-    const traced lse = how.log_sum_exp(of.logits, of.seen), nothing(-std::numeric_limits<double>::infinity());
-    const traced beside = either(equal(sink, nothing), traced(1.0), sigmoid(lse - sink));
-    return either(equal(lse, nothing), traced(0.0), beside);
-  });
-  return in_stage<traced>(stage::output,
-                          [&] { return o * taken_from(static_cast<std::size_t>(stage::softmax), share); });
+  return in.finish(attended_beside_sink(how, in, of.logits, of.seen, in["sink"], values(how, in, of.seen)));
 }
 
 inline formula::program attention::lse(const recipe& how, const formula::program_sizes& call) {

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reference/kinds/normalized_rows.hpp"
 #include "reference/kinds/recorded_call.hpp"
 
 namespace assay::reference::encodings {
@@ -47,7 +48,10 @@ struct fox_pro {
     std::function<taps(const traced& a)> taps_of = [](const traced& a) { return taps{sigmoid(a), sigmoid(-a)}; };
     std::function<traced(const traced& g)> gate = [](const traced& g) { return sigmoid(g); };
     /// Rows over the root of the mean of their squares and epsilon.
-    std::function<traced(const traced& x, const traced& epsilon, bool is_of_gradient)> norm = over_root;
+    std::function<traced(const traced& x, const traced& epsilon, bool is_of_gradient)> norm =
+        [](const traced& x, const traced& epsilon, bool is_of_gradient) {
+          return over_root(square_norm::mean, x, epsilon, is_of_gradient);
+        };
   };
   static recipe algorithm(accuracy_class c) {
     recipe how;
@@ -57,13 +61,6 @@ struct fox_pro {
   static std::vector<recorded_formula<recipe>> formulas() {
     const std::vector<accuracy_class> gated{accuracy_class::sequential, accuracy_class::linear};
     return {{shift_declaration(), shift, gated, 1}, {norm_declaration(), norm}, {output_declaration(), output, gated}};
-  }
-  /// The mean of products of two rows, as a column beside them.
-  static traced mean_of_products(const traced& x, const traced& y) {
-    core::shape one = shape_of(x);
-    const auto width = formula::traced_integer::constant(static_cast<std::int64_t>(one.back()));
-    one.back() = 1;
-    return reshaped(contracted(x, y, "bnhd,bnhd->bnh"), one) / index_number(width);
   }
 
  private:
@@ -78,7 +75,6 @@ struct fox_pro {
   static formula::program norm(const recipe& how, const formula::program_sizes& call);
   static formula::program output(const recipe& how, const formula::program_sizes& call);
   /// Normalised rows times their weights.
-  static traced over_root(const traced& x, const traced& epsilon, bool is_of_gradient);
   static traced normalised(const recipe& how, const recorded_call& in, const char* rows);
 
   static constexpr const char* source = "Lin et al. 2025, arXiv 2503.02130, section 3, and its released code";
@@ -152,14 +148,6 @@ inline formula::program fox_pro::shift(const recipe& how, const formula::program
     return sum.total();
   });
   return in.finish_all({y, reshaped(between(tokens, 1, n, n + 1), {rows, heads, width})});
-}
-
-/// y = x r. Its derivative is r (dx - y mean(y dx)): no power of r, and no product of x that is not normalised.
-inline fox_pro::traced fox_pro::over_root(const traced& x, const traced& epsilon, bool is_of_gradient) {
-  const traced r = reciprocal_root(mean_of_products(x, x) + epsilon, shape_of(x).back()), y = x * r;
-  if (!is_of_gradient) return y;
-  const traced of_y = detach(y), dx = x * detach(r);
-  return with_gradient_of(y, dx - of_y * mean_of_products(of_y, dx));
 }
 
 inline fox_pro::traced fox_pro::normalised(const recipe& how, const recorded_call& in, const char* rows) {

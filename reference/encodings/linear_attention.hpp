@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "reference/kinds/attention_declarations.hpp"
+#include "reference/kinds/normalized_rows.hpp"
 #include "reference/kinds/recorded_call.hpp"
 #include "reference/kinds/relative_scores.hpp"
 
@@ -115,15 +116,8 @@ inline linear_attention::traced linear_attention::next_state(const token& now, c
   const traced next = faded + outer(now.k, write);
   return now.b ? next + outer(*now.b, met(*now.a, before)) : next;
 }
-/// y = x r. Its derivative is r (dx - y (y . dx)): no power of r.
 inline linear_attention::traced linear_attention::over_length(const traced& rows, bool is_of_gradient) {
-  core::shape one = shape_of(rows);
-  one.back() = 1;
-  const auto dot = [&](const traced& x, const traced& y) { return reshaped(contracted(x, y, "bnhd,bnhd->bnh"), one); };
-  const traced r = reciprocal_root(dot(rows, rows) + formula::setting(1e-6), 1), y = rows * r;
-  if (!is_of_gradient) return y;
-  const traced of_y = detach(y), dx = rows * detach(r);
-  return with_gradient_of(y, dx - of_y * dot(of_y, dx));
+  return over_root(square_norm::sum, rows, formula::setting(1e-6), is_of_gradient);
 }
 inline linear_attention::traced linear_attention::one_before(const traced& x) {
   const std::size_t n = shape_of(x)[1];

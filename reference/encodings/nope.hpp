@@ -22,6 +22,7 @@
 #include <string_view>
 
 #include "reference/kinds/attention.hpp"
+#include "reference/kinds/temperature.hpp"
 
 namespace assay::reference::encodings {
 
@@ -44,11 +45,7 @@ struct nope {
                                                                                        const index& floor_scale) {
       return floor_divide(position + index::constant(1), floor_scale);
     };
-    std::function<traced(const index& step, const traced& attn_scale)> temperature = [](const index& step,
-                                                                                        const traced& attn_scale) {
-      const index one = index::constant(1);
-      return either(less(step, one), traced(1.0), traced(1.0) + attn_scale * log(index_number(one + step)));
-    };
+    std::function<traced(const index& step, const traced& attn_scale)> temperature = temperature_of_step;
   };
   static std::vector<recorded_formula<recipe>> formulas() {
     return {{attention_declaration(), attention}, {temperature_declaration(), temperature}};

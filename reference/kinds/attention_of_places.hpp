@@ -15,7 +15,8 @@
 namespace assay::reference {
 
 /// Where queries stand among the keys 0, 1, ..., and which keys they see: of a window those from its place less `left`
-/// to its place plus `right`; of chunks of as many places those of its own (Llama 4).
+/// to its place plus `right`; of chunks of as many places those of its own (Llama 4). Where an operation has no setting
+/// `alignment` queries are the last of the keys.
 struct query_places {
   bool causal;
   double first;  ///< of query 0; below 0 it stands before all keys
@@ -23,7 +24,8 @@ struct query_places {
 
   query_places(const core::attributes& settings, std::size_t queries, std::size_t keys)
       : causal(core::setting<bool>(settings, "causal")),
-        first(core::chosen<bool>(settings, "alignment", {{"last", true}, {"first", false}})
+        first(!settings.contains("alignment") ||
+                      core::chosen<bool>(settings, "alignment", {{"last", true}, {"first", false}})
                   ? static_cast<double>(keys) - static_cast<double>(queries)
                   : 0.0),
         left(width_of(settings, "window_left")),

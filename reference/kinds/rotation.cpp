@@ -48,8 +48,8 @@ traced position_of(const recorded_call& in, const char* called) {
   return in_stage<traced>(rotary_stage::angle, [&] { return reshaped(to_real(position), s); });
 }
 
-traced turned_vectors_of(const rotation_recipe& how, const traced& x, const rotary_layout& layout,
-                         const traced_rotation& by) {
+traced turned_features(const rotation_recipe& how, const traced& x, const rotary_layout& layout,
+                       const traced_rotation& by) {
   const std::size_t r = layout.pairs, d = layout.features;
   if (r == 0) return x;
   // First coordinates of pairs, second ones, and the rest.
@@ -67,13 +67,15 @@ traced turned_vectors_of(const rotation_recipe& how, const traced& x, const rota
   const auto in_order = [&](const traced& y, const std::vector<std::int64_t>& of) {
     return std::ranges::is_sorted(of) ? y : gathered(y, formula::known_integers({d}, of), 3);
   };
-  return in_stage<traced>(rotary_stage::product, [&] {
-    const traced sorted = in_order(x, order);
-    const traced_pairs y = how.turn({between(sorted, 3, 0, r), between(sorted, 3, r, 2 * r)}, by);
-    std::vector<traced> parts{y.first, y.second};
-    if (2 * r < d) parts.push_back(between(sorted, 3, 2 * r, d));
-    return in_order(formula::joined(parts, 3), places);
-  });
+  const traced sorted = in_order(x, order);
+  const traced_pairs y = how.turn({between(sorted, 3, 0, r), between(sorted, 3, r, 2 * r)}, by);
+  std::vector<traced> parts{y.first, y.second};
+  if (2 * r < d) parts.push_back(between(sorted, 3, 2 * r, d));
+  return in_order(formula::joined(parts, 3), places);
+}
+traced turned_vectors_of(const rotation_recipe& how, const traced& x, const rotary_layout& layout,
+                         const traced_rotation& by) {
+  return in_stage<traced>(rotary_stage::product, [&] { return turned_features(how, x, layout, by); });
 }
 
 traced scores_of_turned(const recorded_call& in, const traced& q, const traced& k) {

@@ -218,6 +218,9 @@ formula::traced or_products_of_factors(const formula::traced& theta, const formu
 /// What a position of the call, an input of integers [B, n] or [B, n, a], is as a number, [B, n, 1, 1] or [B, n, 1, a].
 formula::traced position_of(const recorded_call& in, const char* called);
 
+/// x [., ., ., d] with its pairs turned, in the stage of the scope.
+formula::traced turned_features(const rotation_recipe& how, const formula::traced& x, const rotary_layout& layout,
+                                const traced_rotation& by);
 /// x [B, n, h, d] with its pairs turned.
 formula::traced turned_vectors_of(const rotation_recipe& how, const formula::traced& x, const rotary_layout& layout,
                                   const traced_rotation& by);

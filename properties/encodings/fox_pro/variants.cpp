@@ -44,7 +44,7 @@ double less_its_mean(const core::tensor& x, std::size_t k, double epsilon) {
 // x / root(mean of x^2, epsilon), step by step.
 constexpr auto row_by = [](auto root) {
   return [root](const traced& x, const traced& epsilon, bool) {
-    return x / root(encoding::mean_of_products(x, x), epsilon);
+    return x / root(reference::dot_of_rows(reference::square_norm::mean, x, x), epsilon);
   };
 };
 // Along tokens, from the last to the first.

@@ -1,0 +1,202 @@
+// Attention as decoders call it: families of positions, documents and pages, and sizes.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "properties/harness/usual_sizes.hpp"
+#include "properties/kinds/attention.hpp"
+#include "reference/core/special_values.hpp"
+#include "reference/oracle.hpp"
+
+namespace assay::properties::encodings::decoder {
+
+std::vector<variant> mutants();  // variants.cpp
+std::vector<variant> controls();
+
+namespace {
+
+using core::dtype;
+
+std::vector<double>* numbers_of(drawn_inputs& in, const char* name) {
+  const auto found = in.of.find(name);
+  return found == in.of.end() ? nullptr : &found->second;
+}
+
+// Positions from `first` on, of one document, and slopes of ALiBi.
+void in_one_document(drawn_inputs& in, double first, core::counter_random& random) {
+  const std::size_t m = in.sizes.at("m");
+  if (std::vector<double>* position = numbers_of(in, "position"))
+    for (std::size_t k = 0; k < position->size(); ++k) (*position)[k] = first + static_cast<double>(k % m);
+  const double document = static_cast<double>(random.below(100)) - 50;
+  if (std::vector<double>* documents = numbers_of(in, "document"))
+    std::fill(documents->begin(), documents->end(), document);
+  if (std::vector<double>* slope = numbers_of(in, "slope"))
+    for (std::size_t k = 0; k < slope->size(); ++k) (*slope)[k] = std::exp2(-0.5 - static_cast<double>(k % 8));
+}
+// Pages in any order, each for one place of a row, but where there are too few; rows that end within their last page.
+void in_pages(drawn_inputs& in, core::counter_random& random) {
+  std::vector<double>* table = numbers_of(in, "table");
+  if (table == nullptr) return;
+  const std::size_t pages = in.sizes.at("P"), all = in.sizes.at("t") * in.sizes.at("s"), n = in.sizes.at("n");
+  std::vector<double> order(pages);
+  for (std::size_t k = 0; k < pages; ++k) order[k] = static_cast<double>(k);
+  for (std::size_t k = pages; k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
+  for (std::size_t k = 0; k < table->size(); ++k) (*table)[k] = pages == 0 ? 0.0 : order[k % pages];
+  for (double& length : in.of.at("length"))
+    length = static_cast<double>(all <= n ? all : std::max(n, all - random.below(std::min(all, in.sizes.at("s")))));
+}
+void usual(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
+  in_one_document(in, 0.0, random);
+  in_pages(in, random);
+}
+
+family of_calls(std::string name, std::string summary, input_filler then) {
+  return attention_family(
+      std::move(name), std::move(summary),
+      [then](drawn_inputs& in, const core::operation& op, dtype type, core::counter_random& random) {
+        usual(in, op, type, random);
+        then(in, op, type, random);
+      });
+}
+family where(family f, bool (*applies)(const core::operation& op)) {
+  f.applies = applies;
+  return f;
+}
+
+// Two to four documents one behind the other, whose positions begin anew.
+void packed(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
+  const std::size_t m = in.sizes.at("m");
+  std::vector<double>&position = in.of.at("position"), &document = in.of.at("document");
+  for (std::size_t k = 0, start = 0; k < position.size(); ++k) {
+    if (k % m == 0 || random.below(std::max<std::size_t>(m, 3)) < 3) start = k;
+    position[k] = static_cast<double>(k - start);
+    document[k] = static_cast<double>(start % m);
+  }
+}
+// Ids that narrow integers and floats cannot tell apart.
+void interleaved_documents(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
+  for (double& id : in.of.at("document")) id = random.one_in(2) ? 0x1p31 : random.one_in(2) ? -0x1p31 : 0x1p31 - 1;
+}
+void far_positions(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
+  const double first = std::floor(std::exp2(random.uniform(6, 17)));
+  for (double& position : in.of.at("position")) position += first;
+}
+// Squares near epsilon.
+void small_rows(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
+  for (const char* name : {"q", "k"})
+    for (double& x : in.of.at(name)) x *= std::exp2(-random.uniform(8, 12));
+}
+void loud_sinks(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
+  for (double& sink : in.of.at("sink")) sink = random.one_in(4) ? -core::infinity : 3 + random.normal();
+}
+void large_queries(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
+  for (double& x : in.of.at("q")) x *= 64;
+}
+// The first pages of all rows are one page, as those of a prompt that they share.
+void shared_pages(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
+  std::vector<double>& table = in.of.at("table");
+  const std::size_t t = in.sizes.at("t");
+  for (std::size_t k = 0; k < table.size(); ++k)
+    if (k % t <= t / 2) table[k] = table[k % t];
+}
+// Pages of nobody, and places behind the last token, hold numbers that would take all weight.
+void stale_pages(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
+  const std::size_t s = in.sizes.at("s"), t = in.sizes.at("t"), places = in.sizes.at("P") * s,
+                    width = in.sizes.at("h") * in.sizes.at("d"), wide = in.sizes.at("h") * in.sizes.at("e");
+  std::vector<bool> read(places, false);
+  const std::vector<double>&table = in.of.at("table"), &length = in.of.at("length");
+  for (std::size_t k = 0; k < table.size() * s; ++k)
+    if (static_cast<double>(k % (t * s)) < length[k / (t * s)])
+      read[static_cast<std::size_t>(table[k / s]) * s + k % s] = true;
+  for (std::size_t k = 0; k < places; ++k) {
+    if (read[k]) continue;
+    std::fill_n(in.of.at("key_pages").begin() + static_cast<std::ptrdiff_t>(k * width), width, 16.0);
+    std::fill_n(in.of.at("value_pages").begin() + static_cast<std::ptrdiff_t>(k * wide), wide, 1000.0);
+  }
+}
+// A hidden key has the weight 0, and 0 times NaN is NaN in programs that add up all keys: of queries alone.
+void nan_in_a_query(drawn_inputs& in, const core::operation& op, dtype, core::counter_random& random) {
+  std::vector<double>& q = in.of.at("q");
+  const bool is_before_all = op.input("table") != nullptr && in.sizes.at("t") * in.sizes.at("s") < in.sizes.at("n");
+  if (!q.empty() && !is_before_all) q[random.below(q.size())] = std::nan("");
+}
+
+bool is_whole(const core::operation& op) { return op.forward_name() == "decoder/attention"; }
+bool is_paged(const core::operation& op) { return op.forward_name() == "decoder/paged"; }
+
+std::vector<family> families() {
+  std::vector<family> all{
+      attention_family("mild", "numbers of order 1; positions from 0, one document, pages in any order", usual),
+      where(of_calls("packed", "documents one behind the other, whose positions begin anew", packed), is_whole),
+      where(of_calls("interleaved_documents", "documents between one another, with ids up to 2^31 of either sign",
+                     interleaved_documents),
+            is_whole),
+      where(of_calls("far_positions", "positions from 2^6 to 2^17 on", far_positions),
+            [](const core::operation& op) { return !is_paged(op); }),
+      where(of_calls("small_rows", "queries and keys of 2^-8 to 2^-12, whose squares are near epsilon", small_rows),
+            is_whole),
+      where(of_calls("loud_sinks", "sinks that take most of the weight, or none", loud_sinks), is_whole),
+      of_calls("large_queries", "queries of order 64", large_queries),
+      where(of_calls("shared_pages", "rows that share their first pages", shared_pages), is_paged),
+      where(of_calls("stale_pages", "pages of nobody, and places behind the last token, that would take all weight",
+                     stale_pages),
+            is_paged),
+      where(of_calls("nan_inside", "a NaN in a query", nan_in_a_query),
+            [](const core::operation& op) { return op.is_forward(); }),
+  };
+  all.back().holds_nan = true;
+  return all;
+}
+
+// Whether a row has fewer tokens than queries: the first ones come before all keys.
+bool has_query_before_tokens(const request& call) {
+  const auto length = call.inputs.find("length");
+  if (length == call.inputs.end()) return false;
+  const auto n = static_cast<double>(call.inputs.at("q").shape()[2]),
+             most = static_cast<double>(call.inputs.at("table").shape()[1] * call.inputs.at("key_pages").shape()[1]);
+  const auto& lengths = length->second.values.storage();
+  return std::any_of(lengths.begin(), lengths.end(), [&](double own) { return std::min(own, most) < n || own > most; });
+}
+
+std::vector<usual_size> sizes() {
+  const std::vector<std::string> whole{"decoder/attention"}, latent{"decoder/latent"}, paged{"decoder/paged"};
+  std::vector<usual_size> all;
+  const std::string axes = "B h n m d e";
+  add_sizes(all, whole, axes,
+            "5 3 3 130 2 2, 66 2 2 5 3 3, 2 2 129 130 2 1, 1 1 63 127 2 1, 5 1 65 66 2 2, 1 9 65 66 2 2,"
+            "1 1 65 66 66 66, 1 1 3 130 64 64, 2 2 64 64 64 64, 1 1 3 130 128 128, 3 9 8 9 3 2, 5 9 3 5 66 66");
+  add_sizes(all, whole, axes, "2 2 9 10 6 3, 1 2 65 66 2 2", true, every_family);
+  add_sizes(all, whole, axes, "1 2 65 130 128 128, 2 2 2 2049 3 2, 2 65 3 17 4 3, 2 2 258 258 2 3", false);
+  add_sizes(all, latent, "B h n m d e r l",
+            "5 3 3 130 2 2 1 2, 66 2 2 5 3 3 1 2, 2 2 129 130 2 1 1 2, 1 1 63 127 2 1 1 2, 1 9 65 66 2 2 1 3,"
+            "1 1 3 66 66 66 2 66, 1 2 3 66 64 64 16 130, 1 1 65 66 128 128 32 2, 2 2 64 64 16 16 4 64, 3 9 8 9 3 2 66 2");
+  add_sizes(all, latent, "B h n m d e r l", "2 2 5 6 3 2 2 3, 1 2 65 66 2 2 1 2", true, every_family);
+  add_sizes(all, latent, "B h n m d e r l", "1 2 33 65 128 128 32 512, 2 2 2 2049 3 2 1 2", false);
+  add_sizes(all, paged, "B h n P s t d e",
+            "5 3 3 66 2 66 2 2, 66 2 2 9 3 2 3 3, 2 2 129 66 2 66 2 1, 1 1 63 9 16 8 2 1, 5 1 65 70 1 66 2 2,"
+            "1 9 65 5 16 5 2 2, 1 1 65 66 66 1 66 66, 1 1 3 9 16 8 64 64, 2 2 64 9 16 4 64 64, 1 1 3 3 64 2 128 128,"
+            "3 9 3 5 2 2 66 66");
+  add_sizes(all, paged, "B h n P s t d e", "2 2 5 6 3 3 3 2, 1 2 65 7 16 6 2 2", true, every_family);
+  add_sizes(all, paged, "B h n P s t d e", "1 2 65 9 16 9 128 128, 2 2 2 300 16 128 3 2", false);
+  for (usual_size& size : all)
+    if (size.axes.at("n") > 5 || size.axes.at("d") > 9) size.settings["group"] = std::int64_t{1};
+  for (usual_size& size : all)
+    if (size.functions == latent) size.settings.erase("group");
+  return all;
+}
+
+}  // namespace
+
+encoding_tests make_tests() {
+  encoding_tests tests;
+  tests.name = "decoder";
+  tests.families = families();
+  tests.mutants = mutants();
+  tests.controls = controls();
+  tests.sizes = sizes();
+  tests.long_ones = {{{"decoder/attention", "decoder/latent"}, {{"m", 0}}, {{"n", 200}}}, {{"decoder/paged"}, {{"t", 0}}}};
+  tests.rests_on_convention = has_query_before_tokens;
+  return tests;
+}
+
+}  // namespace assay::properties::encodings::decoder

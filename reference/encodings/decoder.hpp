@@ -1,0 +1,397 @@
+// Attention as decoders of language models call it, in one piece: what stands around the product of queries and keys.
+//
+// Queries are the last n of m tokens, n <= m, so that each sees its own key at least.
+//
+// `decoder/attention`: all settings of kernels beside one another, as models and the score and mask modifications of
+// FlexAttention (Dong et al. 2024, arXiv 2412.05496) combine them. In this order:
+//   1. queries and keys over the root of the mean of their squares and `epsilon`, times a weight of each feature, w or
+//      1 + w (Qwen3: huggingface/transformers, Qwen3Attention; Gemma 3: 1 + w), for each head; `norm` "after": behind
+//      the rotation (Llama 4, without weights)
+//   2. rotation by position (Su et al. 2021, arXiv 2104.09864)
+//   3. queries times a temperature of their place p = 1, 2, ...: "log_n", log p / log L0 where p > L0 (Qwen); or
+//      "floored", 1 + 0.1 log(floor(p / L0) + 1) (Llama 4; Nakanishi 2025, arXiv 2501.19399)
+//   4. logits s = scale q . k, capped as c tanh(s / c)
+//   5. less slope |distance| where `alibi` (Press et al. 2022, arXiv 2108.12409)
+//   6. what is hidden: keys behind the query, outside of its window or chunk, or of another document
+//   7. softmax, beside a sink where `sinks`; the sum of values
+// Positions count in a document as the caller wants: they turn, warm up and bias; windows and chunks count tokens as
+// they lie. Documents are any integers; packed batches (cu_seqlens) have one for each sequence, padding its own.
+//
+// `decoder/latent`: multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, eqs. 10 to 19): keys and values of all
+// heads are made of a latent c of each token, and a part of the key that turns is shared by the heads:
+//   s_ij = scale (q_i . U_k c_j + R(i) q'_i . R(j) k'_j),  o_i = sum_j P_ij U_v c_j
+// The matrices may be taken into queries and outputs ("absorbed", deepseek-ai/DeepSeek-V3): the allowance is the larger
+// of both.
+//
+// `decoder/paged`: keys and values lie in pages of s tokens, and row b has those of a table, `length` tokens of them
+// (Kwon et al. 2023, vLLM, arXiv 2309.06180). What stands in other pages, and behind the last token, reaches nothing,
+// whatever it is. Pages may be shared by rows: their gradients are added up. A query before the first token gives 0.
+//
+// Special values: NaN reaches the queries that may see it. Errors are those of attention (kinds/attention.hpp) and of
+// rotations (kinds/rotation.hpp).
+#pragma once
+
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reference/kinds/grouped_attention.hpp"
+#include "reference/kinds/normalized_rows.hpp"
+#include "reference/kinds/rotation.hpp"
+#include "reference/kinds/temperature.hpp"
+
+namespace assay::reference::encodings {
+
+struct decoder {
+  static constexpr std::string_view name = "decoder";
+  static core::encoding_summary summary() {
+    return {.what = "attention as decoders call it: norms, rotation, temperature, packed and paged, latent keys",
+            .formula = "o_i = sink + softmax_j(tau_i scale R_i norm(q_i) . R_j norm(k_j) - slope |i - j|) v_j",
+            .sources = {{"Dong et al. 2024", "https://arxiv.org/abs/2412.05496"},
+                        {"DeepSeek-AI 2024", "https://arxiv.org/abs/2405.04434"},
+                        {"Kwon et al. 2023", "https://arxiv.org/abs/2309.06180"}},
+            .also = {{"norms of queries and keys (Qwen3, Gemma 3)", "`norm` of decoder/attention"},
+                     {"packed batches, cu_seqlens", "`document` of decoder/attention"},
+                     {"log-n temperature (Qwen), Llama 4's", "`temperature` of decoder/attention"},
+                     {"multi-head latent attention, MLA (DeepSeek)", "decoder/latent"},
+                     {"a cache of keys in pages (vLLM)", "decoder/paged"}}};
+  }
+
+  using traced = formula::traced;
+  using traced_truth = formula::traced_truth;
+  using index = formula::traced_integer;
+  /// In the order of stages, behind those of attention: roots of means of squares, weights of norms, angles, tables of
+  /// cosines, and products with them.
+  enum class stage { root = 4, norm, angle, table, turned };
+  /// The steps that variants replace.
+  struct recipe : grouped_recipe, rotation_recipe, recorded_recipe<recipe> {
+    std::function<traced(const traced& x, const traced& epsilon, bool is_of_gradient)> root =
+        [](const traced& x, const traced& epsilon, bool is_of_gradient) {
+          return over_root(square_norm::mean, x, epsilon, is_of_gradient);
+        };
+    /// Of queries at these places 1, 2, ...
+    std::function<traced(const index& places, const std::string& rule, std::int64_t trained)> temperature =
+        temperature_of;
+    std::function<traced(const traced& slope, const index& distance)> bias = [](const traced& slope,
+                                                                                const index& distance) {
+      return -(slope * index_number(magnitude_of(distance)));
+    };
+    std::function<traced_truth(const index& of_queries, const index& of_keys)> same_document =
+        [](const index& of_queries, const index& of_keys) { return equal(of_queries, of_keys); };
+    /// Whether keys and values are made of latents, or queries are taken to them. Other gradients have the second.
+    bool absorbed = false;
+    /// Which tokens of a row there are, and where they lie.
+    std::function<traced_truth(const index& places, const index& length)> is_there = [](const index& places,
+                                                                                        const index& length) {
+      return less(places, length);
+    };
+  };
+  static std::vector<recorded_formula<recipe>> formulas() {
+    return {{attention_declaration(), attention, {accuracy_class::sequential}, 1},
+            {latent_declaration(), latent, {accuracy_class::sequential}, 1},
+            {paged_declaration(), paged, {accuracy_class::sequential}, 1}};
+  }
+  static traced temperature_of(const index& places, const std::string& rule, std::int64_t trained);
+
+ private:
+  static core::operation attention_declaration();
+  static core::operation latent_declaration();
+  static core::operation paged_declaration();
+  static traced normalized(const recipe& how, const recorded_call& in, const traced& x, const traced& weights);
+  /// Turned by positions [B, 1, ., 1].
+  static traced turned_by(const recipe& how, const recorded_call& in, const traced& x, const index& positions);
+  /// Queries or keys as they are multiplied, at their positions [B, .].
+  static traced prepared(const recipe& how, const recorded_call& in, const traced& rows, const traced& weights,
+                         const index& positions);
+  /// What [B, m] says of the last n tokens.
+  static index of_queries(const recorded_call& in, const index& of_tokens) {
+    return between(of_tokens, 1, in.size("m") - in.size("n"), in.size("m"));
+  }
+  static formula::program attention(const recipe& how, const formula::program_sizes& call);
+  static formula::program latent(const recipe& how, const formula::program_sizes& call);
+  static formula::program paged(const recipe& how, const formula::program_sizes& call);
+};
+
+namespace of_decoder {
+
+inline core::tensor_declaration tokens(const char* called, const char* meaning, core::value_domain within,
+                                       core::input_role role) {
+  return core::integers(called, {"B", "m"}, meaning, within, role);
+}
+inline core::tensor_declaration positions() {
+  return tokens("position", "positions of all tokens; queries are the last of them", {0.0, 0x1p31},
+                core::input_role::position);
+}
+inline std::string conflict_of_queries(const core::axis_sizes& sizes) {
+  if (sizes.at("n") <= sizes.at("m")) return {};
+  return "n = " + std::to_string(sizes.at("n")) + " queries are more than the m = " + std::to_string(sizes.at("m")) +
+         " tokens, the last of which they are";
+}
+inline core::attribute_declaration base() {
+  return real("base", {10000.0, 1e6}, {1.0, 0x1p60}, "b of the frequencies b^(-t/r)");
+}
+inline std::vector<core::stage_declaration> stages() {
+  std::vector<core::stage_declaration> all = attention_stages();
+  for (const core::stage_declaration& s : std::vector<core::stage_declaration>{
+           {.name = "root", .meaning = "means of squares, their roots, and what is divided by them"},
+           {.name = "norm", .meaning = "the same times weights", .narrow = true},
+           {.name = "angle", .meaning = "frequencies, m theta, and temperatures"},
+           {.name = "table", .meaning = "cosines and sines of the angles", .narrow = true},
+           {.name = "turned", .meaning = "what is turned, and times a temperature", .narrow = true}})
+    all.push_back(s);
+  return all;
+}
+
+}  // namespace of_decoder
+
+inline core::operation decoder::attention_declaration() {
+  constexpr double largest = std::numeric_limits<double>::max();
+  core::operation op = attention_operation("decoder/attention", "m", {});
+  op.source = "Dong et al. 2024, FlexAttention, arXiv 2412.05496; huggingface/transformers";
+  op.inputs.pop_back();
+  op.inputs.front().axes[1] = op.outputs.front().axes[1] = "h*u";
+  for (core::tensor_declaration& d : std::vector<core::tensor_declaration>{
+           core::parameter("query_norm", {"d"}, "weights of normalised queries"),
+           core::parameter("key_norm", {"d"}, "weights of normalised keys"),
+           core::parameter("slope", {"h*u"}, "what a token of distance takes from a logit, where `alibi`"),
+           core::parameter("sink", {"h*u"}, "logits of a key without a value, where `sinks`; -inf: there is none",
+                           {.low = -largest, .high = largest, .minus_infinity = true}),
+           of_decoder::positions(),
+           of_decoder::tokens("document", "which document a token is of: others are hidden", {-0x1p31, 0x1p31},
+                              core::input_role::value)})
+    op.inputs.push_back(std::move(d));
+  const std::vector<core::attribute_declaration> own{
+      choice("norm", {"before", "after", "none"},
+             "where queries and keys are normalised: before they are turned, after that, or nowhere"),
+      choice("norm_weight", {"given", "one_plus", "none"}, "what normalised rows are multiplied by: w, 1 + w, or 1"),
+      real("epsilon", {1e-6, 1e-5}, {0x1p-60, 1.0}, "what is added to the mean of squares"),
+      choice("layout", {"half_split", "interleaved", "none"},
+             "which coordinates of r pairs turn together: t and t + r, or 2t and 2t + 1; none: nothing turns"),
+      of_decoder::base(),
+      rotary_setting(),
+      choice("temperature", {"none", "log_n", "floored"},
+             "what queries are multiplied by at place p: 1, log p / log L0 from L0 on, or 1 + 0.1 log(floor(p/L0) + 1)"),
+      integer("trained_length", {8192, 3}, {2.0, 0x1p31}, "L0 of the temperature, in tokens"),
+      integer("group", {1, 2, 3}, {1.0, 0x1p20}, "how many heads of q share a head of k and v", "u"),
+      flag("causal", true, "whether keys after the query are hidden"),
+      real("softcap", {0.0, 50.0, 1.5}, {0.0, 0x1p20}, "c: logits s become c tanh(s / c); 0: they stay as they are"),
+      flag("alibi", false, "whether slope |distance of positions| is subtracted from the logits"),
+      flag("sinks", false, "whether the softmax has one more logit, of no value")};
+  op.attributes.insert(op.attributes.end(), own.begin(), own.end());
+  for (const core::attribute_declaration& a : query_places::windows_declared()) op.attributes.push_back(a);
+  op.axis_roles = {{"u", core::axis_role::parameter}};
+  op.stages = of_decoder::stages();
+  op.conflict = [](const core::attributes& settings, const core::axis_sizes& sizes) {
+    const std::string of_queries = of_decoder::conflict_of_queries(sizes);
+    return of_queries.empty() ? conflict_of_pairs(turning_pairs(sizes.at("d"), settings), "rotary = ", sizes)
+                              : of_queries;
+  };
+  op.grows_with = core::with_keys;
+  op.independent = {"B"};
+  op.named_only = true;
+  return op;
+}
+
+inline core::operation decoder::latent_declaration() {
+  core::operation op = attention_operation("decoder/latent", "m", {});
+  op.source = "DeepSeek-AI 2024, arXiv 2405.04434, eqs. (10) to (19); deepseek-ai/DeepSeek-V3, inference/model.py";
+  op.inputs = {{.name = "q", .axes = {"B", "h", "n", "d"}, .meaning = "parts of queries without positions"},
+               {.name = "q_turned", .axes = {"B", "h", "n", "2r"}, .meaning = "parts of queries that turn"},
+               {.name = "latent", .axes = {"B", "m", "l"}, .meaning = "what keys and values are made of"},
+               {.name = "k_turned", .axes = {"B", "m", "2r"}, .meaning = "parts of keys that turn, of all heads"},
+               core::parameter("key_up", {"h", "d", "l"}, "latents to keys"),
+               core::parameter("value_up", {"h", "e", "l"}, "latents to values"),
+               of_decoder::positions()};
+  op.attributes.front().meaning = "what logits are multiplied by: 1 / sqrt(d + 2r), or 1";
+  for (const core::attribute_declaration& a :
+       {rotary_layout::declared(), of_decoder::base(), flag("causal", true, "whether keys after the query are hidden"),
+        real("logit_factor", {1.0, 1.8132604341559297}, {0x1p-20, 0x1p20},
+             "what all logits are multiplied by, besides (mscale^2 of DeepSeek)")})
+    op.attributes.push_back(a);
+  op.axis_roles = {{"l", core::axis_role::width}};
+  op.stages = of_decoder::stages();
+  op.conflict = [](const core::attributes&, const core::axis_sizes& sizes) {
+    return of_decoder::conflict_of_queries(sizes);
+  };
+  op.grows_with = core::with_keys;
+  op.independent = {"B"};
+  return op;
+}
+
+inline core::operation decoder::paged_declaration() {
+  core::operation op = attention_operation("decoder/paged", "m", {});
+  op.source = "Kwon et al. 2023, arXiv 2309.06180, section 4.1; vllm-project/vllm, Dao-AILab/flash-attention";
+  const auto pages = [](const char* called, const char* width, const char* meaning) {
+    return core::parameter(called, {"P", "s", "h", width}, meaning);
+  };
+  core::tensor_declaration table = core::integers(
+      "table", {"B", "t"}, "which page has the tokens s t, s t + 1, ... of a row", {0.0, 0x1p31}, core::input_role::value);
+  table.index_into = "P";
+  op.inputs = {op.inputs.front(), pages("key_pages", "d", "keys, by page and place"),
+               pages("value_pages", "e", "values, by page and place"), std::move(table),
+               core::integers("length", {"B"}, "how many tokens a row has; queries are the last of them", {0.0, 0x1p31},
+                              core::input_role::value)};
+  op.inputs.front().axes[1] = op.outputs.front().axes[1] = "h*u";
+  for (const core::attribute_declaration& a :
+       {integer("group", {1, 2, 3}, {1.0, 0x1p20}, "how many heads of q share a head of k and v", "u"),
+        flag("causal", true, "whether keys after the query are hidden"),
+        integer("window_left", {-1, 0, 2, 5}, {-1, 0x1p31},
+                "how many keys before its place a query sees; -1: no limit")})
+    op.attributes.push_back(a);
+  op.axis_roles = {{"u", core::axis_role::parameter},
+                   {"P", core::axis_role::parameter},
+                   {"s", core::axis_role::parameter},
+                   {"t", core::axis_role::key}};
+  op.grows_with = core::with_keys;
+  return op;
+}
+
+inline decoder::traced decoder::temperature_of(const index& places, const std::string& rule, std::int64_t trained) {
+  const index length = index::constant(trained);
+  if (rule == "log_n") return logarithmic_temperature(places, length);
+  return temperature_of_step(floor_divide(places, length), formula::setting(0.1));
+}
+
+inline decoder::traced decoder::normalized(const recipe& how, const recorded_call& in, const traced& x,
+                                           const traced& w) {
+  const auto by = in.setting<std::string>("norm_weight");
+  const traced made =
+      in_stage<traced>(stage::root, [&] { return how.root(x, in.number("epsilon"), in.is_of_gradient()); });
+  if (by == "none") return made;
+  return in_stage<traced>(stage::norm, [&] {
+    return taken_from(static_cast<std::size_t>(stage::root), made) * (by == "one_plus" ? traced(1.0) + w : w);
+  });
+}
+
+inline decoder::traced decoder::turned_by(const recipe& how, const recorded_call& in, const traced& x,
+                                          const index& positions) {
+  const std::size_t width = shape_of(x)[3];
+  const rotary_layout layout(in.settings(), width, turning_pairs(width, in.settings()));
+  if (layout.pairs == 0) return x;
+  const traced angle = in_stage<traced>(stage::angle, [&] {
+    const traced base = in.number("base"), theta = geometric_frequencies(base, layout.pairs, layout.pairs);
+    return to_real(positions) * or_products_of_factors(theta, base, layout.pairs);
+  });
+  const traced_rotation by = in_stage<traced>(stage::table, [&] { return traced_rotation(angle); });
+  return in_stage<traced>(stage::turned, [&] { return turned_features(how, x, layout, by); });
+}
+
+inline decoder::traced decoder::prepared(const recipe& how, const recorded_call& in, const traced& rows,
+                                         const traced& weights, const index& positions) {
+  const auto norm = in.setting<std::string>("norm");
+  traced x = rows;
+  if (norm == "before") x = normalized(how, in, x, weights);
+  if (in.setting<std::string>("layout") != "none") {
+    const core::shape s = shape_of(positions);
+    x = turned_by(how, in, x, reshaped(positions, {s[0], 1, s[1], 1}));
+  }
+  return norm == "after" ? normalized(how, in, x, weights) : x;
+}
+
+inline formula::program decoder::attention(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  // Settings leave out parts; their inputs are there, and have gradients of 0.
+  const traced query_norm = in["query_norm"], key_norm = in["key_norm"], slope = in["slope"], sink = in["sink"];
+  const std::size_t rows = in.size("B"), heads = in.size("h") * in.size("u"), n = in.size("n"), m = in.size("m");
+  const index positions = in.integers("position"), documents = in.integers("document"),
+              own = reshaped(of_queries(in, positions), {rows, 1, n, 1});
+  traced q = prepared(how, in, in["q"], query_norm, of_queries(in, positions));
+  const traced k = prepared(how, in, in["k"], key_norm, positions), v = in["v"];
+  if (const auto rule = in.setting<std::string>("temperature"); rule != "none") {
+    const traced by = in_stage<traced>(stage::angle, [&] {
+      return how.temperature(own + index::constant(1), rule, in.setting<std::int64_t>("trained_length"));
+    });
+    q = in_stage<traced>(stage::turned, [&] { return q * by; });
+  }
+  const core::shape of_pairs{rows, heads, n, m};
+  const traced_truth seen =
+      broadcast(formula::known_truths({n, m}, recorded_places(in).all_seen()), of_pairs) &&
+      broadcast(how.same_document(reshaped(of_queries(in, documents), {rows, 1, n, 1}),
+                                  reshaped(documents, {rows, 1, 1, m})),
+                of_pairs);
+  const traced logits = in_stage<traced>(attention_stage::scores, [&] {
+    const traced s = how.logit(of_groups(q, k, "id,jd->ij", how.adds_by_heads(in), {.sums = &seen}), traced(0.0),
+                               factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
+    const double cap = in.setting<double>("softcap");
+    const traced capped = cap == 0.0 ? s : formula::setting(cap) * tanh(s / formula::setting(cap));
+    if (!in.setting<bool>("alibi")) return capped;
+    return capped + how.bias(reshaped(slope, {heads, 1, 1}), reshaped(positions, {rows, 1, 1, m}) - own);
+  });
+  const reading_of_weights read = [&](const traced& weights) {
+    return of_groups(weights, v, "ij,jc->ic", how.adds_by_heads(in), {.terms = &seen});
+  };
+  return in.finish(in.setting<bool>("sinks") ? attended_beside_sink(how, in, logits, seen, sink, read)
+                                             : attended(how, in, logits, seen, read));
+}
+
+inline formula::program decoder::latent(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const std::size_t rows = in.size("B"), n = in.size("n"), m = in.size("m");
+  const index positions = in.integers("position");
+  const traced latents = in["latent"], key_up = in["key_up"], value_up = in["value_up"], q = in["q"];
+  const bool absorbed = how.absorbed || in.is_other_gradient();
+  const traced_truth seen = seen_of(in, seen_by_last_queries(n, m, in.setting<bool>("causal")));
+  const traced q_turned = turned_by(how, in, in["q_turned"], reshaped(of_queries(in, positions), {rows, 1, n, 1})),
+               k_turned = turned_by(how, in, reshaped(in["k_turned"], {rows, 1, m, 2 * in.size("r")}),
+                                    reshaped(positions, {rows, 1, m, 1}));
+  const auto of_keys = [&] {
+    return contracted_at(seen, q, contracted(latents, key_up, "bjl,hdl->bhjd"), "bhid,bhjd->bhij");
+  };
+  const auto of_latents = [&] {
+    return contracted_at(seen, contracted(q, key_up, "bhid,hdl->bhil"), latents, "bhil,bjl->bhij");
+  };
+  const traced logits = in_stage<traced>(attention_stage::scores, [&] {
+    const traced products = absorbed                ? of_latents()
+                            : in.is_of_gradient() ? of_keys()
+                                                    : covering(of_keys(), of_latents);
+    const traced turned_ones =
+        contracted_at(seen, q_turned, reshaped(k_turned, {rows, m, 2 * in.size("r")}), "bhid,bjd->bhij");
+    const traced scale =
+        factor_of_logits(in.setting<std::string>("scale"), in.size("d") + 2 * in.size("r")) * in.number("logit_factor");
+    return how.logit(products + turned_ones, traced(0.0), scale);
+  });
+  const reading_of_weights read = [&](const traced& weights) {
+    const auto by_values = [&] {
+      return contracted_where(seen, weights, contracted(latents, value_up, "bjl,hel->bhje"), "bhij,bhje->bhie");
+    };
+    const auto by_latents = [&] {
+      return contracted(contracted_where(seen, weights, latents, "bhij,bjl->bhil"), value_up, "bhil,hel->bhie");
+    };
+    return absorbed ? by_latents() : in.is_of_gradient() ? by_values() : covering(by_values(), by_latents);
+  };
+  return in.finish(attended(how, in, logits, seen, read));
+}
+
+inline formula::program decoder::paged(const recipe& how, const formula::program_sizes& call) {
+  recorded_call in(call);
+  const std::size_t rows = in.size("B"), heads = in.size("h"), n = in.size("n"), pages = in.size("P"),
+                    m = in.size("t") * in.size("s");
+  if (pages == 0 || m == 0) return in.finish(traced(0.0));  // nobody has a token
+  const index table = clamp(in.integers("table"), 0, static_cast<std::int64_t>(pages) - 1),
+              length = reshaped(in.integers("length"), {rows, 1, 1, 1}),
+              places = reshaped(formula::counted(m), {1, 1, 1, m}),
+              own = reshaped(formula::counted(n), {1, 1, n, 1}) + length -
+                    index::constant(static_cast<std::int64_t>(n));
+  const auto of_rows = [&](const char* called, std::size_t width) {
+    const traced laid_out = reshaped(gathered(in[called], table, 0), {rows, m, heads, width});
+    return transposed(laid_out, {0, 2, 1, 3});
+  };
+  const traced q = in["q"], k = of_rows("key_pages", in.size("d")), v = of_rows("value_pages", in.size("e"));
+  const core::shape of_pairs{rows, heads * in.size("u"), n, m};
+  traced_truth seen = broadcast(how.is_there(places, length), of_pairs) &&
+                      broadcast(!less(own, index::constant(0)), of_pairs);
+  if (in.setting<bool>("causal")) seen = seen && broadcast(!less(own, places), of_pairs);
+  if (const auto left = in.setting<std::int64_t>("window_left"); left >= 0)
+    seen = seen && broadcast(!less(places, own - index::constant(left)), of_pairs);
+  const traced logits = in_stage<traced>(attention_stage::scores, [&] {
+    return how.logit(of_groups(q, k, "id,jd->ij", how.adds_by_heads(in), {.sums = &seen}), traced(0.0),
+                     factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
+  });
+  return in.finish(attended(how, in, logits, seen, [&](const traced& weights) {
+    return of_groups(weights, v, "ij,jc->ic", how.adds_by_heads(in), {.terms = &seen});
+  }));
+}
+
+}  // namespace assay::reference::encodings

@@ -1,0 +1,23 @@
+#include "reference/kinds/normalized_rows.hpp"
+
+namespace assay::reference {
+
+using formula::traced;
+
+traced dot_of_rows(square_norm what, const traced& x, const traced& y) {
+  core::shape one = shape_of(x);
+  const auto width = formula::traced_integer::constant(static_cast<std::int64_t>(one.back()));
+  one.back() = 1;
+  const traced sum = reshaped(contracted(x, y, "abcd,abcd->abc"), one);
+  return what == square_norm::sum ? sum : sum / index_number(width);
+}
+
+traced over_root(square_norm what, const traced& x, const traced& epsilon, bool is_of_gradient) {
+  const std::size_t count = what == square_norm::sum ? 1 : shape_of(x).back();
+  const traced r = reciprocal_root(dot_of_rows(what, x, x) + epsilon, count), y = x * r;
+  if (!is_of_gradient) return y;
+  const traced of_y = detach(y), dx = x * detach(r);
+  return with_gradient_of(y, dx - of_y * dot_of_rows(what, of_y, dx));
+}
+
+}  // namespace assay::reference
