@@ -235,7 +235,8 @@ inline core::operation decoder::paged_declaration() {
                               core::input_role::value)};
   op.inputs.front().axes[1] = op.outputs.front().axes[1] = "h*u";
   for (const core::attribute_declaration& a :
-       {integer("group", {1, 2, 3}, {1.0, 0x1p20}, "how many heads of q share a head of k and v", "u"),
+       {integer("page_size", {2, 1, 16}, {1.0, 0x1p20}, "how many tokens a page has", "s"),
+        integer("group", {1, 2, 3}, {1.0, 0x1p20}, "how many heads of q share a head of k and v", "u"),
         flag("causal", true, "whether keys after the query are hidden"),
         integer("window_left", {-1, 0, 2, 5}, {-1, 0x1p31},
                 "how many keys before its place a query sees; -1: no limit")})
@@ -368,17 +369,17 @@ inline formula::program decoder::paged(const recipe& how, const formula::program
   recorded_call in(call);
   const std::size_t rows = in.size("B"), heads = in.size("h"), n = in.size("n"), pages = in.size("P"),
                     m = in.size("t") * in.size("s");
+  const traced q = in["q"], key_pages = in["key_pages"], value_pages = in["value_pages"];
+  const index given = in.integers("table"), length = reshaped(in.integers("length"), {rows, 1, 1, 1});
   if (pages == 0 || m == 0) return in.finish(traced(0.0));  // nobody has a token
-  const index table = clamp(in.integers("table"), 0, static_cast<std::int64_t>(pages) - 1),
-              length = reshaped(in.integers("length"), {rows, 1, 1, 1}),
+  const index table = clamp(given, 0, static_cast<std::int64_t>(pages) - 1),
               places = reshaped(formula::counted(m), {1, 1, 1, m}),
               own = reshaped(formula::counted(n), {1, 1, n, 1}) + length -
                     index::constant(static_cast<std::int64_t>(n));
-  const auto of_rows = [&](const char* called, std::size_t width) {
-    const traced laid_out = reshaped(gathered(in[called], table, 0), {rows, m, heads, width});
-    return transposed(laid_out, {0, 2, 1, 3});
+  const auto of_rows = [&](const traced& in_pages, std::size_t width) {
+    return transposed(reshaped(gathered(in_pages, table, 0), {rows, m, heads, width}), {0, 2, 1, 3});
   };
-  const traced q = in["q"], k = of_rows("key_pages", in.size("d")), v = of_rows("value_pages", in.size("e"));
+  const traced k = of_rows(key_pages, in.size("d")), v = of_rows(value_pages, in.size("e"));
   const core::shape of_pairs{rows, heads * in.size("u"), n, m};
   traced_truth seen = broadcast(how.is_there(places, length), of_pairs) &&
                       broadcast(!less(own, index::constant(0)), of_pairs);

@@ -45,9 +45,13 @@ void in_pages(drawn_inputs& in, core::counter_random& random) {
   for (double& length : in.of.at("length"))
     length = static_cast<double>(all <= n ? all : std::max(n, all - random.below(std::min(all, in.sizes.at("s")))));
 }
+// Keys and values of latents are of order 1, as latents are.
 void usual(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   in_one_document(in, 0.0, random);
   in_pages(in, random);
+  for (const char* name : {"key_up", "value_up"})
+    if (std::vector<double>* matrix = numbers_of(in, name))
+      for (double& x : *matrix) x /= std::sqrt(static_cast<double>(in.sizes.at("l")));
 }
 
 family of_calls(std::string name, std::string summary, input_filler then) {
@@ -172,12 +176,16 @@ std::vector<usual_size> sizes() {
             "1 1 3 66 66 66 2 66, 1 2 3 66 64 64 16 130, 1 1 65 66 128 128 32 2, 2 2 64 64 16 16 4 64, 3 9 8 9 3 2 66 2");
   add_sizes(all, latent, "B h n m d e r l", "2 2 5 6 3 2 2 3, 1 2 65 66 2 2 1 2", true, every_family);
   add_sizes(all, latent, "B h n m d e r l", "1 2 33 65 128 128 32 512, 2 2 2 2049 3 2 1 2", false);
-  add_sizes(all, paged, "B h n P s t d e",
-            "5 3 3 66 2 66 2 2, 66 2 2 9 3 2 3 3, 2 2 129 66 2 66 2 1, 1 1 63 9 16 8 2 1, 5 1 65 70 1 66 2 2,"
-            "1 9 65 5 16 5 2 2, 1 1 65 66 66 1 66 66, 1 1 3 9 16 8 64 64, 2 2 64 9 16 4 64 64, 1 1 3 3 64 2 128 128,"
-            "3 9 3 5 2 2 66 66");
-  add_sizes(all, paged, "B h n P s t d e", "2 2 5 6 3 3 3 2, 1 2 65 7 16 6 2 2", true, every_family);
-  add_sizes(all, paged, "B h n P s t d e", "1 2 65 9 16 9 128 128, 2 2 2 300 16 128 3 2", false);
+  const auto add_paged = [&](std::int64_t page, const std::string& of, bool always = true, const std::string& by = "") {
+    const std::size_t before = all.size();
+    add_sizes(all, paged, "B h n P t d e", of, always, by);
+    for (std::size_t k = before; k < all.size(); ++k) all[k].settings["page_size"] = page;
+  };
+  add_paged(1, "5 1 65 70 66 2 2, 2 2 129 140 130 2 1, 66 2 2 9 3 3 3, 5 3 3 66 130 2 2, 1 1 65 66 66 66 66");
+  add_paged(2, "5 3 3 66 66 2 2, 1 9 65 5 33 2 2, 3 9 3 5 2 66 66, 1 1 3 66 65 2 66, 1 66 1 3 2 66 2");
+  add_paged(16, "1 1 63 9 8 2 1, 1 1 3 9 8 64 64, 2 2 64 9 4 64 64, 1 1 3 3 2 128 128, 1 1 65 6 5 128 128");
+  add_paged(2, "2 2 5 6 3 3 2, 1 2 65 7 33 2 2", true, every_family);
+  add_paged(16, "1 2 65 9 9 128 128, 2 2 2 300 128 3 2", false);
   for (usual_size& size : all)
     if (size.axes.at("n") > 5 || size.axes.at("d") > 9) size.settings["group"] = std::int64_t{1};
   for (usual_size& size : all)
