@@ -85,6 +85,9 @@ void far_positions(drawn_inputs& in, const core::operation&, dtype, core::counte
   const double first = std::floor(std::exp2(random.uniform(6, 17)));
   for (double& position : in.of.at("position")) position += first;
 }
+void at_origin(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
+  for (double& position : in.of.at("position")) position = 0.0;
+}
 // Squares near epsilon.
 void small_rows(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   for (const char* name : {"q", "k"})
@@ -136,6 +139,8 @@ std::vector<family> families() {
                      interleaved_documents),
             is_whole),
       where(of_calls("far_positions", "positions from 2^6 to 2^17 on", far_positions),
+            [](const core::operation& op) { return !is_paged(op); }),
+      where(of_calls("at_origin", "all positions are 0: nothing turns", at_origin),
             [](const core::operation& op) { return !is_paged(op); }),
       where(of_calls("small_rows", "queries and keys of 2^-8 to 2^-12, whose squares are near epsilon", small_rows),
             is_whole),

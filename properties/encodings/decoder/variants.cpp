@@ -104,12 +104,11 @@ std::vector<variant> mutants() {
                             return reference::over_root(reference::square_norm::sum, x, epsilon, is_of_gradient);
                           };
                         }}),
-       },
-       faults_of_weights<encoding>("decoder")});
+       }});
 }
 
 std::vector<variant> controls() {
-  return all_of({controls_of_weights<encoding>("decoder"),
+  return all_of({controls_of_attention<encoding>("decoder"),
                  {changed("control/decoder_absorbed", "deepseek-ai/DeepSeek-V3, inference/model.py: absorb",
                           "queries are taken to the latents; f16 and bf16 stage by stage",
                           {.formula = [](auto& how) { how.absorbed = true; },
@@ -120,10 +119,7 @@ std::vector<variant> controls() {
                           "stage",
                           {.formula = [](auto& how) { how.by_heads = true; },
                            .arithmetic = in_usual_stages,
-                           .declared = nothing_declared}),
-                  changed("control/decoder_usual_stages", "Qwen3Attention of huggingface/transformers",
-                          "f16 and bf16: norms, angles and softmax in f32, what they give in the dtype",
-                          {.arithmetic = in_usual_stages, .declared = nothing_declared})}});
+                           .declared = nothing_declared})}});
 }
 
 }  // namespace assay::properties::encodings::decoder
