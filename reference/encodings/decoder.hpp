@@ -48,7 +48,7 @@ struct decoder {
   static constexpr std::string_view name = "decoder";
   static core::encoding_summary summary() {
     return {.what = "attention as decoders call it: norms, rotation, temperature, packed and paged, latent keys",
-            .formula = "o_i = sink + softmax_j(tau_i scale R_i norm(q_i) . R_j norm(k_j) - slope |i - j|) v_j",
+            .formula = "o_i = softmax_j(tau_i scale R_i norm(q_i) . R_j norm(k_j) - slope |i - j|) v_j",
             .sources = {{"Dong et al. 2024", "https://arxiv.org/abs/2412.05496"},
                         {"DeepSeek-AI 2024", "https://arxiv.org/abs/2405.04434"},
                         {"Kwon et al. 2023", "https://arxiv.org/abs/2309.06180"}},

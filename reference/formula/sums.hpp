@@ -8,6 +8,7 @@
 #include "reference/algorithms/cumulative_sums.hpp"
 #include "reference/algorithms/interpolation.hpp"
 #include "reference/formula/ball_contraction.hpp"
+#include "reference/formula/plain_contraction.hpp"
 #include "reference/formula/rows.hpp"
 
 namespace assay::reference::formula {
@@ -214,6 +215,8 @@ reals<R> contracted(const reals<R>& x, const reals<R>& y, const contracted_place
       made.push_back(at != nullptr && bool(!(*at)[made.size()]) ? R(0.0) : x[a] * y[b]);
     return made;
   }
+  if constexpr (std::is_same_v<R, rounded>)
+    if (auto made = contracted_natively(x, y, places, {.sums = at})) return std::move(*made);
   return sums_of_products<R>(places, at, [&](accumulator<R>& sum, std::size_t a, std::size_t b) {
     if (!adds_nothing(x[a], y[b])) sum.add_product(x[a], y[b]);
   });
@@ -233,6 +236,8 @@ reals<R> contracted_where(const reals<R>& x, const reals<R>& y, const truths& ma
     if (is_known)
       if (auto made = contracted_by_bounds(masked, y, places)) return std::move(*made);
   }
+  if constexpr (std::is_same_v<R, rounded>)
+    if (auto made = contracted_natively(x, y, places, {.terms = &mask})) return std::move(*made);
   return sums_of_products<R>(places, nullptr, [&](accumulator<R>& sum, std::size_t a, std::size_t b) {
     if (boost::indeterminate(mask[a]))
       sum.add(either(mask[a], x[a] * y[b], R(0.0)));

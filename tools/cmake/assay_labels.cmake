@@ -4,9 +4,9 @@
 # Long, and alike for all encodings: a diagnosis of every mutant, known and as if nobody knew it, and of right code; every
 # control in other formats than f32, builtins in f64 and f16; faults made by rule; PyTorch. CI has the first of each kind;
 # for the others they are `thorough`, and tools/test --all runs them. Of kinds with many faults CI has the diagnosis of
-# the mutants alone.
+# the mutants alone, or of another kind alone.
 set(assay_long_and_alike "^properties/diagnosis/(mutants_are|generated_are|nothing_)|^properties/controls/none_fails_(f64|f16|bf16)|^properties/builtins/pass_in_their_class_(f64|f16)|^properties/mutants/generated_are_caught|^examples/gate/torch_")
-set(assay_longest "^properties/diagnosis/(generated_are|nothing_).*/(heinsen|nope|comrope|kerple)$")
+set(assay_longest "^properties/diagnosis/((generated_are|nothing_).*/(heinsen|nope|comrope|kerple)|mutants_are_named/(nope|comrope))$")
 # Long, and about what CI does not use: models that learn, the plan of a full run. Or a minute of one processor, where CI
 # has others of the same: generated faults of operations that are alike.
 set(assay_long "^tools/experiments$|^properties/sizes/a_full_run_reaches_further$|^properties/mutants/generated_are_caught/(linear_attention|log_space)$")
