@@ -112,14 +112,15 @@ TEST_CASE("properties/empty_axes/every_axis_of_every_operation_is_asked_in_one_c
         const core::axis_sizes sizes = sizes_of(c);
         if (sizes.at("d") / 2 % sizes.at("a") != 0) expected.erase("d");
       }
-      for (const std::string& axis : axes) {  // queries behind a cache need a key each, and a table needs rows
+      for (const std::string& axis : axes) {  // queries behind a cache need a key each, a table rows, and a grid tokens
         core::axis_sizes sizes = sizes_of(c);
         sizes[axis] = 0;
         const auto settings = core::completed(op, c.call.attributes);
         const core::axis_role role = core::role_of(op, axis);
         const bool holds_blocks =
             role == core::axis_role::width && (axes.contains("O") || (axes.contains("b") && axes.contains("c")));
-        const bool may_need_one = role == core::axis_role::key || role == core::axis_role::parameter || holds_blocks;
+        const bool may_need_one = role == core::axis_role::key || role == core::axis_role::parameter ||
+                                  role == core::axis_role::token || holds_blocks;
         if (may_need_one && op.conflict != nullptr && !op.conflict(settings, sizes).empty()) expected.erase(axis);
       }
       if (op.forward_name() == "comrope/rotate") expected.insert("a");  // none is needed where angles are linear
