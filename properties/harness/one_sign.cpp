@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "properties/harness/catalogue.hpp"
+
 namespace assay::properties {
 
 void take_signs(core::tensor& t, bool equal) {
@@ -36,11 +38,17 @@ family one_sign_family(const std::vector<family>& all) {
   };
   f.generate = [all, is_real](const core::operation& op, core::dtype type, const core::attributes& settings,
                               core::counter_random& random, extent size) {
-    core::tensors inputs = base_of(all, op)->generate(op, type, settings, random, size);
+    const core::tensors drawn = base_of(all, op)->generate(op, type, settings, random, size);
+    const auto taken = [&](bool equal) {
+      core::tensors inputs = drawn;
+      for (const core::tensor_declaration& d : op.inputs)
+        if (is_real(d) && d.domain.high > 0.0) take_signs(inputs.at(d.name), equal);
+      return inputs;
+    };
     const bool equal = draws_equal(random);
-    for (const core::tensor_declaration& d : op.inputs)
-      if (is_real(d) && d.domain.high > 0.0) take_signs(inputs.at(d.name), equal);
-    return inputs;
+    core::tensors inputs = taken(equal);
+    // Two vectors all of whose numbers are equal span no plane, say.
+    return equal && rests_on_convention({&op, type, inputs, settings}) ? taken(false) : inputs;
   };
   return f;
 }

@@ -122,6 +122,11 @@ TEST_CASE("properties/empty_axes/every_axis_of_every_operation_is_asked_in_one_c
         const bool may_need_one = role == core::axis_role::key || role == core::axis_role::parameter ||
                                   role == core::axis_role::token || holds_blocks;
         if (may_need_one && op.conflict != nullptr && !op.conflict(settings, sizes).empty()) expected.erase(axis);
+        // A width that the standard settings need: phases of its features, or a plane in them.
+        const auto standard = core::completed(op, {});
+        if (role == core::axis_role::width && op.conflict != nullptr && op.conflict(standard, sizes_of(c)).empty() &&
+            !op.conflict(standard, sizes).empty())
+          expected.erase(axis);
       }
       if (op.forward_name() == "comrope/rotate") expected.insert("a");  // none is needed where angles are linear
       for (const core::tensor_declaration& d : op.inputs) expected.erase(d.index_into);  // of the rows of a table

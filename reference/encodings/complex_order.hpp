@@ -25,25 +25,10 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/algorithms/frequencies.hpp"
+#include "reference/algorithms/waves.hpp"
 #include "reference/kinds/relative_scores.hpp"
 
 namespace assay::reference::encodings {
-
-/// Queries or keys, or what is made of them: their real and imaginary parts.
-struct complex_numbers {
-  formula::traced re, im;
-};
-
-/// e^(i (turned + phase)). By the addition theorem its parts are sums of two products of cosines and sines of the two.
-inline complex_numbers wave_of(const formula::traced& turned, const formula::traced& phase) {
-  using formula::traced;
-  const traced angle = turned + phase, none(0.0), one(1.0);
-  const traced size = without_error(traced(3.0) * magnitude_of(turned) + magnitude_of(phase));
-  const traced cosine = or_sum_of_products(cos(angle), either(equal(size, none), none, one)),
-               sine = or_sum_of_products(sin(angle), either(less(size, one), size, one));
-  return {with_slope(cosine, angle, -sine), with_slope(sine, angle, cosine)};
-}
 
 /// x . y of vectors [B, h, n, d] and [B, h, m, d].
 inline formula::traced product_of_parts(const formula::traced& x, const formula::traced& y) {

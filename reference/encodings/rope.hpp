@@ -63,7 +63,8 @@ struct rope {
             .also = {{"YaRN, Llama 3, dynamic NTK", "`scaling` of rope/extended_frequencies"},
                      {"LongRoPE, Phi-3", "rope/switched_frequencies, rope/rotate_divided"},
                      {"a whole call of these, with its magnitude", "rope/rotate_extended"},
-                     {"partial rotary of GPT-J, GPT-NeoX, Gemma 4", "`rotary` and `partial` of rope/rotate"}}};
+                     {"partial rotary of GPT-J, GPT-NeoX, Gemma 4", "`rotary` and `partial` of rope/rotate"},
+                     {"HoPE (Chen et al. 2024)", "`partial` = proportional: the fastest pairs turn, others stay"}}};
   }
 
   using traced = formula::traced;

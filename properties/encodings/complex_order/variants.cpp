@@ -10,9 +10,9 @@ namespace {
 
 using core::dtype;
 using encoding = reference::encodings::complex_order;
+using reference::complex_numbers, reference::wave_of;
 using reference::encodings::bilinear_modulus, reference::encodings::bilinear_product;
-using reference::encodings::complex_numbers, reference::encodings::hermitian_product;
-using reference::encodings::product_of_parts, reference::encodings::wave_of;
+using reference::encodings::hermitian_product, reference::encodings::product_of_parts;
 using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 

@@ -1,0 +1,32 @@
+// e^(i angle) of an angle that is a sum of two, one of which turns with a position: its cosine and its sine.
+#pragma once
+
+#include "reference/algorithms/frequencies.hpp"
+#include "reference/formula/recording.hpp"
+
+namespace assay::reference {
+
+/// Numbers, or what is made of them: their real and imaginary parts.
+struct complex_numbers {
+  formula::traced re, im;
+};
+
+/// How large the products are that the addition theorem makes a sine of: 3 |turned| + |phase| at most.
+inline formula::traced size_of_sum(const formula::traced& turned, const formula::traced& phase) {
+  return without_error(formula::traced(3.0) * magnitude_of(turned) + magnitude_of(phase));
+}
+/// e^(i angle), of a sum of such a size. By the addition theorem its parts are sums of two products of cosines and
+/// sines of the two.
+inline complex_numbers wave_of_sum(const formula::traced& angle, const formula::traced& size) {
+  using formula::traced;
+  const traced none(0.0), one(1.0);
+  const traced cosine = or_sum_of_products(cos(angle), either(equal(size, none), none, one)),
+               sine = or_sum_of_products(sin(angle), either(less(size, one), size, one));
+  return {with_slope(cosine, angle, -sine), with_slope(sine, angle, cosine)};
+}
+/// e^(i (turned + phase)).
+inline complex_numbers wave_of(const formula::traced& turned, const formula::traced& phase) {
+  return wave_of_sum(turned + phase, size_of_sum(turned, phase));
+}
+
+}  // namespace assay::reference
