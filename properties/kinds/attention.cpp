@@ -130,6 +130,11 @@ family attention_family(std::string name, std::string summary, input_filler fill
   return f;
 }
 
+family of_input(const char* input, family f) {
+  f.applies = [input](const core::operation& op) { return op.input(input) != nullptr; };
+  return f;
+}
+
 void as_drawn(drawn_inputs&, const core::operation&, core::dtype, core::counter_random&) {}
 
 void draw_logits(drawn_inputs& in, double (*logit)(core::counter_random& random), core::counter_random& random) {

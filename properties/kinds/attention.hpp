@@ -27,6 +27,8 @@ using input_filler =
 /// A family of operations of this kind. Keys are few and queries too; where each token is both, there are up to 33,
 /// and fewer in several heads. Where queries have places among the keys, none is drawn to stand before them all.
 family attention_family(std::string name, std::string summary, input_filler fill);
+/// A family of the operations that have an input.
+family of_input(const char* input, family f);
 
 /// Keys whose logits are drawn, or nearly so, whatever the scale is, of queries of ones. Normal queries and keys have
 /// logits of order 1.

@@ -47,11 +47,6 @@ input_filler nan_in(std::vector<std::string> inputs) {
   };
 }
 
-family of_input(const char* input, family f) {
-  f.applies = [input](const core::operation& op) { return op.input(input) != nullptr; };
-  return f;
-}
-
 family by_input(const char* input, const family& with, family without) {
   without.generate = [input, there = with.generate, other = without.generate](
                          const core::operation& op, core::dtype type, const core::attributes& settings,

@@ -19,8 +19,6 @@ input_filler nan_in(std::vector<std::string> inputs);
 /// Whether some query of attention, which has values, sees no key where queries are the last of the keys: it gives 0 or
 /// NaN.
 bool has_query_without_any_key(const request& call);
-/// A family of the operations that have an input.
-family of_input(const char* input, family f);
 /// The family `with` of operations that have an input, and `without` of the others.
 family by_input(const char* input, const family& with, family without);
 

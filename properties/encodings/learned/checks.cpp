@@ -43,10 +43,6 @@ family with(std::string name, std::string summary, padding hides, input_filler r
         }
       });
 }
-family of_input(const char* input, family f) {
-  f.applies = [input](const core::operation& op) { return op.input(input) != nullptr; };
-  return f;
-}
 
 // At more positions along an axis than short formats count.
 family many(const char* axis, family f) {
