@@ -71,12 +71,15 @@ core::axis_sizes attention_sizes(const core::operation& op, const core::attribut
                               : has_places || op.input("first_key") != nullptr ||
                                     (op.input("q") != nullptr && op.attribute("causal") != nullptr &&
                                      core::setting<bool>(core::completed(op, settings), "causal"));
-  if (among_keys && s.at("n") > s.at("m")) {
+  if ((among_keys || in_conflict()) && s.at("n") > s.at("m")) {
     if (!size.axes.contains("m"))
       s["m"] = s.at("n");
     else if (core::attribute_of_axis(op, "n") == nullptr && !size.axes.contains("n"))
       s["n"] = s.at("m");
   }
+  for (int more = 0; more < 4 && in_conflict(); ++more)  // features that are too few for a setting
+    for (auto& [symbol, drawn] : s)
+      if (core::role_of(op, symbol) == core::axis_role::width && !size.axes.contains(symbol)) ++drawn;
   return s;
 }
 

@@ -14,8 +14,8 @@
 //   5. less slope |distance| where `alibi` (Press et al. 2022, arXiv 2108.12409)
 //   6. what is hidden: keys behind the query, outside of its window or chunk, or of another document
 //   7. softmax, beside a sink where `sinks`; the sum of values
-// Positions count in a document as the caller wants: they turn, warm up and bias; windows and chunks count tokens as
-// they lie. Documents are any integers; packed batches (cu_seqlens) have one for each sequence, padding its own.
+// Positions count in a document as the caller wants. That they begin anew in each changes temperatures alone: rotations
+// and biases know differences. Windows and chunks count tokens as they lie. Documents are any integers; packed batches (cu_seqlens) have one for each sequence, padding its own.
 //
 // `decoder/latent`: multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, eqs. 10 to 19): keys and values of all
 // heads are made of a latent c of each token, and a part of the key that turns is shared by the heads:

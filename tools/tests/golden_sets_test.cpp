@@ -142,6 +142,7 @@ TEST_CASE("golden/sets/no_answer_that_knows_nothing_passes_a_file", "[golden]") 
                                          "sinusoidal/table-width-1-zero",  // its one column is 0
                                          "sinusoidal/frequencies-one-pair",
                                          "rope/frequencies-vjp-one-pair",  // 1 whatever the base
+                                         "contextual/rotation-no-turn",    // y is x
                                          // A sink takes all the weight; of one key alone grad_v is grad_o.
                                          "attention/sinks-vjp-loud", "attention/grouped-query-vjp-one-key"};
   std::set<std::string> found;

@@ -81,8 +81,8 @@ void packed(drawn_inputs& in, const core::operation&, dtype, core::counter_rando
 void interleaved_documents(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   for (double& id : in.of.at("document")) id = random.one_in(2) ? 0x1p31 : random.one_in(2) ? -0x1p31 : 0x1p31 - 1;
 }
-void far_positions(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
-  const double first = std::floor(std::exp2(random.uniform(6, 17)));
+void far_positions(drawn_inputs& in, const core::operation&, dtype type, core::counter_random& random) {
+  const double first = std::floor(std::exp2(random.uniform(6, type == dtype::f16 ? 15 : 17)));
   for (double& position : in.of.at("position")) position += first;
 }
 void at_origin(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
@@ -138,7 +138,7 @@ std::vector<family> families() {
       where(of_calls("interleaved_documents", "documents between one another, with ids up to 2^31 of either sign",
                      interleaved_documents),
             is_whole),
-      where(of_calls("far_positions", "positions from 2^6 to 2^17 on", far_positions),
+      where(of_calls("far_positions", "positions from 2^6 to 2^17 on, 2^15 in f16", far_positions),
             [](const core::operation& op) { return !is_paged(op); }),
       where(of_calls("at_origin", "all positions are 0: nothing turns", at_origin),
             [](const core::operation& op) { return !is_paged(op); }),
@@ -167,34 +167,35 @@ bool has_query_before_tokens(const request& call) {
   return std::any_of(lengths.begin(), lengths.end(), [&](double own) { return std::min(own, most) < n || own > most; });
 }
 
+// Queries are among the tokens; long calls have heads without groups, and pages of few tokens.
+void fit(usual_size& size, std::int64_t page) {
+  core::axis_sizes& axes = size.axes;
+  const bool has_pages = axes.contains("t");
+  const auto in_page = static_cast<std::size_t>(page);
+  std::size_t& keys = axes.at(has_pages ? "t" : "m");
+  keys = std::max(keys, has_pages ? (axes.at("n") + in_page - 1) / in_page : axes.at("n"));
+  if (has_pages) size.settings["page_size"] = page;
+  if (size.functions.front() != "decoder/latent" && axes.at("n") * keys > 1000)
+    size.settings["group"] = std::int64_t{1};
+}
+
 std::vector<usual_size> sizes() {
   const std::vector<std::string> whole{"decoder/attention"}, latent{"decoder/latent"}, paged{"decoder/paged"};
   std::vector<usual_size> all;
-  const std::string axes = "B h n m d e";
-  add_sizes(all, whole, axes,
-            "5 3 3 130 2 2, 66 2 2 5 3 3, 2 2 129 130 2 1, 1 1 63 127 2 1, 5 1 65 66 2 2, 1 9 65 66 2 2,"
-            "1 1 65 66 66 66, 1 1 3 130 64 64, 2 2 64 64 64 64, 1 1 3 130 128 128, 3 9 8 9 3 2, 5 9 3 5 66 66");
-  add_sizes(all, whole, axes, "2 2 9 10 6 3, 1 2 65 66 2 2", true, every_family);
-  add_sizes(all, whole, axes, "1 2 65 130 128 128, 2 2 2 2049 3 2, 2 65 3 17 4 3, 2 2 258 258 2 3", false);
+  for (const std::string& operation : {whole[0], latent[0], paged[0]})
+    for (usual_size& u : sizes_by_roles(*reference::find_operation(operation))) all.push_back(std::move(u));
+  add_sizes(all, whole, "B h n m d e", "2 2 129 130 2 1, 1 1 63 127 2 1, 1 2 3 1300 3 2");
+  add_sizes(all, whole, "B h n m d e", "1 2 65 130 128 128, 2 2 2 2049 3 2, 2 65 3 17 4 3, 2 2 258 258 2 3", false);
   add_sizes(all, latent, "B h n m d e r l",
-            "5 3 3 130 2 2 1 2, 66 2 2 5 3 3 1 2, 2 2 129 130 2 1 1 2, 1 1 63 127 2 1 1 2, 1 9 65 66 2 2 1 3,"
-            "1 1 3 66 66 66 2 66, 1 2 3 66 64 64 16 130, 1 1 65 66 128 128 32 2, 2 2 64 64 16 16 4 64, 3 9 8 9 3 2 66 2");
-  add_sizes(all, latent, "B h n m d e r l", "2 2 5 6 3 2 2 3, 1 2 65 66 2 2 1 2", true, every_family);
+            "5 2 3 5 3 3 33 3, 2 9 3 5 3 3 33 3, 2 2 66 66 3 3 33 3, 2 2 3 130 3 3 33 3, 2 2 3 5 66 3 33 3,"
+            "2 2 3 5 3 66 33 3, 2 2 3 5 3 3 33 66, 2 2 64 64 64 64 32 64, 2 2 129 130 2 1 1 2, 1 1 63 127 2 1 1 2");
+  add_sizes(all, latent, "B h n m d e r l", "2 2 3 5 3 3 33 3", true, every_family);
   add_sizes(all, latent, "B h n m d e r l", "1 2 33 65 128 128 32 512, 2 2 2 2049 3 2 1 2", false);
-  const auto add_paged = [&](std::int64_t page, const std::string& of, bool always = true, const std::string& by = "") {
-    const std::size_t before = all.size();
-    add_sizes(all, paged, "B h n P t d e", of, always, by);
-    for (std::size_t k = before; k < all.size(); ++k) all[k].settings["page_size"] = page;
-  };
-  add_paged(1, "5 1 65 70 66 2 2, 2 2 129 140 130 2 1, 66 2 2 9 3 3 3, 5 3 3 66 130 2 2, 1 1 65 66 66 66 66");
-  add_paged(2, "5 3 3 66 66 2 2, 1 9 65 5 33 2 2, 3 9 3 5 2 66 66, 1 1 3 66 65 2 66, 1 66 1 3 2 66 2");
-  add_paged(16, "1 1 63 9 8 2 1, 1 1 3 9 8 64 64, 2 2 64 9 4 64 64, 1 1 3 3 2 128 128, 1 1 65 6 5 128 128");
-  add_paged(2, "2 2 5 6 3 3 2, 1 2 65 7 33 2 2", true, every_family);
-  add_paged(16, "1 2 65 9 9 128 128, 2 2 2 300 128 3 2", false);
-  for (usual_size& size : all)
-    if (size.axes.at("n") > 5 || size.axes.at("d") > 9) size.settings["group"] = std::int64_t{1};
-  for (usual_size& size : all)
-    if (size.functions == latent) size.settings.erase("group");
+  add_sizes(all, paged, "B h n P t d e", "2 2 129 140 130 2 1, 1 1 63 9 64 2 1, 1 1 3 9 67 128 128");
+  add_sizes(all, paged, "B h n P t d e", "1 2 65 9 65 128 128, 2 2 2 300 2048 3 2", false);
+  for (std::size_t k = 0; k < all.size(); ++k) fit(all[k], k % 2 == 0 ? 1 : 2);
+  add_sizes(all, paged, "B h n P t d e", "1 1 3 9 8 64 64, 2 2 64 9 4 64 64");
+  for (std::size_t k = all.size() - 2; k < all.size(); ++k) fit(all[k], 16);
   return all;
 }
 

@@ -50,7 +50,7 @@ std::vector<variant> mutants() {
             "decoder/attention/norm_weight/ignored"},
            {"mutant/decoder_documents_ignored", "huggingface/nanoVLM#204: documents see one another",
             "decoder/attention/document/zeroed"},
-           {"mutant/decoder_positions_counted_on", "huggingface/nanoVLM#204: positions of the batch, not of documents",
+           {"mutant/decoder_positions_counted_on", "huggingface/nanoVLM#204: positions of the batch: temperatures of other places",
             "decoder/attention/position/counted"},
            {"mutant/decoder_no_temperature", "vllm-project/vllm#36880: Qwen without log n",
             "decoder/attention/temperature/ignored"},
