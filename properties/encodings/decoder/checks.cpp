@@ -179,11 +179,24 @@ void fit(usual_size& size, std::int64_t page) {
     size.settings["group"] = std::int64_t{1};
 }
 
+// Many pairs of tokens are those of one head, but where all axes are whole blocks.
+void leave_one_head(usual_size& size) {
+  core::axis_sizes& axes = size.axes;
+  const std::size_t pairs = axes.at("n") * axes.at(axes.contains("t") ? "t" : "m");
+  if (pairs <= 300 || pairs == 4096) return;
+  for (const char* axis : {"B", "h"})
+    if (axes.at(axis) == 2) axes[axis] = 1;
+}
+
 std::vector<usual_size> sizes() {
   const std::vector<std::string> whole{"decoder/attention"}, latent{"decoder/latent"}, paged{"decoder/paged"};
   std::vector<usual_size> all;
   for (const std::string& operation : {whole[0], latent[0], paged[0]})
-    for (usual_size& u : sizes_by_roles(*reference::find_operation(operation))) all.push_back(std::move(u));
+    for (usual_size& u : sizes_by_roles(*reference::find_operation(operation))) {
+      fit(u, 1);
+      leave_one_head(u);
+      all.push_back(std::move(u));
+    }
   add_sizes(all, whole, "B h n m d e", "2 2 129 130 2 1, 1 1 63 127 2 1, 1 2 3 1300 3 2");
   add_sizes(all, whole, "B h n m d e", "1 2 65 130 128 128, 2 2 2 2049 3 2, 2 65 3 17 4 3, 2 2 258 258 2 3", false);
   add_sizes(all, latent, "B h n m d e r l",
