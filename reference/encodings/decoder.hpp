@@ -15,7 +15,8 @@
 //   6. what is hidden: keys behind the query, outside of its window or chunk, or of another document
 //   7. softmax, beside a sink where `sinks`; the sum of values
 // Positions count in a document as the caller wants. That they begin anew in each changes temperatures alone: rotations
-// and biases know differences. Windows and chunks count tokens as they lie. Documents are any integers; packed batches (cu_seqlens) have one for each sequence, padding its own.
+// and biases know differences. Windows and chunks count tokens as they lie. Documents are any integers; packed batches
+// (cu_seqlens) have one for each sequence, padding its own.
 //
 // `decoder/latent`: multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, eqs. 10 to 19): keys and values of all
 // heads are made of a latent c of each token, and a part of the key that turns is shared by the heads:
@@ -74,19 +75,15 @@ struct decoder {
     /// Of queries at these places 1, 2, ...
     std::function<traced(const index& places, const std::string& rule, std::int64_t trained)> temperature =
         temperature_of;
-    std::function<traced(const traced& slope, const index& distance)> bias = [](const traced& slope,
-                                                                                const index& distance) {
-      return -(slope * index_number(magnitude_of(distance)));
-    };
+    std::function<traced(const traced& slope, const index& distance)> bias =
+        [](const traced& slope, const index& distance) { return -(slope * index_number(magnitude_of(distance))); };
     std::function<traced_truth(const index& of_queries, const index& of_keys)> same_document =
         [](const index& of_queries, const index& of_keys) { return equal(of_queries, of_keys); };
     /// Whether keys and values are made of latents, or queries are taken to them. Other gradients have the second.
     bool absorbed = false;
     /// Which tokens of a row there are, and where they lie.
-    std::function<traced_truth(const index& places, const index& length)> is_there = [](const index& places,
-                                                                                        const index& length) {
-      return less(places, length);
-    };
+    std::function<traced_truth(const index& places, const index& length)> is_there =
+        [](const index& places, const index& length) { return less(places, length); };
   };
   static std::vector<recorded_formula<recipe>> formulas() {
     return {{attention_declaration(), attention, {accuracy_class::sequential}, 1},
@@ -171,8 +168,9 @@ inline core::operation decoder::attention_declaration() {
              "which coordinates of r pairs turn together: t and t + r, or 2t and 2t + 1; none: nothing turns"),
       of_decoder::base(),
       rotary_setting(),
-      choice("temperature", {"none", "log_n", "floored"},
-             "what queries are multiplied by at place p: 1, log p / log L0 from L0 on, or 1 + 0.1 log(floor(p/L0) + 1)"),
+      choice(
+          "temperature", {"none", "log_n", "floored"},
+          "what queries are multiplied by at place p: 1, log p / log L0 from L0 on, or 1 + 0.1 log(floor(p/L0) + 1)"),
       integer("trained_length", {8192, 3}, {2.0, 0x1p31}, "L0 of the temperature, in tokens"),
       integer("group", {1, 2, 3}, {1.0, 0x1p20}, "how many heads of q share a head of k and v", "u"),
       flag("causal", true, "whether keys after the query are hidden"),
@@ -226,8 +224,9 @@ inline core::operation decoder::paged_declaration() {
   const auto pages = [](const char* called, const char* width, const char* meaning) {
     return core::parameter(called, {"P", "s", "h", width}, meaning);
   };
-  core::tensor_declaration table = core::integers(
-      "table", {"B", "t"}, "which page has the tokens s t, s t + 1, ... of a row", {0.0, 0x1p31}, core::input_role::value);
+  core::tensor_declaration table =
+      core::integers("table", {"B", "t"}, "which page has the tokens s t, s t + 1, ... of a row", {0.0, 0x1p31},
+                     core::input_role::value);
   table.index_into = "P";
   op.inputs = {op.inputs.front(), pages("key_pages", "d", "keys, by page and place"),
                pages("value_pages", "e", "values, by page and place"), std::move(table),
@@ -307,11 +306,10 @@ inline formula::program decoder::attention(const recipe& how, const formula::pro
     q = in_stage<traced>(stage::turned, [&] { return q * by; });
   }
   const core::shape of_pairs{rows, heads, n, m};
-  const traced_truth seen =
-      broadcast(formula::known_truths({n, m}, recorded_places(in).all_seen()), of_pairs) &&
-      broadcast(how.same_document(reshaped(of_queries(in, documents), {rows, 1, n, 1}),
-                                  reshaped(documents, {rows, 1, 1, m})),
-                of_pairs);
+  const traced_truth seen = broadcast(formula::known_truths({n, m}, recorded_places(in).all_seen()), of_pairs) &&
+                            broadcast(how.same_document(reshaped(of_queries(in, documents), {rows, 1, n, 1}),
+                                                        reshaped(documents, {rows, 1, 1, m})),
+                                      of_pairs);
   const traced logits = in_stage<traced>(attention_stage::scores, [&] {
     const traced s = how.logit(of_groups(q, k, "id,jd->ij", how.adds_by_heads(in), {.sums = &seen}), traced(0.0),
                                factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
@@ -344,9 +342,7 @@ inline formula::program decoder::latent(const recipe& how, const formula::progra
     return contracted_at(seen, contracted(q, key_up, "bhid,hdl->bhil"), latents, "bhil,bjl->bhij");
   };
   const traced logits = in_stage<traced>(attention_stage::scores, [&] {
-    const traced products = absorbed                ? of_latents()
-                            : in.is_of_gradient() ? of_keys()
-                                                    : covering(of_keys(), of_latents);
+    const traced products = absorbed ? of_latents() : in.is_of_gradient() ? of_keys() : covering(of_keys(), of_latents);
     const traced turned_ones =
         contracted_at(seen, q_turned, reshaped(k_turned, {rows, m, 2 * in.size("r")}), "bhid,bjd->bhij");
     const traced scale =
@@ -374,15 +370,15 @@ inline formula::program decoder::paged(const recipe& how, const formula::program
   if (pages == 0 || m == 0) return in.finish(traced(0.0));  // nobody has a token
   const index table = clamp(given, 0, static_cast<std::int64_t>(pages) - 1),
               places = reshaped(formula::counted(m), {1, 1, 1, m}),
-              own = reshaped(formula::counted(n), {1, 1, n, 1}) + length -
-                    index::constant(static_cast<std::int64_t>(n));
+              own =
+                  reshaped(formula::counted(n), {1, 1, n, 1}) + length - index::constant(static_cast<std::int64_t>(n));
   const auto of_rows = [&](const traced& in_pages, std::size_t width) {
     return transposed(reshaped(gathered(in_pages, table, 0), {rows, m, heads, width}), {0, 2, 1, 3});
   };
   const traced k = of_rows(key_pages, in.size("d")), v = of_rows(value_pages, in.size("e"));
   const core::shape of_pairs{rows, heads * in.size("u"), n, m};
-  traced_truth seen = broadcast(how.is_there(places, length), of_pairs) &&
-                      broadcast(!less(own, index::constant(0)), of_pairs);
+  traced_truth seen =
+      broadcast(how.is_there(places, length), of_pairs) && broadcast(!less(own, index::constant(0)), of_pairs);
   if (in.setting<bool>("causal")) seen = seen && broadcast(!less(own, places), of_pairs);
   if (const auto left = in.setting<std::int64_t>("window_left"); left >= 0)
     seen = seen && broadcast(!less(places, own - index::constant(left)), of_pairs);

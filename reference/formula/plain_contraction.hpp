@@ -13,10 +13,10 @@ struct contraction_masks {
   const truths *terms = nullptr, *sums = nullptr;
 };
 
-/// The sums of products sum_k x_k y_k, term by term in the order of `places`: to the bit what accumulator<rounded> gives
-/// (a product of two numbers of f32 is exact in double, and their sum is rounded twice without harm; rounded.hpp).
-/// Nothing where sums have another format, are rounded at random, an operand is no number of that format, or a term that
-/// is kept out might meet an infinity.
+/// The sums of products sum_k x_k y_k, term by term in the order of `places`: to the bit what accumulator<rounded>
+/// gives (a product of two numbers of f32 is exact in double, and their sum is rounded twice without harm;
+/// rounded.hpp). Nothing where sums have another format, are rounded at random, an operand is no number of that format,
+/// or a term that is kept out might meet an infinity.
 std::optional<reals<rounded>> contracted_natively(const reals<rounded>& x, const reals<rounded>& y,
                                                   const contracted_places& places, const contraction_masks& masks);
 

@@ -62,8 +62,7 @@ traced attended_beside_sink(const grouped_recipe& how, const recorded_call& in, 
   const traced all = formula::joined({logits, broadcast(sink, one)}, 3);
   const traced_truth all_seen = formula::joined({seen, broadcast(!equal(sink, nothing), one)}, 3);
   const traced below = in_stage<traced>(stage::scores, [&] {
-    const traced less_maximum =
-        all - without_error(reshaped(largest_along(either(all_seen, all, nothing), 3), one));
+    const traced less_maximum = all - without_error(reshaped(largest_along(either(all_seen, all, nothing), 3), one));
     return how.through_maximum || in.is_other_gradient() ? less_maximum : covering(all, [&] { return less_maximum; });
   });
   return attended(how, in, below, all_seen, [&](const traced& weights) { return read(between(weights, 3, 0, keys)); });

@@ -221,7 +221,8 @@ encoding_tests make_tests() {
   tests.mutants = mutants();
   tests.controls = controls();
   tests.sizes = sizes();
-  tests.long_ones = {{{"decoder/attention", "decoder/latent"}, {{"m", 0}}, {{"n", 200}}}, {{"decoder/paged"}, {{"t", 0}}}};
+  tests.long_ones = {{{"decoder/attention", "decoder/latent"}, {{"m", 0}}, {{"n", 200}}},
+                     {{"decoder/paged"}, {{"t", 0}}}};
   tests.rests_on_convention = has_query_before_tokens;
   return tests;
 }

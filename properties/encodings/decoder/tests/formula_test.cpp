@@ -73,12 +73,9 @@ TEST_CASE("decoder/attention/temperatures", "[property]") {
 
 TEST_CASE("decoder/latent/keys_and_values_of_latents", "[property]") {
   // Nothing turns at position 0: the logits are 2 * 3 c and q' k'.
-  const core::tensors inputs{{"q", reals({1, 1, 1, 1}, {2})},
-                             {"q_turned", reals({1, 1, 1, 2}, {1, 0})},
-                             {"latent", reals({1, 2, 1}, {0, 1})},
-                             {"k_turned", reals({1, 2, 2}, {6, 5, 0, 7})},
-                             {"key_up", reals({1, 1, 1}, {3})},
-                             {"value_up", reals({1, 1, 1}, {8})},
+  const core::tensors inputs{{"q", reals({1, 1, 1, 1}, {2})},      {"q_turned", reals({1, 1, 1, 2}, {1, 0})},
+                             {"latent", reals({1, 2, 1}, {0, 1})}, {"k_turned", reals({1, 2, 2}, {6, 5, 0, 7})},
+                             {"key_up", reals({1, 1, 1}, {3})},    {"value_up", reals({1, 1, 1}, {8})},
                              {"position", whole({1, 2}, {0, 0})}};
   CHECK(o_of("decoder/latent", inputs, {{"scale", std::string("one")}}) == std::vector<double>{4});
 }
