@@ -11,7 +11,8 @@ struct complex_numbers {
   formula::traced re, im;
 };
 
-/// How large the products are that the addition theorem makes a sine of: 3 |turned| + |phase| at most.
+/// A bound of the products by which the addition theorem makes a sine: 3 |turned| of a position in two parts (as in
+/// sine_of, frequencies.hpp), and |phase|.
 inline formula::traced size_of_sum(const formula::traced& turned, const formula::traced& phase) {
   return without_error(formula::traced(3.0) * magnitude_of(turned) + magnitude_of(phase));
 }

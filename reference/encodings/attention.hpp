@@ -50,9 +50,7 @@ struct attention {
   struct recipe : grouped_recipe, merge_recipe, recorded_recipe<recipe> {
     /// The logit of a key that a query does not see.
     double hidden = -std::numeric_limits<double>::infinity();
-    std::function<traced(const traced& logit, const traced& cap)> capped = [](const traced& s, const traced& cap) {
-      return cap * tanh(s / cap);
-    };
+    std::function<traced(const traced& logit, const traced& cap)> capped = soft_capped;
   };
   static recipe algorithm(accuracy_class c) {
     recipe how;

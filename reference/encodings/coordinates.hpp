@@ -192,7 +192,9 @@ inline coordinates::traced coordinates::periods_of(const recorded_call& in, std:
   const traced low = in.number("min_period"), high = in.number("max_period");
   return geometric_frequencies(low / high, r, r - 1) / (high / low) * high;
 }
-/// Numbers of bf16, by which the definition goes: none of the others lies halfway between two of them.
+/// Numbers of bf16, by the definition: each is a power in double, rounded once. The released weights hold these, since
+/// base^(t / r) with r a power of two is rounded once there; code that computes 1 / periods in bf16 step by step rounds
+/// more often, and holds others.
 inline coordinates::traced coordinates::held_periods(const core::attributes& settings, std::size_t r) {
   const auto number_of = [&](const char* called) { return core::setting<double>(settings, called); };
   const bool by_base = core::setting<std::string>(settings, "periods") == "base";
@@ -368,7 +370,8 @@ inline core::operation coordinates::rotation_of_grid_declaration() {
               "which coordinates of d/2 pairs turn together: t and t + d/2, or 2t and 2t + 1"),
        choice("periods", {"base", "range"}, "what periods are: base^(t/r), or from min_period to max_period"),
        choice("held", {"exact", "bf16"},
-              "what periods are held as: the numbers that they are, or those of bf16, as in the weights of DINOv3"),
+              "what periods are held as: the numbers that they are, or each rounded once to bf16, as in the weights of "
+              "DINOv3"),
        real("base", {100.0, 20.0, 12345.6}, {1.0, 1e9}, "the base of periods"),
        real("min_period", {0.5, 0.1, 0.3}, {0x1p-10, 0x1p10}, "the first period, of a range"),
        real("max_period", {64.0, 90.7, 300.3}, {0x1p-10, 0x1p20}, "the last period, of a range")});

@@ -25,8 +25,9 @@
 // of both.
 //
 // `decoder/paged`: keys and values lie in pages of s tokens, and row b has those of a table, `length` tokens of them
-// (Kwon et al. 2023, vLLM, arXiv 2309.06180). What stands in other pages, and behind the last token, reaches nothing,
-// whatever it is. Pages may be shared by rows: their gradients are added up. A query before the first token gives 0.
+// (Kwon et al. 2023, vLLM, arXiv 2309.06180). What stands in pages of nobody reaches nothing, whatever it is; behind
+// the last token it reaches nothing if it is a number: 0 times NaN is NaN in some programs. Pages may be shared by
+// rows: their gradients are added up. A query before the first token gives 0.
 //
 // Special values: NaN reaches the queries that may see it. Errors are those of attention (kinds/attention.hpp) and of
 // rotations (kinds/rotation.hpp).
@@ -168,9 +169,9 @@ inline core::operation decoder::attention_declaration() {
              "which coordinates of r pairs turn together: t and t + r, or 2t and 2t + 1; none: nothing turns"),
       of_decoder::base(),
       rotary_setting(),
-      choice(
-          "temperature", {"none", "log_n", "floored"},
-          "what queries are multiplied by at place p: 1, log p / log L0 from L0 on, or 1 + 0.1 log(floor(p/L0) + 1)"),
+      choice("temperature", {"none", "log_n", "floored"},
+             "what queries are multiplied by at p = position + 1: 1; log p / log L0 where p is above L0, else 1; or "
+             "1 + 0.1 log(floor(p / L0) + 1)"),
       integer("trained_length", {8192, 3}, {2.0, 0x1p31}, "L0 of the temperature, in tokens"),
       integer("group", {1, 2, 3}, {1.0, 0x1p20}, "how many heads of q share a head of k and v", "u"),
       flag("causal", true, "whether keys after the query are hidden"),
@@ -205,8 +206,8 @@ inline core::operation decoder::latent_declaration() {
   op.attributes.front().meaning = "what logits are multiplied by: 1 / sqrt(d + 2r), or 1";
   for (const core::attribute_declaration& a :
        {rotary_layout::declared(), of_decoder::base(), flag("causal", true, "whether keys after the query are hidden"),
-        real("logit_factor", {1.0, 1.8132604341559297}, {0x1p-20, 0x1p20},
-             "what all logits are multiplied by, besides (mscale^2 of DeepSeek)")})
+        real("logit_factor", {1.0, 1.8738542070926265}, {0x1p-20, 0x1p20},
+             "one more factor of all logits: mscale^2, where DeepSeek extends the context")})
     op.attributes.push_back(a);
   op.axis_roles = {{"l", core::axis_role::width}};
   op.stages = of_decoder::stages();
@@ -314,7 +315,7 @@ inline formula::program decoder::attention(const recipe& how, const formula::pro
     const traced s = how.logit(of_groups(q, k, "id,jd->ij", how.adds_by_heads(in), {.sums = &seen}), traced(0.0),
                                factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
     const double cap = in.setting<double>("softcap");
-    const traced capped = cap == 0.0 ? s : formula::setting(cap) * tanh(s / formula::setting(cap));
+    const traced capped = cap == 0.0 ? s : soft_capped(s, formula::setting(cap));
     if (!in.setting<bool>("alibi")) return capped;
     return capped + how.bias(reshaped(slope, {heads, 1, 1}), reshaped(positions, {rows, 1, 1, m}) - own);
   });

@@ -100,7 +100,7 @@ struct polar {
   static complex_numbers wave_at(const traced& turned, const traced& delta, const traced& angle) {
     return wave_of_sum(angle, size_of_sum(turned, delta));
   }
-  /// Above 9, where 1 is nothing beside exp(x) in short formats, which end at exp(11), the same by another way.
+  /// log(1 + exp(x)) up to 9, and softplus(x) above: exp(x) overflows in f16 from 11 on.
   static traced log_of_sum(const traced& x) {
     const traced most(9.0);
     return either(less(x, most), log(traced(1.0) + exp(either(less(x, most), x, most))), softplus(x));

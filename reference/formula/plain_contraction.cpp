@@ -1,6 +1,7 @@
 #include "reference/formula/plain_contraction.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace assay::reference::formula {

@@ -20,12 +20,15 @@ struct grouped_recipe : attention_recipe {
   /// huggingface/transformers does, subtract their maximum in the format of the scores, as a step of the graph: its
   /// gradient is what all of the row add up to, 0 but for their errors.
   bool through_maximum = false;
-  /// What a sink leaves of the output of the keys alone, o sigmoid(lse - sink): so have it programs whose kernel
-  /// gives o and lse (pytorch/torchtitan).
+  /// What a sink leaves of the output of the keys alone, o sigmoid(lse - sink). Programs whose kernel gives o and lse
+  /// compute it so (pytorch/torchtitan).
   bool sink_apart = false;
 
   [[nodiscard]] bool adds_by_heads(const recorded_call& in) const { return by_heads || in.is_other_gradient(); }
 };
+
+/// c tanh(s / c) of a logit s (Gemma 2, arXiv 2408.00118).
+inline formula::traced soft_capped(const formula::traced& s, const formula::traced& c) { return c * tanh(s / c); }
 
 /// Which terms of x a mask lets in, or else which sums, of all rows and heads or [n, m]; all where there is none.
 struct masks_of_groups {

@@ -5,7 +5,8 @@
 
 namespace assay::reference {
 
-/// 1 + attn_scale log(1 + step), of how often a query has passed the end of a floor; 1 exactly before the first one
+/// 1 + attn_scale log(1 + step). The step counts how many floors end before a query; while it is 0 the temperature is
+/// 1 exactly
 /// (Llama 4: huggingface/transformers, modeling_llama4.py, Llama4TextAttention).
 inline formula::traced temperature_of_step(const formula::traced_integer& step, const formula::traced& attn_scale) {
   using formula::traced;

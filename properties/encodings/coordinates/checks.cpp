@@ -186,9 +186,9 @@ bool is_of_convention(const request& call) {
     const std::size_t d = call.inputs.at("x").shape()[3];
     for (std::size_t first = 0; first < x.size(); first += d) {
       const auto row = x.begin() + static_cast<std::ptrdiff_t>(first);
-      const auto bad = static_cast<std::size_t>(
+      const auto numbers = static_cast<std::size_t>(
           std::count_if(row, row + static_cast<std::ptrdiff_t>(d), [](double v) { return !std::isnan(v); }));
-      if (bad != 0 && !std::all_of(row, row + static_cast<std::ptrdiff_t>(d), is_finite)) return true;
+      if (numbers != 0 && !std::all_of(row, row + static_cast<std::ptrdiff_t>(d), is_finite)) return true;
     }
     return false;
   }

@@ -1,7 +1,9 @@
 // Attention as decoders call it: families of positions, documents and pages, and sizes.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "properties/harness/usual_sizes.hpp"
 #include "properties/kinds/attention.hpp"
@@ -67,7 +69,7 @@ family where(family f, bool (*applies)(const core::operation& op)) {
   return f;
 }
 
-// Two to four documents one behind the other, whose positions begin anew.
+// Documents one behind the other, about four, whose positions begin anew.
 void packed(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   const std::size_t m = in.sizes.at("m");
   std::vector<double>&position = in.of.at("position"), &document = in.of.at("document");
@@ -106,19 +108,32 @@ void shared_pages(drawn_inputs& in, const core::operation&, dtype, core::counter
   for (std::size_t k = 0; k < table.size(); ++k)
     if (k % t <= t / 2) table[k] = table[k % t];
 }
-// Pages of nobody, and places behind the last token, hold numbers that would take all weight.
+// Of each place of each page: whether a table names the page, and whether some row has a token there.
+struct use_of_places {
+  std::vector<bool> named, read;
+};
+use_of_places use_of(const std::vector<double>& table, const std::vector<double>& length, std::size_t pages,
+                     std::size_t s) {
+  use_of_places use{std::vector<bool>(pages * s, false), std::vector<bool>(pages * s, false)};
+  const std::size_t of_row = length.empty() ? 0 : table.size() / length.size() * s;
+  for (std::size_t k = 0; k < table.size() * s; ++k) {
+    const std::size_t at = static_cast<std::size_t>(table[k / s]) * s + k % s;
+    use.named[at] = true;
+    if (static_cast<double>(k % of_row) < length[k / of_row]) use.read[at] = true;
+  }
+  return use;
+}
+// Places behind the last token hold numbers that would take all weight, and pages of nobody NaN.
 void stale_pages(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
-  const std::size_t s = in.sizes.at("s"), t = in.sizes.at("t"), places = in.sizes.at("P") * s,
-                    width = in.sizes.at("h") * in.sizes.at("d"), wide = in.sizes.at("h") * in.sizes.at("e");
-  std::vector<bool> read(places, false);
-  const std::vector<double>&table = in.of.at("table"), &length = in.of.at("length");
-  for (std::size_t k = 0; k < table.size() * s; ++k)
-    if (static_cast<double>(k % (t * s)) < length[k / (t * s)])
-      read[static_cast<std::size_t>(table[k / s]) * s + k % s] = true;
-  for (std::size_t k = 0; k < places; ++k) {
-    if (read[k]) continue;
-    std::fill_n(in.of.at("key_pages").begin() + static_cast<std::ptrdiff_t>(k * width), width, 16.0);
-    std::fill_n(in.of.at("value_pages").begin() + static_cast<std::ptrdiff_t>(k * wide), wide, 1000.0);
+  const std::size_t s = in.sizes.at("s"), places = in.sizes.at("P") * s;
+  const use_of_places use = use_of(in.of.at("table"), in.of.at("length"), in.sizes.at("P"), s);
+  for (const auto& [name, width, stale] :
+       {std::tuple("key_pages", in.sizes.at("d"), 16.0), std::tuple("value_pages", in.sizes.at("e"), 1000.0)}) {
+    const std::size_t row = in.sizes.at("h") * width;
+    for (std::size_t k = 0; k < places; ++k)
+      if (!use.read[k])
+        std::fill_n(in.of.at(name).begin() + static_cast<std::ptrdiff_t>(k * row), row,
+                    use.named[k] ? stale : std::nan(""));
   }
 }
 // A hidden key has the weight 0, and 0 times NaN is NaN in programs that add up all keys: of queries alone.
@@ -147,7 +162,7 @@ std::vector<family> families() {
       where(of_calls("loud_sinks", "sinks that take most of the weight, or none", loud_sinks), is_whole),
       of_calls("large_queries", "queries of order 64", large_queries),
       where(of_calls("shared_pages", "rows that share their first pages", shared_pages), is_paged),
-      where(of_calls("stale_pages", "pages of nobody, and places behind the last token, that would take all weight",
+      where(of_calls("stale_pages", "NaN in pages of nobody; behind the last token numbers that would take all weight",
                      stale_pages),
             is_paged),
       where(of_calls("nan_inside", "a NaN in a query", nan_in_a_query),
@@ -157,14 +172,26 @@ std::vector<family> families() {
   return all;
 }
 
-// Whether a row has fewer tokens than queries: the first ones come before all keys.
-bool has_query_before_tokens(const request& call) {
-  const auto length = call.inputs.find("length");
-  if (length == call.inputs.end()) return false;
-  const auto n = static_cast<double>(call.inputs.at("q").shape()[2]),
-             most = static_cast<double>(call.inputs.at("table").shape()[1] * call.inputs.at("key_pages").shape()[1]);
-  const auto& lengths = length->second.values.storage();
-  return std::any_of(lengths.begin(), lengths.end(), [&](double own) { return std::min(own, most) < n || own > most; });
+// Whether a row has fewer tokens than queries, of which the first ones come before all keys; or a NaN stands in a page
+// that a table names, behind the last token.
+bool is_of_convention(const request& call) {
+  if (!call.inputs.contains("length")) return false;
+  const core::tensor &table = call.inputs.at("table"), &keys = call.inputs.at("key_pages");
+  const std::size_t pages = keys.shape()[0], s = keys.shape()[1];
+  const auto numbers_of = [](const core::tensor& t) {
+    return std::vector<double>(t.values.storage().begin(), t.values.storage().end());
+  };
+  const std::vector<double> lengths = numbers_of(call.inputs.at("length"));
+  const auto n = static_cast<double>(call.inputs.at("q").shape()[2]), most = static_cast<double>(table.shape()[1] * s);
+  if (std::any_of(lengths.begin(), lengths.end(), [&](double own) { return own < n || own > most; })) return true;
+  const use_of_places use = use_of(numbers_of(table), lengths, pages, s);
+  for (const char* name : {"key_pages", "value_pages"}) {
+    const core::tensor& t = call.inputs.at(name);
+    const std::size_t row = t.size() / std::max<std::size_t>(1, pages * s);
+    for (std::size_t k = 0; k < t.size(); ++k)
+      if (std::isnan(t.values.storage()[k]) && use.named[k / row] && !use.read[k / row]) return true;
+  }
+  return false;
 }
 
 // Queries are among the tokens; long calls have heads without groups, and pages of few tokens.
@@ -223,7 +250,7 @@ encoding_tests make_tests() {
   tests.sizes = sizes();
   tests.long_ones = {{{"decoder/attention", "decoder/latent"}, {{"m", 0}}, {{"n", 200}}},
                      {{"decoder/paged"}, {{"t", 0}}}};
-  tests.rests_on_convention = has_query_before_tokens;
+  tests.rests_on_convention = is_of_convention;
   return tests;
 }
 

@@ -57,7 +57,7 @@ std::vector<variant> mutants() {
             "decoder/attention/temperature/ignored"},
            {"mutant/decoder_epsilon_ignored", "an epsilon of the library for that of the model",
             "decoder/attention/epsilon/ignored"},
-           {"mutant/decoder_latent_layout_ignored", "ml-explore/mlx-lm#512: halves for neighbours",
+           {"mutant/decoder_latent_layout_ignored", "a port of the rotation of Llama: halves for neighbours",
             "decoder/latent/layout/always_half_split"},
            {"mutant/decoder_no_logit_factor", "onnxruntime/mobius#548: logits without mscale^2",
             "decoder/latent/logit_factor/ignored"},
@@ -69,10 +69,12 @@ std::vector<variant> mutants() {
        {
            changed("mutant/decoder_scaled_by_part", "MLA whose scale is that of the part without positions",
                    "logits are divided by sqrt(d)", {.inputs = scale_by_unturned_width}),
-           changed("mutant/decoder_factor_not_squared", "NVIDIA/Megatron-LM#1429: mscale for its square",
+           changed("mutant/decoder_factor_not_squared", "mscale for its square",
                    "logits are multiplied by the root of their factor", {.inputs = root_of_logit_factor}),
-           changed("mutant/decoder_last_page_whole", "pegainfer-project/pegainfer#291: whole pages are read",
-                   "all places of the last page count", {.inputs = read_last_page_whole}),
+           changed("mutant/decoder_last_page_whole",
+                   "pytorch/pytorch#159247: no bound where the length is no multiple of a block",
+                   "all places of the last page count, and queries stand behind them",
+                   {.inputs = read_last_page_whole}),
            changed("mutant/decoder_one_token_more", "a bound <= for <", "the place behind the last token counts",
                    {.formula =
                         [](auto& how) {

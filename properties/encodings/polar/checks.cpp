@@ -141,8 +141,8 @@ std::vector<family> families() {
 
 // Laws.
 
-// Where all tokens stand at one place and phases are 0, a score is the sum of products of magnitudes: it is positive,
-// and no other phases make it larger.
+// Where all tokens stand at one place and phases are 0, a score is the sum of products of magnitudes, wherever that
+// place is.
 std::optional<test_case> at_one_place(const test_case& c) {
   test_case other = c;
   for (const char* name : {"query_position", "key_position"})

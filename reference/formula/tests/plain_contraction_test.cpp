@@ -15,13 +15,13 @@ using assay::core::dtype;
 
 namespace {
 
-// Of all sizes that the format has, so that sums are subnormal, cancel and overflow; some zeros.
+// Of all sizes that the format has, so that sums are subnormal, cancel and overflow; some zeros of either sign.
 reals<rounded> drawn(std::size_t count, dtype type, assay::core::counter_random& random) {
   const int most = type == dtype::f64 ? 540 : 70;
   reals<rounded> all;
   for (std::size_t k = 0; k < count; ++k) {
     const int exponent = random.below(2) == 0 ? 0 : static_cast<int>(random.below(2 * most)) - most;
-    all.emplace_back(random.below(6) == 0 ? 0.0 : std::ldexp(random.normal(), exponent));
+    all.emplace_back(random.below(6) == 0 ? std::copysign(0.0, random.sign()) : std::ldexp(random.normal(), exponent));
   }
   return all;
 }
@@ -42,6 +42,7 @@ TEST_CASE("formula/plain_contraction/has_the_bits_of_roundings_one_by_one", "[pr
       auto x = drawn(i * k, type, random), y = drawn(j * k, type, random);
       const bool has_infinity = seed % 4 == 0;
       if (has_infinity) x[random.below(x.size())] = rounded(std::numeric_limits<double>::infinity());
+      if (seed % 5 == 0) x[random.below(x.size())] = rounded(std::nan(""));
       truths terms(i * k), sums(i * j);
       for (auto* mask : {&terms, &sums})
         for (auto& let_in : *mask) let_in = random.below(3) != 0;
