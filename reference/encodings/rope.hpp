@@ -64,7 +64,7 @@ struct rope {
                      {"LongRoPE, Phi-3", "rope/switched_frequencies, rope/rotate_divided"},
                      {"a whole call of these, with its magnitude", "rope/rotate_extended"},
                      {"partial rotary of GPT-J, GPT-NeoX, Gemma 4", "`rotary` and `partial` of rope/rotate"},
-                     {"HoPE (Chen et al. 2024)", "`partial` = proportional: the fastest pairs turn, others stay"}}};
+                     {"HoPE, whose fastest pairs turn alone (Chen et al. 2024)", "`partial` of rope/rotate"}}};
   }
 
   using traced = formula::traced;

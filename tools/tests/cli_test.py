@@ -857,7 +857,7 @@ class Find(unittest.TestCase):
     def test_code_is_found_by_its_name(self):
         for words, wanted in {"Llama 3.1": 'scaling = "llama3"', "gemma-3": "window_left = 1023", "qwen3": "base = 1e+06",
                               "DeepSeek V3": "mscale_all_dim", "gpt_oss": "attention/sinks", "t5": "t5_bias/bias",
-                              "bert": "learned/embed", "ViT": "learned/embed", "dinov3": "rope_axes/rotate_by",
+                              "bert": "learned/embed", "ViT": "learned/embed", "dinov3": "coordinates/rotate",
                               "whisper": "sinusoidal/table", "flash attention": "attention/lse", "SDPA": "attention/output",
                               "flex_attention": "attention/output", "xformers": "attention/output", "vllm": "rope/rotate",
                               "flashinfer": 'base = "2"', "fla": "fox/attention", "cudnn": "attention/output",
