@@ -123,7 +123,7 @@ use_of_places use_of(const std::vector<double>& table, const std::vector<double>
   }
   return use;
 }
-// Places behind the last token hold numbers that would take all weight, and pages of nobody NaN.
+// What is not read holds numbers that would take all weight.
 void stale_pages(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
   const std::size_t s = in.sizes.at("s"), places = in.sizes.at("P") * s;
   const use_of_places use = use_of(in.of.at("table"), in.of.at("length"), in.sizes.at("P"), s);
@@ -131,9 +131,17 @@ void stale_pages(drawn_inputs& in, const core::operation&, dtype, core::counter_
        {std::tuple("key_pages", in.sizes.at("d"), 16.0), std::tuple("value_pages", in.sizes.at("e"), 1000.0)}) {
     const std::size_t row = in.sizes.at("h") * width;
     for (std::size_t k = 0; k < places; ++k)
-      if (!use.read[k])
-        std::fill_n(in.of.at(name).begin() + static_cast<std::ptrdiff_t>(k * row), row,
-                    use.named[k] ? stale : std::nan(""));
+      if (!use.read[k]) std::fill_n(in.of.at(name).begin() + static_cast<std::ptrdiff_t>(k * row), row, stale);
+  }
+}
+// NaN in pages of nobody.
+void free_pages(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
+  const std::size_t s = in.sizes.at("s"), places = in.sizes.at("P") * s;
+  const use_of_places use = use_of(in.of.at("table"), in.of.at("length"), in.sizes.at("P"), s);
+  for (const char* name : {"key_pages", "value_pages"}) {
+    std::vector<double>& all = in.of.at(name);
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (!use.named[k / (all.size() / places)]) all[k] = std::nan("");
   }
 }
 // A hidden key has the weight 0, and 0 times NaN is NaN in programs that add up all keys: of queries alone.
@@ -162,9 +170,11 @@ std::vector<family> families() {
       where(of_calls("loud_sinks", "sinks that take most of the weight, or none", loud_sinks), is_whole),
       of_calls("large_queries", "queries of order 64", large_queries),
       where(of_calls("shared_pages", "rows that share their first pages", shared_pages), is_paged),
-      where(of_calls("stale_pages", "NaN in pages of nobody; behind the last token numbers that would take all weight",
+      where(of_calls("stale_pages", "pages of nobody, and places behind the last token, that would take all weight",
                      stale_pages),
             is_paged),
+      where(of_calls("free_pages", "NaN in pages of nobody", free_pages),
+            [](const core::operation& op) { return is_paged(op) && op.is_forward(); }),
       where(of_calls("nan_inside", "a NaN in a query", nan_in_a_query),
             [](const core::operation& op) { return op.is_forward(); }),
   };
