@@ -35,17 +35,22 @@ void in_one_document(drawn_inputs& in, double first, core::counter_random& rando
   if (std::vector<double>* slope = numbers_of(in, "slope"))
     for (std::size_t k = 0; k < slope->size(); ++k) (*slope)[k] = std::exp2(-0.5 - static_cast<double>(k % 8));
 }
-// Pages in any order, each for one place of a row, but where there are too few; rows that end within their last page.
+// Pages in any order, each for one place of a row, but where there are too few. Rows end within their last page, at the
+// end of one, or anywhere before: what a table names behind that is of nobody.
 void in_pages(drawn_inputs& in, core::counter_random& random) {
   std::vector<double>* table = numbers_of(in, "table");
   if (table == nullptr) return;
-  const std::size_t pages = in.sizes.at("P"), all = in.sizes.at("t") * in.sizes.at("s"), n = in.sizes.at("n");
+  const std::size_t pages = in.sizes.at("P"), s = in.sizes.at("s"), all = in.sizes.at("t") * s, n = in.sizes.at("n");
   std::vector<double> order(pages);
   for (std::size_t k = 0; k < pages; ++k) order[k] = static_cast<double>(k);
   for (std::size_t k = pages; k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
   for (std::size_t k = 0; k < table->size(); ++k) (*table)[k] = pages == 0 ? 0.0 : order[k % pages];
-  for (double& length : in.of.at("length"))
-    length = static_cast<double>(all <= n ? all : std::max(n, all - random.below(std::min(all, in.sizes.at("s")))));
+  for (double& length : in.of.at("length")) {
+    std::size_t tokens = all;
+    if (all > n) tokens = random.one_in(2) ? all - random.below(std::min(all, s)) : n + random.below(all - n + 1);
+    if (random.one_in(3)) tokens -= tokens % s;
+    length = static_cast<double>(all <= n ? all : std::max(n, tokens));
+  }
 }
 // Keys and values of latents are of order 1, as latents are.
 void usual(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {

@@ -1,4 +1,6 @@
 // Wrong and right ways of attention as decoders call it.
+#include <cmath>
+
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
 #include "properties/kinds/attention.hpp"
@@ -29,6 +31,16 @@ void read_last_page_whole(request& call) {
   const auto page = static_cast<double>(call.inputs.at("key_pages").shape()[1]);
   if (page == 0.0) return;
   change_each(call.inputs, "length", [page](double length) { return std::ceil(length / page) * page; });
+}
+// A page that was taken ahead counts, whole.
+void read_page_ahead(request& call) {
+  if (!call.inputs.contains("length")) return;
+  const auto page = static_cast<double>(call.inputs.at("key_pages").shape()[1]),
+             most = page * static_cast<double>(call.inputs.at("table").shape()[1]);
+  if (page == 0.0) return;
+  change_each(call.inputs, "length", [page, most](double length) {
+    return std::fmod(length, page) == 0.0 && length + page <= most ? length + page : length;
+  });
 }
 
 traced temperature_from_zero(const traced_integer& places, const std::string& rule, std::int64_t trained) {
@@ -75,6 +87,9 @@ std::vector<variant> mutants() {
                    "pytorch/pytorch#159247: no bound where the length is no multiple of a block",
                    "all places of the last page count, and queries stand behind them",
                    {.inputs = read_last_page_whole}),
+           changed("mutant/decoder_page_ahead",
+                   "pegainfer-project/pegainfer#291: the page of the next token is in the table",
+                   "rows that end where a page ends have that many tokens more", {.inputs = read_page_ahead}),
            changed("mutant/decoder_one_token_more", "a bound <= for <", "the place behind the last token counts",
                    {.formula =
                         [](auto& how) {
