@@ -21,6 +21,11 @@ struct drawn_inputs {
   core::axis_sizes sizes;
   std::map<std::string, std::vector<double>> of{};
 };
+/// Those of an input; null where there is none.
+inline std::vector<double>* numbers_of(drawn_inputs& in, const char* name) {
+  const auto found = in.of.find(name);
+  return found == in.of.end() ? nullptr : &found->second;
+}
 /// Changes inputs that are normal so far.
 using input_filler =
     std::function<void(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random)>;

@@ -116,12 +116,10 @@ inline core::operation attention::grouped_declaration(const char* called) {
   op.source = "Ainslie et al. 2023, arXiv 2305.13245";
   op.inputs.pop_back();
   op.inputs.front().axes[1] = op.outputs.front().axes[1] = "h*u";
-  op.attributes.push_back(
-      integer("group", {1, 2, 3}, {1.0, 0x1p20}, "how many heads of q share a head of k and v", "u"));
+  op.attributes.push_back(group_setting());
   for (const auto& declared : {query_places::declared(false), query_places::windows_declared()})
     op.attributes.insert(op.attributes.end(), declared.begin(), declared.end());
-  op.attributes.push_back(
-      real("softcap", {0.0, 50.0, 1.5}, {0.0, 0x1p20}, "c: logits s become c tanh(s / c); 0: they stay as they are"));
+  op.attributes.push_back(softcap_setting());
   op.axis_roles = {{"u", core::axis_role::parameter}};
   op.grows_with = core::with_keys;
   op.independent = {"B"};

@@ -127,6 +127,7 @@ inline std::string conflict_of_queries(const core::axis_sizes& sizes) {
   return "n = " + std::to_string(sizes.at("n")) + " queries are more than the m = " + std::to_string(sizes.at("m")) +
          " tokens, the last of which they are";
 }
+inline core::attribute_declaration causal() { return query_places::declared(true).front(); }
 inline core::attribute_declaration base() {
   return real("base", {10000.0, 1e6}, {1.0, 0x1p60}, "b of the frequencies b^(-t/r)");
 }
@@ -173,9 +174,9 @@ inline core::operation decoder::attention_declaration() {
              "what queries are multiplied by at p = position + 1: 1; log p / log L0 where p is above L0, else 1; or "
              "1 + 0.1 log(floor(p / L0) + 1)"),
       integer("trained_length", {8192, 3}, {2.0, 0x1p31}, "L0 of the temperature, in tokens"),
-      integer("group", {1, 2, 3}, {1.0, 0x1p20}, "how many heads of q share a head of k and v", "u"),
-      flag("causal", true, "whether keys after the query are hidden"),
-      real("softcap", {0.0, 50.0, 1.5}, {0.0, 0x1p20}, "c: logits s become c tanh(s / c); 0: they stay as they are"),
+      group_setting(),
+      of_decoder::causal(),
+      softcap_setting(),
       flag("alibi", false, "whether slope |distance of positions| is subtracted from the logits"),
       flag("sinks", false, "whether the softmax has one more logit, of no value")};
   op.attributes.insert(op.attributes.end(), own.begin(), own.end());
@@ -205,7 +206,7 @@ inline core::operation decoder::latent_declaration() {
                of_decoder::positions()};
   op.attributes.front().meaning = "what logits are multiplied by: 1 / sqrt(d + 2r), or 1";
   for (const core::attribute_declaration& a :
-       {rotary_layout::declared(), of_decoder::base(), flag("causal", true, "whether keys after the query are hidden"),
+       {rotary_layout::declared(), of_decoder::base(), of_decoder::causal(),
         real("logit_factor", {1.0, 1.8738542070926265}, {0x1p-20, 0x1p20},
              "one more factor of all logits: mscale^2, where DeepSeek extends the context")})
     op.attributes.push_back(a);
@@ -235,11 +236,8 @@ inline core::operation decoder::paged_declaration() {
                               core::input_role::value)};
   op.inputs.front().axes[1] = op.outputs.front().axes[1] = "h*u";
   for (const core::attribute_declaration& a :
-       {integer("page_size", {2, 1, 16}, {1.0, 0x1p20}, "how many tokens a page has", "s"),
-        integer("group", {1, 2, 3}, {1.0, 0x1p20}, "how many heads of q share a head of k and v", "u"),
-        flag("causal", true, "whether keys after the query are hidden"),
-        integer("window_left", {-1, 0, 2, 5}, {-1, 0x1p31},
-                "how many keys before its place a query sees; -1: no limit")})
+       {integer("page_size", {2, 1, 16}, {1.0, 0x1p20}, "how many tokens a page has", "s"), group_setting(),
+        of_decoder::causal(), query_places::windows_declared().front()})
     op.attributes.push_back(a);
   op.axis_roles = {{"u", core::axis_role::parameter},
                    {"P", core::axis_role::parameter},

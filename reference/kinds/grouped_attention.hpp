@@ -27,6 +27,13 @@ struct grouped_recipe : attention_recipe {
   [[nodiscard]] bool adds_by_heads(const recorded_call& in) const { return by_heads || in.is_other_gradient(); }
 };
 
+/// u, the size of a group.
+inline core::attribute_declaration group_setting() {
+  return integer("group", {1, 2, 3}, {1.0, 0x1p20}, "how many heads of q share a head of k and v", "u");
+}
+inline core::attribute_declaration softcap_setting() {
+  return real("softcap", {0.0, 50.0, 1.5}, {0.0, 0x1p20}, "c: logits s become c tanh(s / c); 0: they stay as they are");
+}
 /// c tanh(s / c) of a logit s (Gemma 2, arXiv 2408.00118).
 inline formula::traced soft_capped(const formula::traced& s, const formula::traced& c) { return c * tanh(s / c); }
 

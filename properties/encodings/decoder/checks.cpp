@@ -19,16 +19,11 @@ namespace {
 
 using core::dtype;
 
-std::vector<double>* numbers_of(drawn_inputs& in, const char* name) {
-  const auto found = in.of.find(name);
-  return found == in.of.end() ? nullptr : &found->second;
-}
-
-// Positions from `first` on, of one document, and slopes of ALiBi.
-void in_one_document(drawn_inputs& in, double first, core::counter_random& random) {
+// Positions from 0 on, of one document, and slopes of ALiBi.
+void in_one_document(drawn_inputs& in, core::counter_random& random) {
   const std::size_t m = in.sizes.at("m");
   if (std::vector<double>* position = numbers_of(in, "position"))
-    for (std::size_t k = 0; k < position->size(); ++k) (*position)[k] = first + static_cast<double>(k % m);
+    for (std::size_t k = 0; k < position->size(); ++k) (*position)[k] = static_cast<double>(k % m);
   const double document = static_cast<double>(random.below(100)) - 50;
   if (std::vector<double>* documents = numbers_of(in, "document"))
     std::fill(documents->begin(), documents->end(), document);
@@ -54,7 +49,7 @@ void in_pages(drawn_inputs& in, core::counter_random& random) {
 }
 // Keys and values of latents are of order 1, as latents are.
 void usual(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
-  in_one_document(in, 0.0, random);
+  in_one_document(in, random);
   in_pages(in, random);
   for (const char* name : {"key_up", "value_up"})
     if (std::vector<double>* matrix = numbers_of(in, name))
@@ -113,7 +108,8 @@ void shared_pages(drawn_inputs& in, const core::operation&, dtype, core::counter
   for (std::size_t k = 0; k < table.size(); ++k)
     if (k % t <= t / 2) table[k] = table[k % t];
 }
-// Of each place of each page: whether a table names the page, and whether some row has a token there.
+// Of each place of each page: whether a table names the page, and whether some row has a token there. Pages that there
+// are not, which no request has, are left out.
 struct use_of_places {
   std::vector<bool> named, read;
 };
@@ -122,6 +118,7 @@ use_of_places use_of(const std::vector<double>& table, const std::vector<double>
   use_of_places use{std::vector<bool>(pages * s, false), std::vector<bool>(pages * s, false)};
   const std::size_t of_row = length.empty() ? 0 : table.size() / length.size() * s;
   for (std::size_t k = 0; k < table.size() * s; ++k) {
+    if (!(table[k / s] >= 0.0) || table[k / s] >= static_cast<double>(pages)) continue;
     const std::size_t at = static_cast<std::size_t>(table[k / s]) * s + k % s;
     use.named[at] = true;
     if (static_cast<double>(k % of_row) < length[k / of_row]) use.read[at] = true;

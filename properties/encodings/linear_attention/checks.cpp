@@ -36,10 +36,6 @@ double usual_share(core::counter_random& random) { return 1.0 / (1.0 + std::exp(
 double all_or_nothing(core::counter_random& random) { return random.one_in(3) ? 0.0 : 1.0; }
 double up_to_two(core::counter_random& random) { return random.one_in(4) ? 2.0 : random.uniform(1, 2); }
 
-std::vector<double>* numbers_of(drawn_inputs& in, const char* name) {
-  const auto found = in.of.find(name);
-  return found == in.of.end() ? nullptr : &found->second;
-}
 // Rows of length 1: the map from state to state then expands nothing.
 void make_unit_rows(std::vector<double>& rows, std::size_t d) {
   for (std::size_t first = 0; first < rows.size(); first += d) {
