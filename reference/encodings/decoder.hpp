@@ -27,7 +27,8 @@
 // `decoder/paged`: keys and values lie in pages of s tokens, and row b has those of a table, `length` tokens of them
 // (Kwon et al. 2023, vLLM, arXiv 2309.06180). What stands in pages of nobody reaches nothing, whatever it is; behind
 // the last token it reaches nothing if it is a number: 0 times NaN is NaN in some programs. Pages may be shared by
-// rows: their gradients are added up. A query before the first token gives 0.
+// rows: their gradients are added up. A query before the first token gives 0. A length above t s has the tokens of the
+// table alone, and queries stand behind them; no case is judged there.
 //
 // Special values: NaN reaches the queries that may see it. Errors are those of attention (kinds/attention.hpp) and of
 // rotations (kinds/rotation.hpp).
