@@ -60,7 +60,7 @@ core::axis_sizes attention_sizes(const core::operation& op, const core::attribut
   for (const core::attribute_declaration& a : op.attributes)
     if (!a.axis.empty()) s[a.axis] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a.name));
   const auto in_conflict = [&] { return op.conflict != nullptr && !op.conflict(settings, s).empty(); };
-  for (int more = 0; more < 4 && in_conflict(); ++more)  // tables that are too short for a setting
+  for (int more = 0; more < 16 && in_conflict(); ++more)  // tables that are too short for a setting, or for the tokens
     for (auto& [symbol, drawn] : s)
       if (core::role_of(op, symbol) == core::axis_role::parameter && core::attribute_of_axis(op, symbol) == nullptr)
         ++drawn;

@@ -228,7 +228,7 @@ inline std::vector<recorded_formula<linear_attention::recipe>> linear_attention:
                      .axes = {"B", "h", "d", "e"},
                      .meaning = "the state behind the last token",
                      .scale = core::error_scale::by_row}},
-        .attributes = {choice("scale", {"inverse_sqrt", "one"}, "what outputs are multiplied by: 1 / sqrt(d), or 1")},
+        .attributes = {scale_of_outputs()},
         .stages = {{.name = "writes", .meaning = "what each token writes", .narrow = true},
                    {.name = "state", .meaning = "the state, as it fades and is written to"},
                    {.name = "output", .meaning = "the state as queries meet it, and o", .narrow = true},

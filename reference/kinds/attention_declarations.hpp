@@ -44,6 +44,11 @@ inline core::operation attention_operation(const char* called, const char* keys,
           .stages = attention_stages()};
 }
 
+/// Of attention without a softmax.
+inline core::attribute_declaration scale_of_outputs() {
+  return choice("scale", {"inverse_sqrt", "one"}, "what outputs are multiplied by: 1 / sqrt(d), or 1");
+}
+
 /// The power of the width that a factor is by its setting; without features every factor is 1.
 inline rational factor_exponent(const std::string& setting, std::size_t width) {
   const long halves = core::chosen<long>(setting, {{"one", 0}, {"inverse_sqrt", -1}, {"sqrt", 1}});

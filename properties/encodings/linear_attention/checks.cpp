@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "properties/kinds/attention.hpp"
+#include "properties/kinds/token_gates.hpp"
 #include "reference/core/special_values.hpp"
 
 namespace assay::properties::encodings::linear_attention {
@@ -15,23 +16,10 @@ using core::dtype;
 
 // Families.
 
-/// A gate g <= 0 of a token at a place among `tokens`; the share that is written.
-using gate_source = double (*)(core::counter_random& random, std::size_t place, std::size_t tokens);
+/// The share that is written.
 using share_source = double (*)(core::counter_random& random);
+using token_gates::gate_source;
 
-double usual_gate(core::counter_random& random, std::size_t, std::size_t) {
-  return -std::log1p(std::exp(random.normal()));
-}
-double slow(core::counter_random& random, std::size_t, std::size_t) { return -std::exp2(-random.uniform(5, 14)); }
-double none(core::counter_random&, std::size_t, std::size_t) { return 0.0; }
-double fast(core::counter_random& random, std::size_t, std::size_t) { return -random.uniform(3, 30); }
-// Long memory behind gates whose sum is large: what two tokens are apart is a difference of large sums.
-double slow_behind_fast(core::counter_random& random, std::size_t place, std::size_t tokens) {
-  return place <= tokens / 4 ? -random.uniform(40, 80) : -std::exp2(-random.uniform(6, 12));
-}
-double now_and_then(core::counter_random& random, std::size_t place, std::size_t tokens) {
-  return random.one_in(5) ? -1000.0 : slow(random, place, tokens);
-}
 double usual_share(core::counter_random& random) { return 1.0 / (1.0 + std::exp(-random.normal())); }
 double all_or_nothing(core::counter_random& random) { return random.one_in(3) ? 0.0 : 1.0; }
 double up_to_two(core::counter_random& random) { return random.one_in(4) ? 2.0 : random.uniform(1, 2); }
@@ -64,11 +52,7 @@ family of_gates(std::string name, std::string summary, gate_source gate, share_s
   family f = attention_family(
       std::move(name), std::move(summary),
       [gate, share, then](drawn_inputs& in, const core::operation& op, dtype type, core::counter_random& random) {
-        const std::size_t n = in.sizes.at("n");
-        if (std::vector<double>* g = numbers_of(in, "g")) {
-          const std::size_t row = g->size() / std::max<std::size_t>(1, in.sizes.at("B") * n);
-          for (std::size_t k = 0; k < g->size(); ++k) (*g)[k] = gate(random, k / row % n, n);
-        }
+        token_gates::draw(in, gate, random);
         if (std::vector<double>* g = numbers_of(in, "log_decay"))
           for (double& one : *g) one = gate(random, 1, 2);
         if (then) then(in, op, type, random);
@@ -97,33 +81,23 @@ void alike_keys(drawn_inputs& in, const core::operation&, dtype, core::counter_r
       std::copy_n(k.begin() + static_cast<std::ptrdiff_t>(first - row), d,
                   k.begin() + static_cast<std::ptrdiff_t>(first));
 }
-// In the first token: chunks take it to all of theirs.
-void nan_in_first_token(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
-  for (const char* name : {"k", "v"}) {
-    const std::size_t row = in.sizes.at("h") * in.sizes.at(name[0] == 'k' ? "d" : "e"), n = in.sizes.at("n");
-    std::vector<double>& x = in.of.at(name);
-    for (std::size_t k = 0; k < x.size(); ++k)
-      if (k / row % n == 0 && random.one_in(5)) x[k] = std::nan("");
-  }
-}
-
 std::vector<family> families() {
   std::vector<family> all{
-      of_gates("mild", "gates as log sigmoid of numbers of order 1", usual_gate, usual_share),
-      of_gates("slow_gates", "g from -2^-5 to -2^-14: a long memory", slow, usual_share),
+      of_gates("mild", "gates as log sigmoid of numbers of order 1", token_gates::usual, usual_share),
+      of_gates("slow_gates", "g from -2^-5 to -2^-14: a long memory", token_gates::slow, usual_share),
       of_gates("slow_behind_fast", "g from -40 to -80, then of a long memory: large sums, small differences",
-               slow_behind_fast, usual_share),
-      of_gates("no_fading", "g = 0", none, usual_share),
-      of_gates("fast_gates", "g from -3 to -30", fast, usual_share),
-      of_gates("resets", "one gate in five forgets: g = -1000", now_and_then, usual_share),
-      of_gates("from_nothing", "s0 = 0", usual_gate, usual_share, from_nothing),
-      of_gates("alike_keys", "a key in two is that of the token before; g of a long memory", slow, all_or_nothing,
+               token_gates::slow_behind_fast, usual_share),
+      of_gates("no_fading", "g = 0", token_gates::none, usual_share),
+      of_gates("fast_gates", "g from -3 to -30", token_gates::fast, usual_share),
+      of_gates("resets", "one gate in five forgets: g = -1000", token_gates::now_and_then, usual_share),
+      of_gates("from_nothing", "s0 = 0", token_gates::usual, usual_share, from_nothing),
+      of_gates("alike_keys", "a key in two is that of the token before; g of a long memory", token_gates::slow, all_or_nothing,
                alike_keys),
-      of_gates("large_shares", "beta from 1 to 2: what is read turns its sign", slow, up_to_two),
-      of_gates("small_values", "values far below 1", usual_gate, usual_share, small_values),
-      of_gates("large_values", "values and a state far above 1", usual_gate, usual_share, large_numbers),
-      of_gates("nan_inside", "a NaN in some keys and values of the first token", usual_gate, usual_share,
-               nan_in_first_token),
+      of_gates("large_shares", "beta from 1 to 2: what is read turns its sign", token_gates::slow, up_to_two),
+      of_gates("small_values", "values far below 1", token_gates::usual, usual_share, small_values),
+      of_gates("large_values", "values and a state far above 1", token_gates::usual, usual_share, large_numbers),
+      of_gates("nan_inside", "a NaN in some keys and values of the first token", token_gates::usual, usual_share,
+               token_gates::nan_in_first_token),
   };
   for (family& f : all) {
     if (f.name == "slow_behind_fast" || f.name == "resets")
@@ -133,19 +107,6 @@ std::vector<family> families() {
       f.applies = [](const core::operation& op) { return op.input("beta") != nullptr || op.input("a") != nullptr; };
   }
   return all;
-}
-
-// Whether some token but the first writes a NaN: products of a chunk take it to tokens before. That of a query stays in
-// its row.
-bool has_nan_behind_first_token(const request& call) {
-  for (const auto& [name, t] : call.inputs) {
-    const auto axis = core::axis_of(*call.operation->input(name), "n");
-    if (!axis || name == "q") continue;
-    const std::size_t n = t.shape()[*axis], row = core::stride_of(t.shape(), *axis);
-    for (std::size_t k = 0; k < t.size(); ++k)
-      if (k / row % n != 0 && std::isnan(t.values.storage()[k])) return true;
-  }
-  return false;
 }
 
 // A state has d e numbers, and each token changes them all: what is long is narrow, and what is wide is short, but for
@@ -177,7 +138,7 @@ encoding_tests make_tests() {
     all.push_back(std::string("linear_attention/") + operation);
   tests.sizes = sizes(all);
   tests.long_ones = {{all, {{"n", 2}}, {{"n", 1100}}}};
-  tests.rests_on_convention = has_nan_behind_first_token;
+  tests.rests_on_convention = token_gates::has_nan_behind_first_token;
   tests.not_modelled = {{"fla-org/flash-linear-attention#1171",
                          "gates behind the width of a head are read from other memory: a fault of "
                          "addresses, which shows where that memory holds NaN"},

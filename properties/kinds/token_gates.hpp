@@ -1,0 +1,59 @@
+// Gates of tokens, logarithms of what a state or a sum is multiplied by: the ranges in which programs differ.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "properties/kinds/attention.hpp"
+
+namespace assay::properties::token_gates {
+
+/// A gate g <= 0 of a token at a place among `tokens`.
+using gate_source = double (*)(core::counter_random& random, std::size_t place, std::size_t tokens);
+
+inline double usual(core::counter_random& random, std::size_t, std::size_t) {
+  return -std::log1p(std::exp(random.normal()));
+}
+inline double slow(core::counter_random& random, std::size_t, std::size_t) { return -std::exp2(-random.uniform(5, 14)); }
+inline double none(core::counter_random&, std::size_t, std::size_t) { return 0.0; }
+inline double fast(core::counter_random& random, std::size_t, std::size_t) { return -random.uniform(3, 30); }
+/// Long memory behind gates whose sum is large: what two tokens are apart is a difference of large sums.
+inline double slow_behind_fast(core::counter_random& random, std::size_t place, std::size_t tokens) {
+  return place <= tokens / 4 ? -random.uniform(40, 80) : -std::exp2(-random.uniform(6, 12));
+}
+inline double now_and_then(core::counter_random& random, std::size_t place, std::size_t tokens) {
+  return random.one_in(5) ? -1000.0 : slow(random, place, tokens);
+}
+
+/// Draws the gates g [B, n, ...] of a call that has such.
+inline void draw(drawn_inputs& in, gate_source gate, core::counter_random& random) {
+  std::vector<double>* g = numbers_of(in, "g");
+  if (g == nullptr) return;
+  const std::size_t n = in.sizes.at("n"), row = g->size() / std::max<std::size_t>(1, in.sizes.at("B") * n);
+  for (std::size_t k = 0; k < g->size(); ++k) (*g)[k] = gate(random, k / row % n, n);
+}
+
+/// In some keys and values of the first token: chunks take it to all tokens of theirs.
+inline void nan_in_first_token(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+  for (const char* name : {"k", "v"}) {
+    std::vector<double>& x = in.of.at(name);
+    const std::size_t n = in.sizes.at("n"), row = x.size() / std::max<std::size_t>(1, in.sizes.at("B") * n);
+    for (std::size_t k = 0; k < x.size(); ++k)
+      if (k / row % n == 0 && random.one_in(5)) x[k] = std::nan("");
+  }
+}
+/// Whether some token but the first writes a NaN: products of a chunk take it to tokens before. What a query alone has
+/// stays in its row.
+inline bool has_nan_behind_first_token(const request& call) {
+  for (const auto& [name, t] : call.inputs) {
+    const auto axis = core::axis_of(*call.operation->input(name), "n");
+    if (!axis || name == "q" || name == "lambda") continue;
+    const std::size_t n = t.shape()[*axis], row = core::stride_of(t.shape(), *axis);
+    for (std::size_t k = 0; k < t.size(); ++k)
+      if (k / row % n != 0 && std::isnan(t.values.storage()[k])) return true;
+  }
+  return false;
+}
+
+}  // namespace assay::properties::token_gates
