@@ -132,19 +132,16 @@ family family_of(std::string name, std::string summary, change_of_number change)
 }  // namespace
 
 std::vector<family> formula_families() {
-  std::vector<family> all = {
-      family_of("mild", "normal numbers, or those of their domains", nullptr),
+  return {
+      parting_classes(family_of("mild", "normal numbers, or those of their domains", nullptr)),
       family_of("large", "numbers 16 times as large", [](double x, counter_random&) { return 16 * x; }),
       family_of("small", "numbers 1000 times as small", [](double x, counter_random&) { return x / 1024; }),
       family_of("offset", "numbers about 32", [](double x, counter_random&) { return x + 32; }),
       family_of("zeros", "every third number is 0",
                 [](double x, counter_random& random) { return random.one_in(3) ? 0.0 : x; }),
-      family_of("nan_inside", "a NaN among the numbers",
-                [](double x, counter_random& random) { return random.one_in(9) ? std::nan("") : x; }),
+      holding_nan(family_of("nan_inside", "a NaN among the numbers",
+                            [](double x, counter_random& random) { return random.one_in(9) ? std::nan("") : x; })),
   };
-  all.front().parts_classes = true;
-  all.back().holds_nan = true;
-  return all;
 }
 
 void install_formula_tests(std::function<std::vector<variant>()> mutants) {

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tools/command_line.hpp"
 #include "tools/commands.hpp"
 
 namespace assay::tools {
@@ -15,9 +16,8 @@ std::filesystem::path build_folder(const std::filesystem::path& program) {
   return std::filesystem::exists(folder / "CMakeCache.txt") ? folder : std::filesystem::path{};
 }
 
-}  // namespace
-
-int bench(std::vector<std::string> arguments, int threads, const std::string& target) {
+// Becomes assay-bench, the program beside this one, where it was built (bench/).
+int bench(std::vector<std::string> arguments, const program_options& options) {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "assay-bench";
   if (!std::filesystem::exists(program)) {
     const std::filesystem::path built = build_folder(program);
@@ -28,8 +28,8 @@ int bench(std::vector<std::string> arguments, int threads, const std::string& ta
              " (needs Google Benchmark, Debian: libbenchmark-dev)");
     return wrong_input;
   }
-  if (threads > 0) arguments.insert(arguments.begin(), "--threads=" + std::to_string(threads));
-  if (!target.empty()) arguments.insert(arguments.begin(), "--target=" + target);
+  if (options.threads > 0) arguments.insert(arguments.begin(), "--threads=" + std::to_string(options.threads));
+  if (!options.target.empty()) arguments.insert(arguments.begin(), "--target=" + options.target);
   std::string name = program.string();
   std::vector<char*> words{name.data()};
   for (std::string& word : arguments) words.push_back(word.data());
@@ -37,6 +37,13 @@ int bench(std::vector<std::string> arguments, int threads, const std::string& ta
   execv(name.c_str(), words.data());
   complain("cannot start " + name + ": " + std::strerror(errno));
   return own_fault;
+}
+
+}  // namespace
+
+command_work bench_command(CLI::App& app) {
+  app.prefix_command()->set_help_flag();  // assay-bench has its own
+  return [&app](const program_options& options) { return bench(app.remaining(), options); };
 }
 
 }  // namespace assay::tools

@@ -7,10 +7,12 @@
 #include "golden/formats/safetensors.hpp"
 #include "golden/formats/temporary_folder.hpp"
 #include "properties/builtin.hpp"
+#include "tools/command_line.hpp"
 #include "tools/commands.hpp"
 #include "tools/formula/formula_host.hpp"
 #include "tools/gate/assembly.hpp"
 #include "tools/gate/checks.hpp"
+#include "tools/shared_options.hpp"
 #include "tools/transports/protocol.hpp"
 #include "tools/transports/recorded.hpp"
 
@@ -112,6 +114,11 @@ core::result<std::size_t> export_calls(const gate_options& selected, const std::
   return writer.finish();
 }
 
+struct cases_options {
+  std::filesystem::path folder;
+  gate_options selected;  ///< encodings, operations, dtypes, effort, seed and formula
+};
+
 int export_cases(const cases_options& options) {
   const auto report = [](const std::string& message) {
     complain(message);
@@ -149,8 +156,15 @@ int export_cases(const cases_options& options) {
 
 }  // namespace
 
-int cases(const cases_options& options) {
-  return with_formula(options.selected.formula, [&] { return export_cases(options); });
+command_work cases_command(CLI::App& app) {
+  auto options = std::make_shared<cases_options>();
+  app.add_option("--export", options->folder, "a folder that does not exist yet")->required();
+  add_selection(app, options->selected);
+  add_formula(app, options->selected.formula);
+  return [options](const program_options&) {
+    select_own_formula(options->selected);
+    return with_formula(options->selected.formula, [&] { return export_cases(*options); });
+  };
 }
 
 }  // namespace assay::tools

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "golden/formats/file.hpp"
+#include "tools/command_line.hpp"
 #include "tools/commands.hpp"
 #include "tools/gate/pinning.hpp"
 #include "tools/report/escape.hpp"
@@ -219,8 +220,12 @@ std::string as_page(const comparison& all, const std::filesystem::path& folder) 
                 "<table><thead><tr>" + head + "</tr></thead><tbody>\n" + rows + "</tbody></table>"));
 }
 
-}  // namespace
+struct compare_options {
+  std::vector<std::filesystem::path> reports;  ///< report.json, or the folders that hold them
+  std::filesystem::path page{};                ///< empty: none
+};
 
+// Reports side by side: a table of candidates by operations, in Markdown on stdout and as a page.
 int compare(const compare_options& options) {
   std::vector<json> reports;
   std::vector<std::filesystem::path> pages;
@@ -245,6 +250,15 @@ int compare(const compare_options& options) {
     return wrong_input;
   }
   return all_passed;
+}
+
+}  // namespace
+
+command_work compare_command(CLI::App& app) {
+  auto options = std::make_shared<compare_options>();
+  app.add_option("reports", options->reports, "report.json of each, or its folder")->required();
+  app.add_option("--page", options->page, "writes the table as a page, too, such as compared.html");
+  return [options](const program_options&) { return compare(*options); };
 }
 
 }  // namespace assay::tools

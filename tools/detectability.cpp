@@ -11,10 +11,20 @@
 #include "golden/golden_set.hpp"
 #include "properties/harness/blindness.hpp"
 #include "reference/oracle.hpp"
+#include "tools/command_line.hpp"
 #include "tools/commands.hpp"
+#include "tools/shared_options.hpp"
 
 namespace assay::tools {
 namespace {
+
+struct detectability_options {
+  std::vector<std::string> dtypes{}, operations{};
+  std::uint64_t seed = 1;
+  std::size_t cases = 8;
+  bool usual_sizes = false;
+  std::filesystem::path golden{};  ///< a folder of golden sets; empty: none
+};
 
 using map_of = std::map<std::pair<const core::operation*, core::dtype>, std::vector<properties::detectable_error>>;
 
@@ -154,8 +164,8 @@ int blindness_at_usual_sizes(const detectability_options& options, const std::ve
   return all_passed;
 }
 
-}  // namespace
-
+// The smallest error that the verdict always catches, by operation, output and dtype, on stdout; or what it lets pass
+// at usual sizes, or in golden sets.
 int detectability(const detectability_options& options) {
   std::vector<core::dtype> types;
   for (const std::string& name : options.dtypes) {
@@ -192,6 +202,22 @@ int detectability(const detectability_options& options) {
     for (const core::dtype t : types)
       for (const auto& d : op.outputs) fmt::print("{}", row(op, t, d.name, map.at({&op, t})));
   return all_passed;
+}
+
+}  // namespace
+
+command_work detectability_command(CLI::App& app) {
+  auto options = std::make_shared<detectability_options>();
+  add_list(app, "--dtype", options->dtypes, "only this dtype");
+  add_list(app, "--operation", options->operations, "only this operation");
+  app.add_option("--golden", options->golden, "what allowances of golden sets let pass: their folder")
+      ->check(CLI::ExistingDirectory);
+  app.add_flag("--usual-sizes", options->usual_sizes,
+               "how far allowances are beyond plain arithmetic at sizes that people run, and which wrong answers they "
+               "let pass (f32)");
+  add_seed(app, options->seed);
+  add_cases(app, options->cases, "short cases of each family");
+  return [options](const program_options&) { return detectability(*options); };
 }
 
 }  // namespace assay::tools

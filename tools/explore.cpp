@@ -2,11 +2,10 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
-#include <set>
 #include <thread>
 #include <utility>
 
@@ -16,37 +15,23 @@
 #include "tools/explore/run.hpp"
 #include "tools/explore/sweep.hpp"
 #include "tools/explore_commands.hpp"
-#include "tools/formula/formula_options.hpp"
+#include "tools/formula/formula_host.hpp"
 #include "tools/formula/formula_source.hpp"
+#include "tools/shared_options.hpp"
 
 namespace assay::tools {
 namespace {
 
-constexpr const char* file_name = "sweep.sqlite";
-
-// Programs of one thread, by specification.
-explore::caller calling(const candidate_limits& limits) {
-  auto programs = std::make_shared<std::map<std::string, std::unique_ptr<properties::implementation>>>();
-  return [programs, limits](const std::string& specification,
-                            const core::request& call) -> core::result<core::tensors> {
-    auto& program = (*programs)[specification];
-    if (!program) {
-      auto started = open_candidate(specification, limits);
-      if (!started) return core::failure(started.error().message);
-      program = std::move(*started);
-    }
-    if (!program->describe().offers(call.operation->name, call.type))
-      return core::failure(fmt::format("it does not offer {} in {}", call.operation->name, core::name_of(call.type)));
-    auto out = program->evaluate(call);
-    if (!out) return core::failure(out.error().message);
-    return std::move(*out);
-  };
-}
+struct explore_options {
+  asked_formula formula{};
+  std::string sweep{}, candidate{}, shard{};
+  std::filesystem::path out{};
+  bool resume = false, figures = false;
+};
 
 // With a candidate beside the implementations of every grid that takes candidates, in the arithmetics that it offers.
-core::result<void> add_candidate(explore::sweep& sweep, const std::string& candidate, const candidate_limits& limits,
-                                 int& code) {
-  auto started = open_candidate(candidate, limits);
+core::result<void> add_candidate(explore::sweep& sweep, const std::string& candidate, int& code) {
+  auto started = open_candidate(candidate, {});
   if (!started) {
     code = started.error().candidate_is_at_fault ? candidate_broke : wrong_input;
     return core::failure(started.error().message);
@@ -116,37 +101,6 @@ class progress_line {
   double next_ = 10;
 };
 
-int refuse(const core::error& e, int code = wrong_input) {
-  complain(e.message);
-  return code;
-}
-
-int list_sweeps() {
-  fmt::print("presets (assay explore --sweep NAME --out DIR):\n");
-  for (const explore::preset& p : explore::presets()) {
-    const auto s = explore::read_sweep(p.text, std::string(p.name));
-    const auto cells = s ? explore::cells_of(*s) : tl::make_unexpected(s.error());
-    // A program of some encodings alone (ASSAY_ONLY) cannot measure all of them.
-    if (cells)
-      fmt::print("  {:<14} {:>5} cells  {}\n", p.name, cells->size(), s->question);
-    else
-      fmt::print("  {:<14} not with this program: {}\n", p.name, cells.error().message);
-  }
-  fmt::print("\nmeasures (a file of one's own: tools/explore/README.md):\n");
-  for (const explore::measure& m : explore::measures()) {
-    fmt::print("  {:<14} {}\n", m.name, m.summary);
-    fmt::print("{:17}implementation: {}{}\n", "", fmt::join(m.implementations, ", "),
-               m.takes_candidates ? ", or a candidate" : "");
-    if (!m.families.empty()) fmt::print("{:17}family: {}\n", "", fmt::join(m.families, ", "));
-    for (const auto& [axis, means] : {std::pair{"family", m.family_means},
-                                      {"decay", m.decay_means},
-                                      {"scale", m.scale_means},
-                                      {"size", m.size_means}})
-      if (!means.empty()) fmt::print("{:17}{}: {}\n", "", axis, means);
-  }
-  return all_passed;
-}
-
 // The answers in words, on stdout: to the question of the sweep, then to each of its measures.
 void tell_answers(const explore::sweep_identity& identity, const std::vector<explore::measured_cell>& cells) {
   fmt::print("{}\n", identity.question);
@@ -167,70 +121,10 @@ int report_failures(const std::vector<explore::failed_cell>& failed) {
   return candidate_broke;
 }
 
-}  // namespace
-
-explore_commands::explore_commands(CLI::App& app)
-    : group_(app.add_subcommand("explore", "where, how and why an implementation loses its digits")),
-      list_(group_->add_subcommand("list", "presets and measures")),
-      merge_(group_->add_subcommand("merge", "the sweeps of all shards as that of one run")),
-      measure_(group_->add_subcommand("cell", "measures one cell of a sweep again")),
-      page_(group_->add_subcommand("page", "writes the page and the other documents of a sweep again")),
-      findings_(group_->add_subcommand("findings", "the measured tables beside the laws, in Markdown")) {
-  const CLI::Validator is_shard(
-      [](const std::string& text) { return parse_shard(text) ? "" : "must be K/N with 1 <= K <= N, such as 2/7"; },
-      "K/N");
-  group_->require_subcommand(0, 1);
-  group_->add_option(
-      "--sweep", sweep_,
-      "a preset, or a file in TOML; see: assay explore list. Without it: standard, or the formula's own");
-  for (CLI::App* command : {group_, measure_}) add_formula(*command, formula_);
-  group_->add_option("--out", out_, "folder of the sweep");
-  group_->add_flag("--resume", resume_, "goes on with the sweep in the folder");
-  group_->add_option("--candidate", candidate_, "measured beside the implementations of the sweep");
-  group_->add_option("--shard", shard_, "K/N: only every N-th cell, from the K-th on")->check(is_shard);
-  group_->add_flag("--svg", figures_, "every chart as a file for papers, too");
-  page_->add_option("sweep", drawn_, "folder of the sweep")->required();
-  page_->add_option("--beside", beside_, "folder of a second sweep, drawn hollow in the same charts");
-  page_->add_flag("--svg", figures_, "every chart as a file for papers, too");
-  findings_->add_option("sweep", drawn_, "folder of the sweep")->required();
-  merge_->add_option("shards", shards_, "folders of the sweeps")->required();
-  merge_->add_option("--out", merged_, "folder of the merged sweep")->required();
-  measure_->add_option("cell", cell_, "as the page and the table cell have it")->required();
-}
-
-explore_commands::operator bool() const { return group_->parsed(); }
-
-int explore_commands::run(int threads) const {
-  if (list_->parsed()) return list_sweeps();
-  if (merge_->parsed()) return merge();
-  if (measure_->parsed()) return cell();
-  if (page_->parsed() || findings_->parsed()) return page();
-  return launch(threads);
-}
-
-// As one process, or as one of the ranks that mpirun has started. Shards are runs of their own there, too.
-int explore_commands::launch(int threads) const {
-  std::unique_ptr<explore::rank_channel> channel;
-  if (shard_.empty()) {
-    auto launched = explore::ranks_of_launch();
-    if (!launched) return refuse(launched.error());
-    channel = std::move(*launched);
-  }
-  const std::size_t on_threads =
-      threads > 0 ? static_cast<std::size_t>(threads) : cores_of_process(channel ? channel->neighbours() : 1);
-  if (!channel) return sweep(on_threads, nullptr);
-  if (channel->rank() > 0) {
-    explore::measure_for_first_rank(*channel, ASSAY_VERSION, on_threads, [this] { return calling(limits_); });
-    return all_passed;
-  }
-  explore::asking_ranks others(*channel, ASSAY_VERSION);
-  if (!others.difference().empty()) return refuse({others.difference()});
-  return sweep(on_threads, &others);
-}
-
-core::result<explore::sweep> explore_commands::asked_sweep() const {
+core::result<explore::sweep> asked_sweep(const explore_options& asked) {
   const judged_formula* formula = formula_of_process();
-  if (!sweep_.empty() || formula == nullptr) return explore::load_sweep(sweep_.empty() ? "standard" : sweep_);
+  if (!asked.sweep.empty() || formula == nullptr)
+    return explore::load_sweep(asked.sweep.empty() ? "standard" : asked.sweep);
   const core::operation& op = *reference::find_operation(formula->operation);
   const auto has = [&](core::axis_role role) { return !core::axis_with(op, role).empty(); };
   const bool has_width = has(core::axis_role::width) || has(core::axis_role::pairs);
@@ -253,29 +147,28 @@ core::result<explore::sweep> explore_commands::asked_sweep() const {
   return explore::read_sweep(text, formula->spec);
 }
 
-int explore_commands::sweep(std::size_t threads, explore::asking_ranks* ranks) const {
-  if (out_.empty()) return refuse({"--out is missing: the folder of the sweep"});
-  auto wanted = asked_sweep();
+int sweep(const explore_options& asked, std::size_t threads, explore::asking_ranks* ranks) {
+  if (asked.out.empty()) return refuse({"--out is missing: the folder of the sweep"});
+  auto wanted = asked_sweep(asked);
   if (!wanted) return refuse(wanted.error());
   int code = wrong_input;
-  if (!candidate_.empty())
-    if (const auto added = add_candidate(*wanted, candidate_, limits_, code); !added)
-      return refuse(added.error(), code);
+  if (!asked.candidate.empty())
+    if (const auto added = add_candidate(*wanted, asked.candidate, code); !added) return refuse(added.error(), code);
   const auto cells = explore::cells_of(*wanted);
   if (!cells) return refuse(cells.error());
-  const shard part = shard_.empty() ? shard{} : *parse_shard(shard_);
-  explore::sweep_identity identity{ASSAY_VERSION, wanted->name,  wanted->question, explore::definition_of(*cells),
-                                   candidate_,    cells->size(), part.index,       part.count};
+  const shard part = asked.shard.empty() ? shard{} : *parse_shard(asked.shard);
+  explore::sweep_identity identity{ASSAY_VERSION,   wanted->name,  wanted->question, explore::definition_of(*cells),
+                                   asked.candidate, cells->size(), part.index,       part.count};
   if (const judged_formula* formula = formula_of_process())
     identity.formula = formula->spec, identity.formula_sha256 = formula->sha256;
-  const auto file = out_ / file_name;
+  const auto file = asked.out / sweep_file;
   const bool is_there = std::filesystem::exists(file) && !explore::sweep_store::is_blank(file);
-  if (is_there && !resume_)
+  if (is_there && !asked.resume)
     return refuse({fmt::format("{}: there is a sweep already; --resume goes on with it", file.string())});
   if (!is_there) {
     std::error_code failed;
-    std::filesystem::create_directories(out_, failed);
-    if (failed) return refuse({fmt::format("{}: {}", out_.string(), failed.message())});
+    std::filesystem::create_directories(asked.out, failed);
+    if (failed) return refuse({fmt::format("{}: {}", asked.out.string(), failed.message())});
   }
   auto store = is_there ? explore::sweep_store::open(file) : explore::sweep_store::create(file, identity);
   if (!store) return refuse(store.error());
@@ -285,14 +178,13 @@ int explore_commands::sweep(std::size_t threads, explore::asking_ranks* ranks) c
   progress_line line;
   std::vector<explore::failed_cell> failed;
   try {
-    failed = explore::run_sweep(
-        *cells, *store,
-        {threads, [&](const auto& report) { line.tell(report); }, [this] { return calling(limits_); }, ranks});
+    failed =
+        explore::run_sweep(*cells, *store, {threads, [&](const auto& report) { line.tell(report); }, calling, ranks});
     store->close();
     const auto measured = store->cells();
-    explore::write_documents(out_, identity, measured, figures_);
+    explore::write_documents(asked.out, identity, measured, asked.figures);
     tell_answers(identity, measured);
-    fmt::print(stderr, "{}\n", (out_ / "index.html").string());
+    fmt::print(stderr, "{}\n", (asked.out / "index.html").string());
   } catch (const std::runtime_error& e) {
     return refuse({fmt::format("{}: {}; what is in the file is kept: --resume goes on", file.string(), e.what())},
                   own_fault);
@@ -300,74 +192,53 @@ int explore_commands::sweep(std::size_t threads, explore::asking_ranks* ranks) c
   return report_failures(failed);
 }
 
-int explore_commands::merge() const {
-  const auto file = merged_ / file_name;
-  std::vector<explore::measured_cell> all;
-  std::optional<explore::sweep_identity> whole;
-  std::set<std::uint64_t> seen;
-  for (const auto& folder : shards_) {
-    const auto store = explore::sweep_store::open(folder / file_name);
-    if (!store) return refuse(store.error());
-    explore::sweep_identity identity = store->identity();
-    if (!whole) whole = identity;
-    const std::uint64_t index = std::exchange(identity.shard, whole->shard);
-    if (const std::string what = explore::difference(*whole, identity); !what.empty())
-      return refuse({fmt::format("{}: it is of another run: {}", folder.string(), what)});
-    if (!seen.insert(index).second)
-      return refuse({fmt::format("{}: shard {}/{} is there twice", folder.string(), index, identity.shards)});
-    auto cells = store->cells();
-    all.insert(all.end(), std::make_move_iterator(cells.begin()), std::make_move_iterator(cells.end()));
+// As one process, or as one of the ranks that mpirun has started. Shards are runs of their own there, too.
+int launch(const explore_options& asked, int threads) {
+  std::unique_ptr<explore::rank_channel> channel;
+  if (asked.shard.empty()) {
+    auto launched = explore::ranks_of_launch();
+    if (!launched) return refuse(launched.error());
+    channel = std::move(*launched);
   }
-  if (seen.size() != whole->shards || all.size() != whole->cells)
-    return refuse({fmt::format("{} of {} shards are there, with {} of {} cells", seen.size(), whole->shards, all.size(),
-                               whole->cells)});
-  std::sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.id < y.id; });
-  whole->shard = whole->shards = 1;
-  std::error_code failed;
-  std::filesystem::create_directories(merged_, failed);
-  try {
-    auto store = explore::sweep_store::create(file, *whole);
-    if (!store) return refuse(store.error());
-    store->add(all);
-    store->close();
-    explore::write_documents(merged_, *whole, all, false);
-  } catch (const std::runtime_error& e) {
-    return refuse({fmt::format("{}: {}", file.string(), e.what())}, own_fault);
-  }
-  return all_passed;
-}
-
-int explore_commands::page() const {
-  const auto store = explore::sweep_store::open(drawn_ / file_name);
-  if (!store) return refuse(store.error());
-  const auto cells = store->cells();
-  if (findings_->parsed()) {
-    fmt::print("{}", explore::findings(store->identity(), cells));
+  const std::size_t on_threads =
+      threads > 0 ? static_cast<std::size_t>(threads) : cores_of_process(channel ? channel->neighbours() : 1);
+  if (!channel) return sweep(asked, on_threads, nullptr);
+  if (channel->rank() > 0) {
+    explore::measure_for_first_rank(*channel, ASSAY_VERSION, on_threads, calling);
     return all_passed;
   }
-  std::vector<explore::measured_cell> others;
-  if (!beside_.empty()) {
-    const auto other = explore::sweep_store::open(beside_ / file_name);
-    if (!other) return refuse(other.error());
-    others = other->cells();
-  }
-  try {
-    explore::write_documents(drawn_, store->identity(), cells, figures_, others, beside_.string());
-  } catch (const std::runtime_error& e) {
-    return refuse({e.what()}, own_fault);
-  }
-  fmt::print(stderr, "{}\n", (drawn_ / "index.html").string());
-  return all_passed;
+  explore::asking_ranks others(*channel, ASSAY_VERSION);
+  if (!others.difference().empty()) return refuse({others.difference()});
+  return sweep(asked, on_threads, &others);
 }
 
-int explore_commands::cell() const {
-  const auto c = explore::read_cell(cell_);
-  if (!c) return refuse(c.error());
-  if (const auto checked = explore::check_cell(*c); !checked) return refuse(checked.error());
-  const auto found = explore::measure_cell(*c, calling(limits_));
-  if (!found) return refuse(found.error(), candidate_broke);
-  for (const auto& [name, value] : *found) fmt::print("{:<16} {}\n", name, value);
-  return all_passed;
+}  // namespace
+
+command_work explore_command(CLI::App& app) {
+  auto asked = std::make_shared<explore_options>();
+  app.require_subcommand(0, 1);
+  const command_work of_others = add_commands(
+      app,
+      std::array{command{"list", "presets and measures", explore_list_command},
+                 command{"merge", "the sweeps of all shards as that of one run", explore_merge_command},
+                 command{"cell", "measures one cell of a sweep again",
+                         [asked](CLI::App& cell) { return explore_cell_command(cell, asked->formula); }},
+                 command{"page", "writes the page and the other documents of a sweep again", explore_page_command},
+                 command{"findings", "the measured tables beside the laws, in Markdown", explore_findings_command}});
+  app.add_option("--sweep", asked->sweep,
+                 "a preset, or a file in TOML; see: assay explore list. Without it: standard, or the formula's own");
+  add_formula(app, asked->formula);
+  app.add_option("--out", asked->out, "folder of the sweep");
+  app.add_flag("--resume", asked->resume, "goes on with the sweep in the folder");
+  app.add_option("--candidate", asked->candidate, "measured beside the implementations of the sweep");
+  app.add_option("--shard", asked->shard, "K/N: only every N-th cell, from the K-th on")->check(shard_of_run());
+  app.add_flag("--svg", asked->figures, "every chart as a file for papers, too");
+  return [asked, of_others, &app](const program_options& options) {
+    const auto work = [&] {
+      return app.get_subcommands().empty() ? launch(*asked, options.threads) : of_others(options);
+    };
+    return with_formula(asked->formula, work, true);
+  };
 }
 
 }  // namespace assay::tools

@@ -1,47 +1,26 @@
-// assay explore: where, how and why an implementation loses its digits.
+// What the commands of `assay explore` share: where, how and why an implementation loses its digits.
 #pragma once
 
-#include <filesystem>
-#include <string>
-#include <vector>
-
-#include "tools/candidate.hpp"
+#include "tools/command_line.hpp"
 #include "tools/commands.hpp"
 #include "tools/explore/sweep.hpp"
 
-namespace CLI {
-class App;
-}
-namespace assay::explore {
-class asking_ranks;
-}
-
 namespace assay::tools {
 
-class explore_commands {
- public:
-  explicit explore_commands(CLI::App& app);
-  explicit operator bool() const;
-  /// 0 threads: all cores, or this rank's share of them.
-  [[nodiscard]] int run(int threads) const;
-  /// Of which operation the sweep is, too.
-  [[nodiscard]] const asked_formula& formula() const { return formula_; }
+/// The file of a sweep in its folder.
+inline constexpr const char* sweep_file = "sweep.sqlite";
 
- private:
-  [[nodiscard]] core::result<explore::sweep> asked_sweep() const;
-  [[nodiscard]] int launch(int threads) const;
-  [[nodiscard]] int sweep(std::size_t threads, explore::asking_ranks* ranks) const;
-  [[nodiscard]] int merge() const;
-  [[nodiscard]] int cell() const;
-  [[nodiscard]] int page() const;
+/// Asks programs, each started once for a thread, by their specification (`--candidate`).
+explore::caller calling();
+/// Says what is wrong, and returns the exit code.
+int refuse(const core::error& e, int code = wrong_input);
 
-  asked_formula formula_;
-  std::string sweep_, candidate_, shard_, cell_;
-  std::filesystem::path out_, merged_, drawn_, beside_;
-  std::vector<std::filesystem::path> shards_;
-  bool resume_ = false, figures_ = false;
-  candidate_limits limits_;
-  CLI::App *group_, *list_, *merge_, *measure_, *page_, *findings_;
-};
+// Each adds the options of a command of `assay explore` and returns its work.
+command_work explore_list_command(CLI::App& app);
+command_work explore_merge_command(CLI::App& app);
+command_work explore_page_command(CLI::App& app);
+command_work explore_findings_command(CLI::App& app);
+/// The formula may also be given before the command.
+command_work explore_cell_command(CLI::App& app, asked_formula& formula);
 
 }  // namespace assay::tools

@@ -8,8 +8,12 @@
 #include "properties/builtin.hpp"
 #include "properties/harness/property.hpp"
 #include "reference/oracle.hpp"
+#include "tools/command_line.hpp"
 #include "tools/commands.hpp"
+#include "tools/formula/formula_host.hpp"
+#include "tools/list_encodings.hpp"
 #include "tools/report/escape.hpp"
+#include "tools/shared_options.hpp"
 #include "tools/transports/declarations.hpp"
 
 namespace assay::tools {
@@ -144,8 +148,6 @@ void list_families() {
       if (seen.insert(f.name).second) line(f.name, f.summary);
 }
 
-}  // namespace
-
 int list(const std::string& what, const std::vector<std::string>& names, list_format format) {
   if (!names.empty()) {
     if (what != "operations" || format != list_format::text) {
@@ -200,6 +202,37 @@ int list(const std::string& what, const std::vector<std::string>& names, list_fo
   if (section("builtins"))
     for (const auto& b : properties::builtins()) line(b.name, b.summary);
   return all_passed;
+}
+
+}  // namespace
+
+command_work list_command(CLI::App& app) {
+  struct asked {
+    std::string what{};
+    std::vector<std::string> names{};
+    bool as_json = false, as_markdown = false, as_page = false;
+    asked_formula formula{};
+  };
+  auto options = std::make_shared<asked>();
+  app.add_option("what", options->what)
+      ->check(CLI::IsMember({"encodings", "operations", "stages", "properties", "mutants", "families", "builtins"}));
+  app.add_option("names", options->names, "of operations, or their encodings: what each input and setting is");
+  app.add_flag("--json", options->as_json, "the operations for a program to read");
+  add_formula(app, options->formula);
+  app.add_flag("--markdown", options->as_markdown, "the encodings, or the operations, as a table for a document")
+      ->excludes("--json");
+  app.add_flag("--page", options->as_page, "the encodings as a page for a document, with a section for each")
+      ->excludes("--json")
+      ->excludes("--markdown");
+  return [options](const program_options&) {
+    return with_formula(options->formula, [&] {
+      return list(options->what, options->names,
+                  options->as_json       ? list_format::json
+                  : options->as_markdown ? list_format::markdown
+                  : options->as_page     ? list_format::page
+                                         : list_format::text);
+    });
+  };
 }
 
 }  // namespace assay::tools

@@ -1,4 +1,6 @@
 // The encodings: as lines for people, as a table and as a page for documents.
+#include "tools/list_encodings.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 #include <vector>
 
 #include "reference/oracle.hpp"
-#include "tools/commands.hpp"
 #include "tools/explore/sweep.hpp"
 #include "tools/golden_sets.hpp"
 #include "tools/report/escape.hpp"

@@ -10,10 +10,23 @@
 #include "properties/builtin.hpp"
 #include "properties/harness/generated_trials.hpp"
 #include "reference/oracle.hpp"
+#include "tools/command_line.hpp"
 #include "tools/commands.hpp"
+#include "tools/formula/formula_host.hpp"
+#include "tools/shared_options.hpp"
 
 namespace assay::tools {
 namespace {
+
+struct mutants_options {
+  std::vector<std::string> names{};      ///< such as mutant/drops_nan; empty: all
+  std::vector<std::string> encodings{};  ///< only those of these; empty: of all
+  asked_formula formula{};               ///< whose steps are wrong one at a time
+  std::uint64_t seed = 1;
+  std::size_t cases = 6;
+  bool generated = false;  ///< those made by rule, too
+  std::filesystem::path out = "assay-mutants";
+};
 
 using properties::kill;
 using properties::trial;
@@ -172,8 +185,7 @@ nlohmann::ordered_json to_json(const generated& all) {
   return encodings;
 }
 
-}  // namespace
-
+// check_failed where a mutant survived or was not executed.
 int mutants(const mutants_options& options) {
   const auto& known_encodings = reference::encoding_names();
   for (const std::string& name : options.encodings)
@@ -209,9 +221,9 @@ int mutants(const mutants_options& options) {
     j["generated"] = to_json(made);
     j["footer"] = "complete";
   }
-  const std::string json = j.dump(1) + "\n";
+  const std::string kills = j.dump(1) + "\n";
   for (const auto& [name, text] : {std::pair<const char*, const std::string*>{"kills.md", &table},
-                                   std::pair<const char*, const std::string*>{"kills.json", &json}})
+                                   std::pair<const char*, const std::string*>{"kills.json", &kills}})
     if (const auto written = formats::replace_file(options.out / name, *text); !written) {
       complain(written.error().message);
       return own_fault;
@@ -220,6 +232,23 @@ int mutants(const mutants_options& options) {
   const bool all_killed =
       std::all_of(trials.begin(), trials.end(), [](const trial& t) { return t.checks > 0 && !t.kills.empty(); });
   return all_killed && !holes && !trials.empty() ? all_passed : check_failed;
+}
+
+}  // namespace
+
+command_work mutants_command(CLI::App& app) {
+  auto options = std::make_shared<mutants_options>();
+  app.add_option("mutant", options->names, "only these; see: assay list mutants");
+  add_list(app, "--encoding", options->encodings, "only those of this encoding");
+  add_formula(app, options->formula);
+  add_seed(app, options->seed);
+  add_cases(app, options->cases, "cases per family and property");
+  app.add_option("--out", options->out, "folder of kills.md and kills.json")->capture_default_str();
+  app.add_flag("--generated", options->generated, "those made by rule, too (several minutes)");
+  return [options](const program_options&) {
+    if (!options->formula.spec.empty()) options->encodings = {"formula"};
+    return with_formula(options->formula, [&] { return mutants(*options); });
+  };
 }
 
 }  // namespace assay::tools

@@ -2,9 +2,11 @@
 #include <fmt/ranges.h>
 
 #include "tools/case_file.hpp"
+#include "tools/command_line.hpp"
 #include "tools/commands.hpp"
 #include "tools/formula/formula_host.hpp"
 #include "tools/report/report.hpp"
+#include "tools/shared_options.hpp"
 
 namespace assay::tools {
 namespace {
@@ -12,6 +14,14 @@ namespace {
 void print_tensors(const char* title, const core::tensors& all) {
   if (!all.empty()) fmt::print("{}:\n{}\n", title, to_json(all).dump(1));
 }
+
+struct replay_options {
+  std::filesystem::path file;
+  std::string candidate;
+  asked_formula formula{};
+  bool strict = false;  ///< inputs outside the operation's domain are an error
+  candidate_limits limits;
+};
 
 int replay_case(const replay_options& options) {
   const auto stored = read_case(options.file);
@@ -50,8 +60,16 @@ int replay_case(const replay_options& options) {
 
 }  // namespace
 
-int replay(const replay_options& options) {
-  return with_formula(options.formula, [&] { return replay_case(options); });
+command_work replay_command(CLI::App& app) {
+  auto options = std::make_shared<replay_options>();
+  app.add_option("case", options->file, "a file of counterexamples/")->required();
+  add_formula(app, options->formula);
+  app.add_flag("--strict", options->strict, "inputs outside the operation's domain are an error");
+  add_candidate(app, options->candidate);
+  add_limits(app, options->limits);
+  return [options](const program_options&) {
+    return with_formula(options->formula, [&] { return replay_case(*options); });
+  };
 }
 
 }  // namespace assay::tools

@@ -35,7 +35,7 @@ def scalar_gates(call):
             weights = []
             for s, level in sorted(buckets(t).items()):
                 product = total(get("q", shared[t] + c) * get("k", shared[s] + c) for c in range(d))
-                weights.append(get("lambda", at[t] * l + level) * fading[s] * product)
+                weights.append(get("level_scales", at[t] * l + level) * fading[s] * product)
             for c in range(e):
                 out["o", at[t] * e + c] = total(w * get("v", at[s] * e + c) for s, w in enumerate(weights)) * scale
         return out

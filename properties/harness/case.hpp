@@ -105,6 +105,17 @@ struct family {
   std::function<bool(const core::operation& op)> applies = [](const core::operation&) { return true; };
 };
 
+/// The family, as one with NaN among its inputs.
+inline family holding_nan(family f) {
+  f.holds_nan = true;
+  return f;
+}
+/// The family, as one that is worth running at more than 1000 tokens, where accuracy classes part.
+inline family parting_classes(family f) {
+  f.parts_classes = true;
+  return f;
+}
+
 /// The families of all encodings that apply to an operation.
 std::vector<family> families_of(const core::operation& op);
 /// Without those that came after a list.

@@ -58,14 +58,12 @@ std::vector<variant> controls_of_scores(const std::string& name) {
   };
 }
 
-/// What stands in the tests of all encodings of this sort: the first family parts the classes, the last one has NaN.
+/// What stands in the tests of all encodings of this sort.
 template <class Encoding>
 encoding_tests tests_of_scores(const std::string& name, std::vector<family> families) {
   encoding_tests tests;
   tests.name = Encoding::name;
   tests.families = std::move(families);
-  tests.families.front().parts_classes = true;
-  tests.families.back().holds_nan = true;
   tests.controls = controls_of_scores<Encoding>(name);
   return tests;
 }

@@ -15,7 +15,9 @@ using gate_source = double (*)(core::counter_random& random, std::size_t place, 
 inline double usual(core::counter_random& random, std::size_t, std::size_t) {
   return -std::log1p(std::exp(random.normal()));
 }
-inline double slow(core::counter_random& random, std::size_t, std::size_t) { return -std::exp2(-random.uniform(5, 14)); }
+inline double slow(core::counter_random& random, std::size_t, std::size_t) {
+  return -std::exp2(-random.uniform(5, 14));
+}
 inline double none(core::counter_random&, std::size_t, std::size_t) { return 0.0; }
 inline double fast(core::counter_random& random, std::size_t, std::size_t) { return -random.uniform(3, 30); }
 /// Long memory behind gates whose sum is large: what two tokens are apart is a difference of large sums.
@@ -48,7 +50,7 @@ inline void nan_in_first_token(drawn_inputs& in, const core::operation&, core::d
 inline bool has_nan_behind_first_token(const request& call) {
   for (const auto& [name, t] : call.inputs) {
     const auto axis = core::axis_of(*call.operation->input(name), "n");
-    if (!axis || name == "q" || name == "lambda") continue;
+    if (!axis || name == "q" || name == "level_scales") continue;
     const std::size_t n = t.shape()[*axis], row = core::stride_of(t.shape(), *axis);
     for (std::size_t k = 0; k < t.size(); ++k)
       if (k / row % n != 0 && std::isnan(t.values.storage()[k])) return true;

@@ -136,8 +136,9 @@ property law_of_weights() {
                                         "no_bias",       "equal_values",    "gates_near_one", "gates_near_zero",
                                         "constant_gate", "infinite_inside", "no_decay",       "wide"};
   const auto attends = [](const core::operation& op) {
-    // What says besides what its weights leave has no softmax, and what has values of pairs adds these.
-    return op.is_forward() && op.input("q") && op.input("k") && op.input("v") && op.output("o") &&
+    // With a sink the weights add up to less than 1, and values of pairs are added to those of keys.
+    const bool has_softmax = std::ranges::any_of(op.stages, [](const auto& s) { return s.name == "softmax"; });
+    return op.is_forward() && has_softmax && op.input("q") && op.input("k") && op.input("v") && op.output("o") &&
            op.outputs.size() == 1 && !op.input("sink") && !op.input("table_v");
   };
   return law("weights_sum", "the weights of a query add up to 1", {{}, finite, attends}, {1, check_sum_of_weights});

@@ -9,10 +9,11 @@
 //
 //   log_linear_attention/scalar_gates  one gate for a head and token: log-linear Mamba-2
 //
-// Shapes: q, k [B, n, h, d], v and o [B, n, h u, e], gates g [B, n, h u], lambda [B, n, h u, l]. u = `group` heads of
-// values, one behind the other, have the queries and keys of one head; those of published code are of one head for all
-// (fla-org/flash-linear-attention, fla/ops/log_linear_attn). `scale`: 1 / sqrt(d), or 1, as there. With lambda = 1 it is
-// linear_attention/scalar_gates from s0 = 0. The form with delta rules of the same paper is no operation here.
+// Shapes: q, k [B, n, h, d], v and o [B, n, h u, e], gates g [B, n, h u], lambda = level_scales [B, n, h u, l]. u =
+// `group` heads of values, one behind the other, have the queries and keys of one head; those of published code are of
+// one head for all (fla-org/flash-linear-attention, fla/ops/log_linear_attn). `scale`: 1 / sqrt(d), or 1, as there. With
+// lambda = 1 it is linear_attention/scalar_gates from s0 = 0. The form with delta rules of the same paper is no
+// operation here.
 //
 // Special values: NaN reaches what its token gives to queries from there on; that of lambda reaches its query, where a
 // token has its level. Products of a chunk may take NaN to earlier queries of the chunk: a matter of convention.
@@ -63,7 +64,7 @@ struct log_linear_attention {
         [](const traced& lambda, const traced_integer& levels) { return taken_along(lambda, levels, 3); };
     /// Gates [B, h, 1, n] to the sums behind each key up to a query [B, h, n, n], as forgetting attention has them.
     decltype(fox::recipe::sums) sums = fox::recipe().sums;
-    std::function<traced(const traced& sum)> decay = [](const traced& sum) { return exp(sum); };
+    std::function<traced(const traced& sum)> fading = [](const traced& sum) { return exp(sum); };
     /// What a pair weighs.
     std::function<traced(const traced& lambda, const traced& decay, const traced& product)> weight =
         [](const traced& lambda, const traced& decay, const traced& product) { return lambda * decay * product; };
@@ -102,15 +103,14 @@ inline formula::program log_linear_attention::attend(const recipe& how, const fo
   const traced decay = in_stage<traced>(stage::gates, [&] {
     const traced gates = reshaped(transposed(in["g"], {0, 2, 1}), {rows, heads, 1, n});
     const traced_integer own = reshaped(formula::counted(n), {n, 1});
-    return how.decay(either(seen, how.sums(gates, own), traced(0.0)));
+    return how.fading(either(seen, how.sums(gates, own), traced(0.0)));
   });
-  const traced lambda = how.lambda_of(transposed(in["lambda"], {0, 2, 1, 3}),
-                                      broadcast(formula::known_integers({n, n}, level), pairs));
+  const traced lambda =
+      how.lambda_of(transposed(in["level_scales"], {0, 2, 1, 3}), broadcast(formula::known_integers({n, n}, level), pairs));
   const traced weights = in_stage<traced>(stage::weights, [&] {
     const traced product = contracted_at(broadcast(known, products), in["q"], in["k"], "bihd,bjhd->bhij");
     const traced of_groups = reshaped(product, {rows, in.size("h"), 1, n, n});
-    return how.weight(lambda, decay,
-                      reshaped(broadcast(of_groups, {rows, in.size("h"), group, n, n}), pairs));
+    return how.weight(lambda, decay, reshaped(broadcast(of_groups, {rows, in.size("h"), group, n, n}), pairs));
   });
   return in.finish(in_stage<traced>(stage::output, [&] {
     return contracted_where(seen, taken_from(static_cast<std::size_t>(stage::weights), weights), in["v"],
@@ -121,36 +121,37 @@ inline formula::program log_linear_attention::attend(const recipe& how, const fo
 
 inline core::operation log_linear_attention::declaration() {
   const std::vector<std::string> keys{"B", "n", "h", "d"}, values{"B", "n", "h*u", "e"};
-  return {.name = "log_linear_attention/scalar_gates",
-          .source = "Guo et al. 2025, arXiv 2506.04761, section 3",
-          .inputs = {{.name = "q", .axes = keys, .meaning = "queries"},
-                     {.name = "k", .axes = keys, .meaning = "keys"},
-                     {.name = "v", .axes = values, .meaning = "values"},
-                     {.name = "g",
-                      .axes = {"B", "n", "h*u"},
-                      .meaning = "logarithms of what the past is multiplied by before a token writes",
-                      .domain = {.low = -0x1p40, .high = 0.0},
-                      .summed_over_time = true,
-                      .role = core::input_role::logit},
-                     {.name = "lambda",
-                      .axes = {"B", "n", "h*u", "l"},
-                      .meaning = "what a query weighs the tokens of each level by"}},
-          .outputs = {{.name = "o", .axes = values, .meaning = "what queries read", .scale = core::error_scale::by_row}},
-          .attributes = {scale_of_outputs(), integer("group", {1, 2, 3}, {1.0, 0x1p20},
-                                                     "how many heads of v share a head of q and k", "u")},
-          .stages = {{.name = "weights", .meaning = "products of queries and keys, as pairs weigh them", .narrow = true},
-                     {.name = "output", .meaning = "values by their weights, and o", .narrow = true},
-                     {.name = std::string(core::accumulation), .meaning = "sums over features and tokens"},
-                     {.name = "gates", .meaning = "sums of gates and their exponentials"}},
-          .grows_with = core::with_tokens,
-          .independent = {"B", "h"},
-          .conflict = [](const core::attributes&, const core::axis_sizes& sizes) -> std::string {
-            const std::size_t n = sizes.at("n"), all = levels_of(n);
-            if (sizes.at("l") >= all) return {};
-            return std::to_string(n) + " tokens have " + std::to_string(all) + " levels, and l is " +
-                   std::to_string(sizes.at("l"));
-          },
-          .axis_roles = {{"l", core::axis_role::parameter}, {"u", core::axis_role::parameter}}};
+  return {
+      .name = "log_linear_attention/scalar_gates",
+      .source = "Guo et al. 2025, arXiv 2506.04761, section 3",
+      .inputs = {{.name = "q", .axes = keys, .meaning = "queries"},
+                 {.name = "k", .axes = keys, .meaning = "keys"},
+                 {.name = "v", .axes = values, .meaning = "values"},
+                 {.name = "g",
+                  .axes = {"B", "n", "h*u"},
+                  .meaning = "logarithms of what the past is multiplied by before a token writes",
+                  .domain = {.low = -0x1p40, .high = 0.0},
+                  .summed_over_time = true,
+                  .role = core::input_role::logit},
+                 {.name = "level_scales",
+                  .axes = {"B", "n", "h*u", "l"},
+                  .meaning = "what a query weighs the tokens of each level by"}},
+      .outputs = {{.name = "o", .axes = values, .meaning = "what queries read", .scale = core::error_scale::by_row}},
+      .attributes = {scale_of_outputs(),
+                     integer("group", {1, 2, 3}, {1.0, 0x1p20}, "how many heads of v share a head of q and k", "u")},
+      .stages = {{.name = "weights", .meaning = "products of queries and keys, as pairs weigh them", .narrow = true},
+                 {.name = "output", .meaning = "values by their weights, and o", .narrow = true},
+                 {.name = std::string(core::accumulation), .meaning = "sums over features and tokens"},
+                 {.name = "gates", .meaning = "sums of gates and their exponentials"}},
+      .grows_with = core::with_tokens,
+      .independent = {"B", "h"},
+      .axis_roles = {{"l", core::axis_role::parameter}, {"u", core::axis_role::parameter}},
+      .conflict = [](const core::attributes&, const core::axis_sizes& sizes) -> std::string {
+        const std::size_t n = sizes.at("n"), all = levels_of(n);
+        if (sizes.at("l") >= all) return {};
+        return std::to_string(n) + " tokens have " + std::to_string(all) + " levels, and l is " +
+               std::to_string(sizes.at("l"));
+      }};
 }
 
 }  // namespace assay::reference::encodings

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "reference/oracle.hpp"
+#include "tools/command_line.hpp"
 #include "tools/commands.hpp"
 #include "tools/find/known_code.hpp"
 #include "tools/report/escape.hpp"
@@ -131,13 +132,7 @@ void show_as_markdown() {
   }
 }
 
-}  // namespace
-
-int find(const std::vector<std::string>& words, bool as_markdown) {
-  if (as_markdown) {
-    show_as_markdown();
-    return all_passed;
-  }
+int find(const std::vector<std::string>& words) {
   if (std::ranges::all_of(words, [](const std::string& w) { return folded(w).empty(); })) {
     complain("find what? A model, a kernel or a function, such as: assay find llama 3.1");
     return wrong_input;
@@ -170,6 +165,23 @@ int find(const std::vector<std::string>& words, bool as_markdown) {
   }
   fmt::print("From a command line: assay gate --candidate python:MODULE:FUNCTION@OPERATION\n");
   return all_passed;
+}
+
+}  // namespace
+
+command_work find_command(CLI::App& app) {
+  struct asked {
+    std::vector<std::string> words{};
+    bool as_markdown = false;
+  };
+  auto options = std::make_shared<asked>();
+  app.add_option("words", options->words, "a name, such as: llama 3.1, flash_attn_func, apply_rotary_pos_emb");
+  app.add_flag("--markdown", options->as_markdown, "all that is known, as tables for a document");
+  return [options](const program_options&) -> int {
+    if (!options->as_markdown) return find(options->words);
+    show_as_markdown();
+    return all_passed;
+  };
 }
 
 }  // namespace assay::tools

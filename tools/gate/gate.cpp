@@ -6,12 +6,14 @@
 #include <optional>
 
 #include "reference/oracle.hpp"
+#include "tools/command_line.hpp"
 #include "tools/formula/formula_host.hpp"
 #include "tools/formula/formula_source.hpp"
 #include "tools/gate/assembly.hpp"
 #include "tools/gate/checks.hpp"
 #include "tools/gate/interruption.hpp"
 #include "tools/gate/shard_file.hpp"
+#include "tools/shared_options.hpp"
 
 namespace assay::tools {
 namespace {
@@ -144,8 +146,6 @@ core::result<void> hold_against_function(const judged_formula& formula, const ga
                   formula.spec, o.message));
 }
 
-}  // namespace
-
 int gate(const gate_options& asked) {
   const auto signals = interruption::watch();
   if (!signals) return complain(signals.error().message), wrong_input;
@@ -170,6 +170,46 @@ int gate(const gate_options& asked) {
                          by.reported ? "the report has what was judged before" : "no report was written"));
     return 128 + by.signal;
   }
+}
+
+}  // namespace
+
+command_work gate_command(CLI::App& app) {
+  auto options = std::make_shared<gate_options>();
+  auto shard_text = std::make_shared<std::string>();
+  add_candidate(app, options->candidate);
+  add_selection(app, *options);
+  add_formula(app, options->formula);
+  app.add_option("--require-class", options->require_class, "accuracy classes that are good enough")->delimiter(',');
+  app.add_option("--require-digits", options->require_digits,
+                 "digits that must be kept up to a length, such as 6@131072; may be repeated")
+      ->delimiter(',');
+  app.add_flag("--strict", options->strict, "an error that roundings hardly make fails, too");
+  app.add_option("--baseline", options->baseline, "an earlier report.json: nothing may have got worse");
+  app.add_option("--known-failures", options->known_failures, "checks that are expected to fail, and must");
+  app.add_option("--report", options->report, "folder of the report")->capture_default_str();
+  add_output_format(app, options->output_format);
+  add_limits(app, options->limits);
+  app.add_option("--shard", *shard_text, "K/N: only every N-th part of the run, from the K-th on; see: assay merge")
+      ->check(shard_of_run());
+  return [options, shard_text](const program_options&) {
+    if (!shard_text->empty()) options->shard = *parse_shard(*shard_text);
+    select_own_formula(*options);
+    return gate(*options);
+  };
+}
+
+command_work check_formula_command(CLI::App& app) {
+  auto options = std::make_shared<gate_options>();
+  options->shows_formula = true;
+  options->dtypes = {"f64", "f32", "bf16"};
+  app.add_option("formula", options->formula.spec, "the function")->required()->check(hosted_formula());
+  add_axes(app, options->formula);
+  app.add_option("--report", options->report, "folder of the report")->capture_default_str();
+  return [options](const program_options&) {
+    select_own_formula(*options);
+    return gate(*options);
+  };
 }
 
 }  // namespace assay::tools

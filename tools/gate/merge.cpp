@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include "tools/command_line.hpp"
+#include "tools/formula/formula_host.hpp"
 #include "tools/gate/assembly.hpp"
 #include "tools/gate/checks.hpp"
 #include "tools/gate/shard_file.hpp"
+#include "tools/shared_options.hpp"
 
 namespace assay::tools {
 namespace {
@@ -58,8 +61,14 @@ bool is_of(const part_record& record, const planned_part& part) {
          (!record.on_long_sequences || fits(*record.on_long_sequences));
 }
 
-}  // namespace
+struct merge_options {
+  std::vector<std::filesystem::path> shards;       ///< folders of the reports of all shards
+  std::filesystem::path baseline, known_failures;  ///< as for the gate
+  std::filesystem::path report = "assay-report";
+  std::string output_format = "markdown";
+};
 
+// The report that one run would have given.
 int merge(const merge_options& options) {
   const auto wrong = [](const core::error& e) { return complain(e.message), wrong_input; };
   const auto shards = read_shards(options.shards);
@@ -96,6 +105,18 @@ int merge(const merge_options& options) {
   if (const auto writable = prepare_report(options.report); !writable) return wrong(writable.error());
   assemble(whole, *selected, parts, *held_against, report);
   return publish(report, options.report, options.output_format);
+}
+
+}  // namespace
+
+command_work merge_command(CLI::App& app) {
+  auto options = std::make_shared<merge_options>();
+  app.add_option("shards", options->shards, "folders of the reports")->required();
+  app.add_option("--baseline", options->baseline, "an earlier report.json: nothing may have got worse");
+  app.add_option("--known-failures", options->known_failures, "checks that are expected to fail, and must");
+  app.add_option("--report", options->report, "folder of the merged report")->capture_default_str();
+  add_output_format(app, options->output_format);
+  return [options](const program_options&) { return with_formula({}, [&] { return merge(*options); }); };
 }
 
 }  // namespace assay::tools

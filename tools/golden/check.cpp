@@ -5,9 +5,11 @@
 #include "golden/formats/json_file.hpp"
 #include "golden/index.hpp"
 #include "tools/commands.hpp"
+#include "tools/formula/formula_host.hpp"
 #include "tools/golden/commands.hpp"
 #include "tools/golden/families.hpp"
 #include "tools/golden/reveal.hpp"
+#include "tools/shared_options.hpp"
 
 namespace assay::tools {
 namespace {
@@ -50,9 +52,7 @@ golden::set_check check_all(const fs::path& folder, const fs::path& given, const
   return all;
 }
 
-}  // namespace
-
-int golden_check(const golden_check_options& options) {
+int check(const golden_check_options& options) {
   if (!options.page.empty() && options.against.empty()) {
     complain("--page shows what --against DIR finds: name DIR, too");
     return wrong_input;
@@ -82,6 +82,21 @@ int golden_check(const golden_check_options& options) {
   fmt::print("{}: {} files, {} elements of outputs, remainders and allowances proved again\n", options.path.string(),
              found.files, found.elements);
   return options.against.empty() ? all_passed : golden_against(options);
+}
+
+}  // namespace
+
+command_work golden_check_command(CLI::App& app) {
+  auto options = std::make_shared<golden_check_options>();
+  add_formula(app, options->formula);
+  app.add_option("path", options->path, "a file, the folder of a set, or a folder of sets")->required();
+  app.add_option("--recipe", options->recipe, "the inputs must be those of this recipe, or folder of recipes");
+  app.add_option("--against", options->against, "folder of your outputs, to be judged by the set");
+  app.add_option("--page", options->page, "writes what --against found as a page, such as golden.html");
+  app.add_option("--arithmetic", options->arithmetic,
+                 "of your code for f16 and bf16: f32, or storage; without it as the gate takes it")
+      ->check(CLI::IsMember({"f32", "storage"}));
+  return [options](const program_options&) { return with_formula(options->formula, [&] { return check(*options); }); };
 }
 
 core::result<std::vector<fs::path>> golden_files_at(const fs::path& path) {

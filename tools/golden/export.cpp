@@ -5,7 +5,9 @@
 #include "golden/formats/number_text.hpp"
 #include "golden/formats/safetensors.hpp"
 #include "tools/commands.hpp"
+#include "tools/formula/formula_host.hpp"
 #include "tools/golden/commands.hpp"
+#include "tools/shared_options.hpp"
 
 namespace assay::tools {
 namespace {
@@ -65,7 +67,13 @@ std::string json_text(const golden::golden_file& file) {
   return whole.dump(1) + "\n";
 }
 
-core::result<void> export_file(const golden::golden_file& file, const golden_export_options& options) {
+struct export_options {
+  fs::path path, out;
+  std::string format = "npy";
+  asked_formula formula{};
+};
+
+core::result<void> export_file(const golden::golden_file& file, const export_options& options) {
   const std::string name = file.about.set + "." + file.about.id + "." + std::string(core::name_of(file.about.type));
   if (options.format == "json") return formats::replace_file(options.out / (name + ".json"), json_text(file));
   for (const auto& [tensor, t] : file.tensors) {
@@ -80,9 +88,7 @@ core::result<void> export_file(const golden::golden_file& file, const golden_exp
                                ordered_json(golden::metadata_of(file.about)).dump(1) + "\n");
 }
 
-}  // namespace
-
-int golden_export(const golden_export_options& options) {
+int export_all(const export_options& options) {
   const auto paths = golden_files_at(options.path);
   core::result<void> done;
   if (!paths) done = tl::make_unexpected(paths.error());
@@ -101,6 +107,21 @@ int golden_export(const golden_export_options& options) {
   }
   fmt::print("{}: {} files as {}\n", options.out.string(), files, options.format);
   return all_passed;
+}
+
+}  // namespace
+
+command_work golden_export_command(CLI::App& app) {
+  auto options = std::make_shared<export_options>();
+  add_formula(app, options->formula);
+  app.add_option("path", options->path, "a file, the folder of a set, or a folder of sets")->required();
+  app.add_option("--format", options->format, "npy or json")
+      ->check(CLI::IsMember({"npy", "json"}))
+      ->capture_default_str();
+  app.add_option("--out", options->out, "a folder")->required();
+  return [options](const program_options&) {
+    return with_formula(options->formula, [&] { return export_all(*options); });
+  };
 }
 
 }  // namespace assay::tools

@@ -6,7 +6,9 @@
 #include "golden/index.hpp"
 #include "reference/oracle.hpp"
 #include "tools/commands.hpp"
+#include "tools/formula/formula_host.hpp"
 #include "tools/golden/commands.hpp"
+#include "tools/shared_options.hpp"
 
 namespace assay::tools {
 namespace {
@@ -29,8 +31,15 @@ std::vector<std::string> settings_of(const golden::set_file& f) {
   return texts;
 }
 
-// What there is none of would be found nowhere, and nobody would know why.
-core::result<void> check_words(const golden_find_options& o) {
+struct find_options {
+  fs::path folder;
+  std::string operation{}, dtype{};
+  std::vector<std::string> flags{}, settings{}, reveals{};  ///< all of them must hold
+  asked_formula formula{};
+};
+
+// A word that nothing has would find no file, and nobody would know why.
+core::result<void> check_words(const find_options& o) {
   if (!o.operation.empty() && reference::find_operation(o.operation) == nullptr)
     return core::failure("unknown operation '" + o.operation + "'; see: assay list operations");
   if (!o.dtype.empty() && !core::dtype_named(o.dtype)) return core::failure("unknown dtype '" + o.dtype + "'");
@@ -44,9 +53,8 @@ core::result<void> check_words(const golden_find_options& o) {
   return {};
 }
 
-}  // namespace
-
-int golden_find(const golden_find_options& options) {
+// Prints the paths of the files, a line each.
+int print_found(const find_options& options) {
   if (const auto ok = check_words(options); !ok) {
     complain(ok.error().message);
     return wrong_input;
@@ -74,6 +82,22 @@ int golden_find(const golden_find_options& options) {
     }
   }
   return found > 0 ? all_passed : check_failed;
+}
+
+}  // namespace
+
+command_work golden_find_command(CLI::App& app) {
+  auto options = std::make_shared<find_options>();
+  add_formula(app, options->formula);
+  app.add_option("folder", options->folder, "a set or a folder of sets")->required();
+  app.add_option("--operation", options->operation, "such as heinsen/scan");
+  app.add_option("--dtype", options->dtype, "such as f32");
+  app.add_option("--flag", options->flags, "such as nan; may be repeated");
+  app.add_option("--setting", options->settings, "such as layout=half_split; may be repeated");
+  app.add_option("--reveals", options->reveals, "a mutant, such as mutant/drops_nan; may be repeated");
+  return [options](const program_options&) {
+    return with_formula(options->formula, [&] { return print_found(*options); });
+  };
 }
 
 }  // namespace assay::tools

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tools/commands.hpp"
+#include "tools/formula/formula_host.hpp"
 #include "tools/golden/commands.hpp"
 #include "tools/golden/reveal.hpp"
 
@@ -34,9 +35,13 @@ std::vector<properties::variant> wanted_mutants(const std::vector<std::string>& 
   return wanted;
 }
 
-}  // namespace
+struct kills_options {
+  fs::path folder;
+  std::vector<std::string> mutants{};  ///< empty: all
+};
 
-int golden_kills(const golden_kills_options& options) {
+// check_failed where no file reveals a mutant that is named, or where a wrong answer that knows nothing passes a file.
+int kills(const kills_options& options) {
   const auto files = read_all(options.folder);
   if (!files) {
     complain(files.error().message);
@@ -76,6 +81,15 @@ int golden_kills(const golden_kills_options& options) {
              asked, vacuous);
   const bool all_named_are_revealed = options.mutants.empty() || survivors == 0;
   return all_named_are_revealed && vacuous == 0 ? all_passed : check_failed;
+}
+
+}  // namespace
+
+command_work golden_kills_command(CLI::App& app) {
+  auto options = std::make_shared<kills_options>();
+  app.add_option("folder", options->folder, "a set or a folder of sets")->required();
+  app.add_option("--mutant", options->mutants, "only this one; may be repeated");
+  return [options](const program_options&) { return with_formula({}, [&] { return kills(*options); }); };
 }
 
 }  // namespace assay::tools

@@ -8,10 +8,12 @@
 #include "golden/index.hpp"
 #include "properties/harness/case.hpp"
 #include "tools/commands.hpp"
+#include "tools/formula/formula_host.hpp"
 #include "tools/formula/formula_source.hpp"
 #include "tools/golden/commands.hpp"
 #include "tools/golden/families.hpp"
 #include "tools/golden/reveal.hpp"
+#include "tools/shared_options.hpp"
 
 namespace assay::tools {
 namespace {
@@ -96,16 +98,20 @@ core::result<golden::recipe> recipe_of(const judged_formula& formula) {
                            all_families());
 }
 
-core::result<golden::recipe> asked_recipe(const golden_make_options& options) {
+struct make_options {
+  /// A recipe and its set, or a folder of recipes and a folder of sets. Without a recipe: the families of the formula.
+  std::filesystem::path recipe, out;
+  asked_formula formula{};
+};
+
+core::result<golden::recipe> asked_recipe(const make_options& options) {
   const judged_formula* formula = formula_of_process();
   if (!options.recipe.empty()) return golden::read_recipe(options.recipe, all_families());
   if (formula == nullptr) return core::failure("name a --recipe, or a --formula");
   return recipe_of(*formula);
 }
 
-}  // namespace
-
-int golden_make(const golden_make_options& options) {
+int make(const make_options& options) {
   const auto began = std::chrono::steady_clock::now();
   golden::set_options making;
   making.report = golden_progress();
@@ -131,12 +137,27 @@ int golden_make(const golden_make_options& options) {
   return all_passed;
 }
 
-int golden_index(const fs::path& folder) {
-  if (const auto ok = golden::write_index(folder); !ok) {
-    complain(ok.error().message);
-    return wrong_input;
-  }
-  return all_passed;
+}  // namespace
+
+command_work golden_make_command(CLI::App& app) {
+  auto options = std::make_shared<make_options>();
+  app.add_option("--recipe", options->recipe,
+                 "such as golden/recipes/heinsen.json, or golden/recipes; without one: the families of --formula");
+  app.add_option("--out", options->out, "a folder that does not exist yet")->required();
+  add_formula(app, options->formula);
+  return [options](const program_options&) { return with_formula(options->formula, [&] { return make(*options); }); };
+}
+
+command_work golden_index_command(CLI::App& app) {
+  auto folder = std::make_shared<fs::path>();
+  app.add_option("folder", *folder, "a folder of sets")->required();
+  return [folder](const program_options&) -> int {
+    if (const auto ok = golden::write_index(*folder); !ok) {
+      complain(ok.error().message);
+      return wrong_input;
+    }
+    return all_passed;
+  };
 }
 
 }  // namespace assay::tools

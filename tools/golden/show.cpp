@@ -3,7 +3,9 @@
 #include "golden/formats/json_file.hpp"
 #include "golden/formats/number_text.hpp"
 #include "tools/commands.hpp"
+#include "tools/formula/formula_host.hpp"
 #include "tools/golden/commands.hpp"
+#include "tools/shared_options.hpp"
 
 namespace assay::tools {
 namespace {
@@ -62,11 +64,23 @@ int show_file(const fs::path& path) {
   return all_passed;
 }
 
+struct show_options {
+  fs::path path;  ///< of a set, or of a file
+  asked_formula formula{};
+};
+
 }  // namespace
 
-int golden_show(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored) ? show_set(path) : show_file(path);
+command_work golden_show_command(CLI::App& app) {
+  auto options = std::make_shared<show_options>();
+  add_formula(app, options->formula);
+  app.add_option("path", options->path, "folder of a set, or a file")->required();
+  return [options](const program_options&) {
+    return with_formula(options->formula, [&] {
+      std::error_code ignored;
+      return fs::is_directory(options->path, ignored) ? show_set(options->path) : show_file(options->path);
+    });
+  };
 }
 
 }  // namespace assay::tools

@@ -58,27 +58,6 @@ core::result<void> check_duration(const asked_call& asked) {
   return {};
 }
 
-core::result<asked_call> read(const asked_by_command& asked) {
-  asked_words words = asked.words;
-  const auto settings = settings_from(asked.settings, reference::find_operation(words.operation));
-  if (!settings) return tl::make_unexpected(settings.error());
-  words.settings = *settings;
-  if (asked.compute.find('=') == std::string::npos) {
-    if (!asked.compute.empty()) words.compute = asked.compute;
-  } else {
-    std::vector<std::string> stages;
-    for (std::size_t from = 0; from <= asked.compute.size();) {
-      const std::size_t end = std::min(asked.compute.find(',', from), asked.compute.size());
-      stages.push_back(asked.compute.substr(from, end - from));
-      from = end + 1;
-    }
-    const auto compute = settings_from(stages);
-    if (!compute) return tl::make_unexpected(compute.error());
-    words.compute = *compute;
-  }
-  return asked_call_from(words);
-}
-
 }  // namespace
 
 core::result<void> write_truth(const asked_call& asked, const std::filesystem::path& out) {
@@ -110,25 +89,6 @@ core::result<judgement> judge_outputs(const asked_call& asked, const std::filesy
     suspicious = properties::usual_errors(asked.call, asked.compute).suspicion_of(*given);
   if (!exceeds(asked, r)) return judgement{!(asked.strict && suspicious), words_of_right(asked, r, suspicious)};
   return judgement{false, fmt::format("{}, and not of class {}", words_of_right(asked, r, {}), name_of(*asked.within))};
-}
-
-int truth(const asked_by_command& asked) {
-  const auto call = read(asked);
-  const auto written = call ? write_truth(*call, asked.file) : tl::make_unexpected(call.error());
-  if (written) return all_passed;
-  complain(written.error().message);
-  return wrong_input;
-}
-
-int judge(const asked_by_command& asked) {
-  const auto call = read(asked);
-  const auto found = call ? judge_outputs(*call, asked.file) : tl::make_unexpected(call.error());
-  if (!found) {
-    complain(found.error().message);
-    return wrong_input;
-  }
-  fmt::print("{}\n", found->words);
-  return found->right ? all_passed : check_failed;
 }
 
 }  // namespace assay::tools

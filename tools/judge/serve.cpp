@@ -5,6 +5,7 @@
 #include "golden/formats/json_file.hpp"
 #include "golden/formats/strict_json.hpp"
 #include "reference/formula/arrays.hpp"
+#include "tools/command_line.hpp"
 #include "tools/commands.hpp"
 #include "tools/judge/judge.hpp"
 
@@ -58,8 +59,13 @@ void answer(const json& j, nlohmann::ordered_json& reply) {
   reply["ok"] = true;
 }
 
-}  // namespace
-
+// Answers one question a line of stdin by one line of stdout, JSON both, until stdin ends:
+//   {"id": 1, "ask": "truth", "operation": "rope/rotate", "inputs": "a.safetensors", "outputs": "b.safetensors",
+//    "dtype": "f32", "settings": {"layout": "half_split"}, "compute": "f32", "class": "sequential", "strict": true,
+//    "limit": 60}
+//   {"id": 1, "ok": true} or, of "ask": "judge", {"id": 1, "ok": true, "right": false, "words": "..."}
+//   or {"id": 1, "ok": false, "error": "..."}
+// The last six members may be left out. What the Python package asks through. `formula`: see add_formula; or empty.
 int serve(const std::vector<std::string>& formula) {
   if (!formula.empty())
     if (const auto added = add_formula(formula); !added) {
@@ -82,6 +88,15 @@ int serve(const std::vector<std::string>& formula) {
     std::fflush(stdout);
   }
   return all_passed;
+}
+
+}  // namespace
+
+command_work serve_command(CLI::App& app) {
+  auto formula = std::make_shared<std::vector<std::string>>();
+  app.add_option("--formula", *formula,
+                 "NAME=FILE: a program that is the operation formula/NAME; FILE: another way to compute it");
+  return [formula](const program_options&) { return serve(*formula); };
 }
 
 }  // namespace assay::tools

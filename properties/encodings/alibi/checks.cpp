@@ -96,7 +96,8 @@ encoding_tests make_tests() {
   encoding_tests tests;
   tests.name = "alibi";
   tests.families = {
-      of_slopes("mild", "slopes from 2^-8 to 1, the last queries of a sequence", moderate, in_order, as_drawn),
+      parting_classes(
+          of_slopes("mild", "slopes from 2^-8 to 1, the last queries of a sequence", moderate, in_order, as_drawn)),
       of_slopes("powers_of_two", "slopes 1 to 2^-16", power_of_two, in_order),
       of_slopes("far_window", "a window far from the first token", moderate, far_window),
       of_slopes("scattered", "positions all over their range, in no order", moderate, scattered),
@@ -109,10 +110,8 @@ encoding_tests make_tests() {
       of_slopes("one_key_wins", "slopes so steep that one key weighs e^20 times the others", nearest_wins, nullptr,
                 as_drawn),
       of_slopes("large_logits", "logits of order 1000", moderate, nullptr, large_logits),
-      of_slopes("nan_inside", "a NaN among the slopes", number_or_nan, in_order, as_drawn),
+      holding_nan(of_slopes("nan_inside", "a NaN among the slopes", number_or_nan, in_order, as_drawn)),
   };
-  tests.families.front().parts_classes = true;
-  tests.families.back().holds_nan = true;
   for (family& f : tests.families)
     if (f.name == "gentle") f.tells_along = "m";
   tests.sizes = pair_bias_sizes(bias);

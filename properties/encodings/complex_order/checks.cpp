@@ -168,8 +168,7 @@ encoding_tests make_tests() {
       attention_family("padding", "rows of zeros", padding),
       of_input("q", attention_family("cancelling", "products that cancel, or nearly so", cancelling)),
       attention_family("any_size", "numbers from 2^-12 to 2^12 (f16: 2^-3 to 2^3), and zeros", of_any_size),
-      attention_family("nan_inside", "one NaN", with_nan)};
-  tests.families.back().holds_nan = true;
+      holding_nan(attention_family("nan_inside", "one NaN", with_nan))};
   tests.sizes = sizes_by_roles(*reference::find_operation("complex_order/embed"));
   for (usual_size& u : sizes_of_scores("complex_order/scores")) tests.sizes.push_back(std::move(u));
   tests.mutants = mutants();

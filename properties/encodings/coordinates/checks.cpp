@@ -165,9 +165,9 @@ std::vector<family> families() {
       where(has_buckets, attention_family("bucket_ends", "distances of powers of two, and one less", ends_of_buckets)),
       where(has_buckets, attention_family("far", "positions up to 2^29 of either sign", far_apart)),
       where(has_kernel, attention_family("one_token", "one token among zeros: the kernel", one_token)),
-      where(is_forward,
-            attention_family("nan_inside", "NaN in a point, a token, a bias, the center of a kernel", nan_somewhere))};
-  all.back().holds_nan = true;
+      holding_nan(where(
+          is_forward,
+          attention_family("nan_inside", "NaN in a point, a token, a bias, the center of a kernel", nan_somewhere)))};
   for (family& f : all) f = of_few_tokens(std::move(f));
   return all;
 }

@@ -154,12 +154,12 @@ encoding_tests make_tests() {
   const std::vector<std::string> tables{"position_keys", "position_queries"};
   encoding_tests tests = tests_of_scores<encoding>(
       "deberta",
-      {of_both("mild", "distances up to the number of buckets; normal vectors", near, as_drawn),
+      {parting_classes(of_both("mild", "distances up to the number of buckets; normal vectors", near, as_drawn)),
        of_both("large_positions", "distances up to the largest one told apart; tables 16 times as large, or 0",
                up_to_maximum, far_larger(tables)),
        of_input("distance", of_both("boundaries", "first and last distances of buckets", at_boundary, as_drawn)),
        of_input("distance", of_both("far", "distances up to 2^31", far, as_drawn)),
-       of_input("q", of_both("nan_inside", "one NaN in a table", near, nan_in(tables)))});
+       holding_nan(of_input("q", of_both("nan_inside", "one NaN in a table", near, nan_in(tables))))});
   tests.sizes = sizes();
   tests.long_ones = {
       {{"deberta/scores"}, {}, {{"h", 16390}, {"n", 600}, {"d", 8200}}}};  // as many tables as heads, of 2 b rows

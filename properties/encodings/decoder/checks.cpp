@@ -177,10 +177,9 @@ std::vector<family> families() {
             is_paged),
       where(of_calls("free_pages", "NaN in pages of nobody", free_pages),
             [](const core::operation& op) { return is_paged(op) && op.is_forward(); }),
-      where(of_calls("nan_inside", "a NaN in a query", nan_in_a_query),
-            [](const core::operation& op) { return op.is_forward(); }),
+      holding_nan(where(of_calls("nan_inside", "a NaN in a query", nan_in_a_query),
+                        [](const core::operation& op) { return op.is_forward(); })),
   };
-  all.back().holds_nan = true;
   return all;
 }
 

@@ -93,15 +93,13 @@ encoding_tests make_tests() {
   tests.name = "fire";
   tests.mutants = mutants();
   tests.families = {
-      pair_bias_family("mild", "a trained network, the last queries of a sequence", usual, in_order),
+      parting_classes(pair_bias_family("mild", "a trained network, the last queries of a sequence", usual, in_order)),
       pair_bias_family("either_sign", "c and the multiplier of either sign", of_either_sign, far_window),
       pair_bias_family("shallow", "c so small that 1 + c t loses it", shallow, in_order),
       pair_bias_family("kinks", "queries at the threshold, and hidden units that are 0", at_kinks, around_threshold),
       pair_bias_family("scattered", "positions all over their range, in no order", usual, scattered),
-      pair_bias_family("nan_inside", "a NaN among the output's biases", with_nan, in_order),
+      holding_nan(pair_bias_family("nan_inside", "a NaN among the output's biases", with_nan, in_order)),
   };
-  tests.families.front().parts_classes = true;
-  tests.families.back().holds_nan = true;
   tests.controls = controls_of_arithmetic<encoding>("fire");
   tests.laws = {
       law("fire_sign_of_scale", "the sign of c is irrelevant", bias,

@@ -76,14 +76,12 @@ encoding_tests make_tests() {
   tests.name = "kerple";
   tests.mutants = mutants();
   tests.families = {
-      pair_bias_family("mild", "parameters up to 1, the last queries of a sequence", usual, in_order),
+      parting_classes(pair_bias_family("mild", "parameters up to 1, the last queries of a sequence", usual, in_order)),
       pair_bias_family("shallow", "scales so small that 1 + r2 t loses them", shallow, far_window),
       pair_bias_family("flat", "every other exponent or scale is 0", flat, in_order),
       pair_bias_family("scattered", "positions all over their range, in no order", usual, scattered),
-      pair_bias_family("nan_inside", "a NaN among factors and scores", with_nan, in_order),
+      holding_nan(pair_bias_family("nan_inside", "a NaN among factors and scores", with_nan, in_order)),
   };
-  tests.families.front().parts_classes = true;
-  tests.families.back().holds_nan = true;
   tests.controls = controls_of_arithmetic<encoding>("kerple");
   tests.laws = laws_of_distance("kerple", biases, tame);
   tests.laws.push_back(

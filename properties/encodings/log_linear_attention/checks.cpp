@@ -18,7 +18,7 @@ family of_levels(std::string name, std::string summary, token_gates::gate_source
   family f =
       attention_family(std::move(name), std::move(summary),
                        [gate, then](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
-                         for (double& lambda : in.of.at("lambda")) lambda = std::log1p(std::exp(lambda));
+                         for (double& lambda : in.of.at("level_scales")) lambda = std::log1p(std::exp(lambda));
                          token_gates::draw(in, gate, random);
                          then(in, op, type, random);
                        });
@@ -31,7 +31,7 @@ family of_levels(std::string name, std::string summary, token_gates::gate_source
 // Each query reads one level alone, or two.
 void one_level(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
   const std::size_t levels = in.sizes.at("l");
-  std::vector<double>& lambda = in.of.at("lambda");
+  std::vector<double>& lambda = in.of.at("level_scales");
   for (std::size_t first = 0; first < lambda.size(); first += levels) {
     const std::size_t one = random.below(levels), other = random.below(levels);
     for (std::size_t l = 0; l < levels; ++l)
@@ -41,11 +41,11 @@ void one_level(drawn_inputs& in, const core::operation&, dtype, counter_random& 
 // The further a level is, the more it weighs: far tokens, which are many, are not lost beside the near ones.
 void far_levels(drawn_inputs& in, const core::operation&, dtype, counter_random&) {
   const std::size_t levels = in.sizes.at("l");
-  std::vector<double>& lambda = in.of.at("lambda");
+  std::vector<double>& lambda = in.of.at("level_scales");
   for (std::size_t k = 0; k < lambda.size(); ++k) lambda[k] *= static_cast<double>(k % levels + 1);
 }
 void either_sign(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
-  for (double& lambda : in.of.at("lambda")) lambda *= random.normal();
+  for (double& lambda : in.of.at("level_scales")) lambda *= random.normal();
 }
 
 std::vector<family> families() {
@@ -76,8 +76,8 @@ std::vector<usual_size> sizes(const std::vector<std::string>& operations) {
             "1 66 1 66 2 8, 1 66 2 2 66 9, 2 130 2 3 2 9, 2 127 2 2 3 8, 66 2 1 2 2 2, 1 2 66 2 2 3, 1 17 5 2 3 6");
   add_sizes(all, operations, axes, "1 65 1 64 64 8, 1 65 1 128 128 8, 2 64 2 64 64 7", true, "mild");
   add_sizes(all, operations, axes, "5 3 9 2 2 3, 1 66 1 3 2 8, 1 2 1 66 66 2", true, every_family);
-  add_sizes(all, operations, axes, "2 128 2 64 64 8, 1 66 1 128 256 8, 1 1025 1 3 2 12, 65537 1 1 1 1 1, 1 258 9 5 5 10",
-            false);
+  add_sizes(all, operations, axes,
+            "2 128 2 64 64 8, 1 66 1 128 256 8, 1 1025 1 3 2 12, 65537 1 1 1 1 1, 1 258 9 5 5 10", false);
   return all;
 }
 

@@ -21,13 +21,11 @@ bool below_last_level(const encoding::pair& of) {
 std::vector<variant> mutants() {
   return all_of(
       {reported_faults({
-           {"mutant/log_linear_attention_weights_of_first_head",
-            "fla-org/flash-linear-attention, log_linear_attn/chunk.py: level scales of [B, T, H, L], and an address "
-            "without the head",
-            "log_linear_attention/scalar_gates/lambda/first_for_all_along_h_2"},
+           {"mutant/log_linear_attention_weights_of_first_row", "BlinkDL/RWKV-LM#241: an address without the row",
+            "log_linear_attention/scalar_gates/level_scales/first_for_all_along_B_0"},
            {"mutant/log_linear_attention_gradient_of_weights_dropped",
             "an autograd.Function that returns None for level_scales",
-            "log_linear_attention/scalar_gates:vjp/grad_lambda/zeroed"},
+            "log_linear_attention/scalar_gates:vjp/grad_level_scales/zeroed"},
        }),
        {
            leveled("mutant/log_linear_attention_last_level_lost",
@@ -87,7 +85,7 @@ std::vector<variant> mutants() {
                     .telling = true}),
            leveled("mutant/log_linear_attention_gate_in_base_2", "exp2 of gates that were not divided by log 2",
                    "the past is multiplied by 2^g",
-                   {.formula = [](auto& how) { how.decay = [](const traced& x) { return pow(traced(2.0), x); }; },
+                   {.formula = [](auto& how) { how.fading = [](const traced& x) { return pow(traced(2.0), x); }; },
                     .telling = true}),
            leveled("mutant/log_linear_attention_weights_not_faded", "weights of levels in place of the decay",
                    "nothing fades: a token weighs what its level says",

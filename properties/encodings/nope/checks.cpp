@@ -102,13 +102,12 @@ encoding_tests make_tests() {
   encoding_tests tests;
   tests.name = "nope";
   tests.families = {
-      of_both("mild", "positions up to 2^20, beside the ends of steps; factors beside 1", usual, beside_one),
+      parting_classes(
+          of_both("mild", "positions up to 2^20, beside the ends of steps; factors beside 1", usual, beside_one)),
       of_input("position", of_both("far", "positions up to 2^31", far, as_drawn)),
       of_input("q", attention_family("large_scales", "factors of 64 and of 1/64, of either sign", large)),
-      of_input("q", attention_family("nan_inside", "one NaN", with_nan)),
+      holding_nan(of_input("q", attention_family("nan_inside", "one NaN", with_nan))),
   };
-  tests.families.front().parts_classes = true;
-  tests.families.back().holds_nan = true;
   tests.sizes = sizes_by_roles(*reference::find_operation("nope/temperature"));
   add_sizes_of_places(tests.sizes, {"nope/attention"});
   tests.long_ones = {{{"nope/attention"}, {{"m", 0}}, {{"B", 33000}, {"h", 33000}, {"n", 130}}}};

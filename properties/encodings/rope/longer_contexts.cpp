@@ -175,9 +175,8 @@ std::vector<family> families_of_longer_contexts() {
               factors_of_longrope, one_of({2, 32}), {{"rule", {std::string("su")}}}),
       factors("wide_factors", "factors from far below 1 to the end of the format", each(wide_divisor),
               each(wide_extension), {}),
-      factors("nan_factors", "a NaN in some factors", with_nan(each(usual_divisor)), with_nan(each(usual_extension)),
-              {})};
-  all.back().holds_nan = true;
+      holding_nan(factors("nan_factors", "a NaN in some factors", with_nan(each(usual_divisor)),
+                          with_nan(each(usual_extension)), {}))};
   for (const model& m : published_models()) all.push_back(of_model(m));
   return all;
 }

@@ -161,12 +161,11 @@ encoding_tests make_tests() {
   encoding_tests tests;
   tests.name = "sandwich";
   tests.families = {
-      pair_bias_family("mild", "the last queries of a sequence", no_parameter, in_order),
+      parting_classes(pair_bias_family("mild", "the last queries of a sequence", no_parameter, in_order)),
       pair_bias_family("distant", "keys far before the queries", no_parameter, distant),
       pair_bias_family("far_window", "a window far from the first token", no_parameter, far_window),
       pair_bias_family("scattered", "positions all over their range, in no order", no_parameter, scattered),
   };
-  tests.families.front().parts_classes = true;
   tests.long_ones = {{bias, {}, {{"n", 33000}}}};  // a sum of 64 waves takes 20 us in two doubles
   tests.mutants = mutants();
   tests.controls = controls();

@@ -104,10 +104,10 @@ std::vector<usual_size> sizes() {
 encoding_tests make_tests() {
   encoding_tests tests = tests_of_scores<encoding>(
       "shaw",
-      {attention_family("mild", "normal numbers; tables of attention are of order 1/4", milder_tables),
+      {parting_classes(attention_family("mild", "normal numbers; tables of attention are of order 1/4", milder_tables)),
        attention_family("large_table", "tables 16 times as large, or 0", far_larger({"table", "table_k", "table_v"})),
        of_input("v", attention_family("large_logits", "scores of 256", large_logits)),
-       attention_family("nan_inside", "one NaN", nan_in({"q", "table", "v"}))});
+       holding_nan(attention_family("nan_inside", "one NaN", nan_in({"q", "table", "v"})))});
   tests.sizes = sizes();
   tests.long_ones = {
       {{"shaw/attention"}, {{"m", 0}, {"b", 3}}, {{"B", 16390}, {"h", 16390}, {"n", 130}, {"m", 33000}}}};

@@ -213,13 +213,13 @@ encoding_tests make_tests() {
       table_family("extreme_bases", "bases near 1 and to the end of the format", {{"base", each(extreme_base)}}),
       table_family("small_distances", "distances that are 0 or below 2", {{"s", each(small_distance)}}),
       table_family("wide_distances", "distances inside the window of decay and beyond", {{"s", each(wide_distance)}}),
-      of_real_numbers(table_family("nan_inside", "a NaN in some positions or distances",
-                                   {{"position", with_nan(in_a_row)}, {"theta", usual}, {"s", with_nan(distances)}})),
+      holding_nan(of_real_numbers(
+          table_family("nan_inside", "a NaN in some positions or distances",
+                       {{"position", with_nan(in_a_row)}, {"theta", usual}, {"s", with_nan(distances)}}))),
   };
   // Longer tables in several families: one long case alone may have no frequency.
   for (family& f : tests.families)
     f.parts_classes = f.name == "mild" || f.name == "fractions" || f.name == "negative_positions";
-  tests.families.back().holds_nan = true;
   tests.sizes = table_sizes(table, "d");
   for (const usual_size& size : table_sizes(table_at, "r", 2)) tests.sizes.push_back(size);
   const auto odd = [&](const char* setting, const char* value, const char* last) -> usual_size {

@@ -181,7 +181,7 @@ encoding_tests make_tests() {
   encoding_tests tests;
   tests.name = "t5_bias";
   tests.families = {
-      at_distances("mild", "distances within the buckets of one direction", near, normal),
+      parting_classes(at_distances("mild", "distances within the buckets of one direction", near, normal)),
       at_distances("boundaries", "first and last distances of the buckets", at_boundary, normal),
       at_distances("up_to_maximum", "distances up to the largest one told apart, many at the ends of buckets",
                    up_to_maximum, normal),
@@ -190,10 +190,8 @@ encoding_tests make_tests() {
       at_distances("wide_table", "tables over the whole range of the format", up_to_maximum, wide),
       at_distances("scattered", "queries all over the positions, in no order, and keys near them", up_to_maximum,
                    normal, around_many),
-      at_distances("nan_inside", "a NaN in some buckets", near, number_or_nan),
+      holding_nan(at_distances("nan_inside", "a NaN in some buckets", near, number_or_nan)),
   };
-  tests.families.front().parts_classes = true;
-  tests.families.back().holds_nan = true;
   // Products of numbers over the whole range overflow.
   for (family& f : tests.families) {
     const bool of_pairs = f.name == "scattered" || f.holds_nan, of_tables = f.name == "wide_table",
@@ -206,8 +204,7 @@ encoding_tests make_tests() {
   tests.families.push_back(with_many_keys());
   tests.families.push_back(attends("large_logits", "logits of order 100: exp of them overflows", of_order_100));
   tests.families.push_back(attends("large_biases", "biases of order 16", large_biases));
-  tests.families.push_back(attends("nan_in_a_query", "a NaN in a query", nan_in_a_row));
-  tests.families.back().holds_nan = true;
+  tests.families.push_back(holding_nan(attends("nan_in_a_query", "a NaN in a query", nan_in_a_row)));
   tests.sizes = pair_bias_sizes(bias);
   add_sizes_of_places(tests.sizes, attention);
   // Pairs are dear: others show what numbers of buckets do.

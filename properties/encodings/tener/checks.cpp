@@ -40,9 +40,9 @@ std::vector<variant> mutants() {
 
 encoding_tests make_tests() {
   encoding_tests tests = tests_of_scores<encoding>(
-      "tener", {attention_family("mild", "normal numbers", as_drawn),
+      "tener", {parting_classes(attention_family("mild", "normal numbers", as_drawn)),
                 attention_family("large_vectors", "vectors of heads 16 times as large, or 0", far_larger({"u", "v"})),
-                attention_family("nan_inside", "one NaN", nan_in({"q", "k", "v"}))});
+                holding_nan(attention_family("nan_inside", "one NaN", nan_in({"q", "k", "v"})))});
   tests.sizes = sizes_of_square_scores("tener/scores");
   tests.long_ones = {{{"tener/scores"}, {}, {{"n", 400}}}};
   tests.mutants = mutants();

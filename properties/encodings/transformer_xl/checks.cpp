@@ -96,12 +96,12 @@ std::vector<variant> mutants() {
 encoding_tests make_tests() {
   encoding_tests tests = tests_of_scores<encoding>(
       "txl",
-      {attention_family("mild", "normal numbers", as_drawn),
+      {parting_classes(attention_family("mild", "normal numbers", as_drawn)),
        of_input("x", longer(attention_family("wide", "numbers over the whole range of the format", wide))),
        of_input("x", longer(attention_family("masked", "every fourth number is -inf", masked))),
        of_input("p", attention_family("large_positions", "vectors of heads and distances 16 times as large, or 0",
                                       far_larger({"u", "v", "p"}))),
-       attention_family("nan_inside", "one NaN", nan_in({"x", "q", "p"}))});
+       holding_nan(attention_family("nan_inside", "one NaN", nan_in({"x", "q", "p"})))});
   tests.sizes = sizes();
   tests.mutants = mutants();
   return tests;

@@ -112,11 +112,9 @@ encoding_tests make_tests() {
   const std::vector<std::string> numbers{"theta", "table"};
   encoding_tests tests;
   tests.name = encoding::name;
-  tests.families = {attention_family("mild", "normal numbers", as_drawn),
+  tests.families = {parting_classes(attention_family("mild", "normal numbers", as_drawn)),
                     attention_family("large_numbers", "numbers of heads 16 times as large, or 0", far_larger(numbers)),
-                    attention_family("nan_inside", "one NaN", nan_in({"p_q", "p_k", "theta", "table"}))};
-  tests.families.front().parts_classes = true;
-  tests.families.back().holds_nan = true;
+                    holding_nan(attention_family("nan_inside", "one NaN", nan_in({"p_q", "p_k", "theta", "table"})))};
   tests.sizes = sizes();
   tests.long_ones = {{{"tupe/bias"}, {}, {{"n", 400}}}};
   tests.mutants = mutants();

@@ -151,12 +151,12 @@ std::vector<family> families() {
             attention_family("far", "places up to 2^31 of either sign, 2^12 in short formats; no padding", far_places)),
       where([](const core::operation& op) { return op.input("mask") != nullptr; },
             attention_family("padding_inside", "padding anywhere", padding_inside)),
-      where([](const core::operation& op) { return has_numbers(op) && op.is_forward(); },
-            attention_family("nan_inside",
-                             "NaN in one channel of the table, or in one bias, and in a row of class tokens",
-                             nan_in_a_channel)),
+      holding_nan(
+          where([](const core::operation& op) { return has_numbers(op) && op.is_forward(); },
+                attention_family("nan_inside",
+                                 "NaN in one channel of the table, or in one bias, and in a row of class tokens",
+                                 nan_in_a_channel))),
   };
-  all.back().holds_nan = true;
   for (family& f : all)
     if (f.name == "mild" || f.name == "padding_inside") f = within_an_image(std::move(f));
   return all;

@@ -41,10 +41,10 @@ std::vector<variant> mutants() {
 
 encoding_tests make_tests() {
   encoding_tests tests = tests_of_scores<encoding>(
-      "xlnet", {attention_family("mild", "normal numbers", as_drawn),
+      "xlnet", {parting_classes(attention_family("mild", "normal numbers", as_drawn)),
                 attention_family("large_positions", "all but queries and keys 16 times as large, or 0",
                                  far_larger({"u", "v", "w", "p", "e"})),
-                attention_family("nan_inside", "one NaN", nan_in({"q", "p"}))});
+                holding_nan(attention_family("nan_inside", "one NaN", nan_in({"q", "p"})))});
   tests.sizes = sizes_of_square_scores("xlnet/scores");
   tests.long_ones = {{{"xlnet/scores"}, {}, {{"n", 600}}}};
   tests.mutants = mutants();

@@ -22,7 +22,7 @@ std::vector<double> read(std::vector<double> v, const std::vector<double>& lambd
                                          {"k", ones},
                                          {"v", make_tensor(dtype::f64, {1, n, 1, 1}, std::move(v))},
                                          {"g", make_tensor(dtype::f64, {1, n, 1}, std::move(g))},
-                                         {"lambda", make_tensor(dtype::f64, {1, n, 1, lambda.size()}, of_all)}},
+                                         {"level_scales", make_tensor(dtype::f64, {1, n, 1, lambda.size()}, of_all)}},
                                         {}});
   const auto& o = made.at("o").rounded.values.storage();
   return {o.begin(), o.end()};
