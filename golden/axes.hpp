@@ -8,13 +8,13 @@
 
 namespace assay::golden {
 
-/// What one file of a set may ask for: the product of its axes (empty ones counting 1). Proofs cost time, and tensors
-/// memory.
+/// The largest size of one file of a set: the product of its axes, where empty axes count as 1. Proofs cost time, and
+/// tensors cost memory.
 inline constexpr std::size_t largest_work = std::size_t{1} << 26;
 bool is_too_large(const core::axis_sizes& axes);
 
-/// All axes of an operation, from an object {symbol: size} that has each but those that are known already. An error
-/// where one is missing, unknown, or no integer, or where is_too_large.
+/// All axes of an operation, from an object {symbol: size} that has all axes except those known already. An error where
+/// an axis is missing, unknown, or no integer, or where is_too_large.
 core::result<core::axis_sizes> axes_from(const nlohmann::json& j, const core::operation& op,
                                          core::axis_sizes known = {});
 

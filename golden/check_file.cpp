@@ -29,8 +29,8 @@ core::result<void> check_type_and_shape(const std::string& name, const core::ten
   return {};
 }
 
-// The inputs in their domain, of the axes that the metadata says; the outputs and what stands beside them in the shapes
-// and dtypes that follow; nothing else.
+// The call in a file: its inputs lie in their domain and have the axes that the metadata says. Its outputs and the
+// tensors beside them have the shapes and dtypes that follow, and there are no other tensors.
 core::result<core::request> call_in(const set_file& f, const core::tensors& all) {
   const core::operation& op = *f.operation;
   core::request call{&op, f.type, {}, f.attributes};
@@ -64,7 +64,7 @@ core::result<core::request> call_in(const set_file& f, const core::tensors& all)
   return call;
 }
 
-// One file; problems name it.
+// Checks one file; problems name it.
 class file_checker {
  public:
   file_checker(const fs::path& path, const set_options& options, set_check& found)

@@ -5,11 +5,12 @@
 
 namespace assay::golden {
 
-/// Says of a file what its numbers show: its flags, and what it reveals. Without `reveal` what stands there of this
-/// stays. Precondition: its tensors are proved.
+/// Writes into a file what its numbers show: its flags, and what it reveals. Without `reveal` the old entry of what it
+/// reveals stays. Precondition: its tensors are proved.
 void describe(golden_file& file, const revealing& reveal);
 
-/// Adds what is wrong with a file, by itself and against what the manifest and the recipe say, where they are there.
+/// Adds the problems of a file: those of the file itself, and where the manifest or the recipe, if given, say
+/// otherwise.
 void check_listed_file(const std::filesystem::path& path, const set_options& options, const listed_file* listed,
                        const recipe_entry* entry, set_check& found);
 

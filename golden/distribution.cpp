@@ -79,7 +79,7 @@ core::result<draw_function> choice(const json& j) {
   return [all = *all](core::counter_random& random, core::dtype, std::size_t) { return all[random.below(all.size())]; };
 }
 
-// The exponent of the unit that binades are multiples of.
+// The exponent of the unit of the binades.
 int unit_exponent(const std::string& unit, core::dtype type) {
   if (unit == "one") return 0;
   return std::ilogb(unit == "smallest_normal" ? core::smallest_normal(type) : core::smallest_subnormal(type));
@@ -91,7 +91,7 @@ core::result<draw_function> scaled_powers(const json& j, bool random_significand
   const auto exponent = [&](const char* key) -> std::optional<int> {
     constexpr std::int64_t most = 2000;
     const json& e = j.at(key);
-    // An unsigned number may lie beyond the signed ones.
+    // An unsigned number may be larger than any signed number.
     if (!e.is_number_integer() || (e.is_number_unsigned() && e.get<std::uint64_t>() > most)) return std::nullopt;
     const auto value = e.get<std::int64_t>();
     return value >= -most && value <= most ? std::optional(static_cast<int>(value)) : std::nullopt;

@@ -1,4 +1,4 @@
-// Distributions of inputs as data, drawn with a counter-based generator and exact operations alone: the
+// Distributions of inputs as data. Numbers are drawn with a counter-based generator and exact operations alone: the
 // same recipe gives the same numbers with every compiler and on every processor.
 #pragma once
 
@@ -27,7 +27,7 @@ struct prefix {
 };
 
 struct distribution {
-  /// The element of this flat index; to be rounded to the dtype.
+  /// The element with this flat index; it is then rounded to the dtype.
   std::function<double(core::counter_random& random, core::dtype type, std::size_t index)> draw;
   std::vector<sprinkle> sprinkles;
   std::vector<prefix> prefixes;
@@ -36,17 +36,17 @@ struct distribution {
 /// An object with one of
 ///
 ///   {"uniform": [low, high]}   {"normal": {"scale": x, "shift": x}} (bounded: within 6 scales of the shift)
-///   {"integers": [low, high]}  each from low to high alike, within 2^53
-///   {"constant": x}            {"values": [x, ...]} in turn, from the first again where they run out
+///   {"integers": [low, high]}  each integer from low to high is equally likely; within 2^53
+///   {"constant": x}            {"values": [x, ...]} in turn, again from the first when they run out
 ///   {"choice": [x, ...]}       each drawn at random
 ///   {"binades": {"from": e, "to": e, "sign": "positive", "negative" or "either", "of": unit}}
 ///                              a significand from [1, 2) times 2^e, e drawn from [from, to], times the unit:
-///                              "one" (where left out), "smallest_normal" or "smallest_subnormal" of the dtype
+///                              "one" (the default), "smallest_normal" or "smallest_subnormal" of the dtype
 ///   {"powers": the same}       with significand 1
 ///
-/// and, where wanted, "sprinkle": {"value": x, "one_in": k} and "prefix": {"axis": symbol, "count": k,
-/// "value": x}, or a list of such; prefixes come last. Numbers are JSON numbers, or strings such as
-/// "0x1.8p+1", "-inf" and "nan".
+/// and optionally "sprinkle": {"value": x, "one_in": k} and "prefix": {"axis": symbol, "count": k, "value": x}, or a
+/// list of such objects; prefixes are applied last. Numbers are JSON numbers, or strings such as "0x1.8p+1", "-inf" and
+/// "nan".
 core::result<distribution> parse_distribution(const nlohmann::json& j);
 
 /// A tensor of this declaration, every element rounded to `type`.

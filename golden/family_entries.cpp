@@ -20,7 +20,7 @@ std::string id_of(const core::operation& op, const std::string& rest) {
   return text;
 }
 
-// The sizes of those axes that an operation has and no setting says.
+// The sizes of the axes of an operation that no setting fixes.
 json axes_of(const core::operation& op, const json& sizes) {
   std::set<std::string> symbols = core::axis_symbols(op);
   for (const core::attribute_declaration& a : op.attributes) symbols.erase(a.axis);
@@ -30,7 +30,8 @@ json axes_of(const core::operation& op, const json& sizes) {
   return own;
 }
 
-// The standard settings, and, if they are wanted, all others that go together with these, one at a time.
+// The standard settings, and, if `others` is set, all other settings that go together with these, changed one at a
+// time.
 std::vector<json> settings_of(const core::operation& op, bool others) {
   std::vector<json> all{json::object()};
   for (const core::attribute_declaration& a : op.attributes)
@@ -68,7 +69,7 @@ core::result<std::vector<json>> entries_of(const json& item, const std::string& 
       const auto summary = known.summary ? known.summary(op, name) : std::nullopt;
       if (!summary) continue;
       unused.erase(name);
-      if (op.inputs.empty() && !is_first) continue;  // its families do not differ
+      if (op.inputs.empty() && !is_first) continue;  // without inputs, its families do not differ
       for (const json& settings : settings_of(op, is_first && of_all && !item.contains("attributes"))) {
         std::string setting;
         for (const auto& [key, value] : settings.items())

@@ -1,4 +1,4 @@
-// Entries of recipes whose inputs are those of families (recipe.hpp): one line stands for many files.
+// Entries of recipes whose inputs come from families (recipe.hpp): one line stands for many files.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,11 @@ namespace assay::golden {
 
 struct recipe_entry;
 
-/// What a program knows of families of inputs (properties/harness/case.hpp). golden/ knows none: the program says which
-/// there are.
+/// A program's families of inputs (properties/harness/case.hpp). golden/ itself knows none: the program passes them in.
 struct input_families {
-  /// What its inputs are, in a few words; nothing where an operation has no family of this name.
+  /// A short description of the inputs of a family; nothing where an operation has no family of this name.
   std::function<std::optional<std::string>(const core::operation& op, const std::string& family)> summary{};
-  /// All inputs of an entry's family, of its seed, sizes and settings; called of any thread.
+  /// All inputs of an entry's family, for its seed, sizes and settings; any thread may call it.
   std::function<core::tensors(const recipe_entry& entry, core::dtype type)> draw{};
 };
 

@@ -16,11 +16,13 @@ bool any(const core::tensor& t, const auto& holds) {
   return std::any_of(t.values.storage().begin(), t.values.storage().end(), holds);
 }
 
-// How far y + low lies from the midpoint between y and its neighbour on that side, in ulp: the gap between the two.
+// The distance of y + low from the midpoint between y and its neighbour on that side, in units of the gap between the
+// two.
 double distance_to_tie(core::dtype type, double y, double low) {
   if (!std::isfinite(y) || low == 0.0) return std::numeric_limits<double>::infinity();
   const double above = core::next_above(type, y), below = core::next_below(type, y);
-  const bool up = std::isinf(below) || (low > 0.0 && !std::isinf(above));  // beyond the largest number the gap goes on
+  const bool up = std::isinf(below) || (low > 0.0 && !std::isinf(above));  // the gap continues beyond the largest
+                                                                           // number
   const double gap = up ? above - y : y - below;
   return std::fabs(std::fabs(low) - gap / 2.0) / gap;
 }

@@ -1,4 +1,4 @@
-// What is special about the numbers of a golden file, found in them.
+// Flags that say what is special about the numbers of a golden file; the numbers show them.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ struct flag {
   std::string_view name, meaning;
 };
 
-/// The one that the numbers alone do not show: it takes wrong answers to find it.
+/// The only flag that the numbers alone do not show: wrong answers are needed to find it.
 inline constexpr std::string_view wide_flag = "wide";
 
 inline constexpr std::array flag_meanings{
@@ -30,7 +30,7 @@ inline constexpr std::array flag_meanings{
     flag{wide_flag, "an answer that knows nothing lies within y:bug: take y:bug.f32 alone"},
 };
 
-/// The flags of a call and of what proved_outputs has beside it, but for wide_flag; in alphabetical order.
+/// The flags of a call and of its proved_outputs, except wide_flag; in alphabetical order.
 std::vector<std::string> flags_of(const core::request& call, const core::axis_sizes& axes, const core::tensors& proved);
 
 }  // namespace assay::golden

@@ -16,7 +16,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 constexpr const char* index_schema = "assay-golden-index/1";
 
-// Names, dtypes, shapes and bits of what a file holds, without its allowances.
+// Names, dtypes, shapes and bits of the tensors of a file, without its allowances.
 core::result<std::string> values_of(const golden_file& file) {
   std::string text = file.about.name() + "\n";
   const auto roles = roles_of(*file.about.operation, file.about.type);
@@ -129,7 +129,7 @@ core::result<std::vector<indexed_set>> read_index(const fs::path& folder) {
 
 namespace {
 
-// Of an index that this program wrote.
+// A text member of an index that this program wrote.
 const std::string& text_of(const json& entry, const char* key) { return entry.at(key).get_ref<const std::string&>(); }
 
 bool has_all_of(const indexed_set& old, const json& files) {

@@ -42,7 +42,7 @@ std::vector<job> jobs_of(const recipe& r) {
   return jobs;
 }
 
-// In units of which the time goes: a file, and its elements.
+// The work for a file, in a unit of time: a part for the file, and one for its elements.
 double work_of(const job& j) {
   double elements = 0;
   for (const auto& d : j.entry->operation->outputs)
@@ -56,7 +56,7 @@ std::size_t outputs_in(const set_file& f) {
   return elements;
 }
 
-// What an interrupted run left of this file, where it is whole and of the same entry.
+// The file from an interrupted run, where it is whole and has the same entry.
 std::optional<made_file> finished(const job& j, const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(fs::symlink_status(path, ignored))) return std::nullopt;
@@ -93,7 +93,7 @@ core::result<made_file> make_file(const job& j, const set_options& options, cons
   return made;
 }
 
-// Says how far the work is, one thread at a time.
+// Reports the progress of the work, one thread at a time.
 class reporter {
  public:
   reporter(const progress& report, const std::vector<job>& jobs) : report_(report), files_(jobs.size()) {

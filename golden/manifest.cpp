@@ -12,8 +12,8 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 constexpr const char* manifest_schema = "assay-golden/2";
 
-// The members of a file that the manifest says once for all, and one that stands in the file alone: mutants come and go
-// without a change of the numbers.
+// The members that are the same for all files, which the manifest has once; and one that only the file itself has:
+// mutants come and go without a change of the numbers.
 constexpr const char* common[] = {"set", "set_version"};
 constexpr const char* of_file_alone = "reveals";
 
@@ -114,7 +114,7 @@ core::result<manifest> manifest_from(const json& j) {
 
 }  // namespace
 
-// A line for each file, so that a change of a set reads well as a difference of two texts.
+// One line for each file, so that a change of a set reads well as a difference of two texts.
 std::string manifest_text(const manifest& m) {
   ordered_json whole = to_json(m);
   const ordered_json files = std::move(whole.at("files"));

@@ -21,7 +21,7 @@ double add_upwards(double x, double y) {
   return error > 0.0 ? std::nextafter(sum, infinity) : sum;
 }
 
-// Upwards to 8 significant bits, off a margin.
+// x rounded up to 8 significant bits, after a small margin is added.
 double coarse_upwards(double x) {
   if (x == 0.0 || !std::isfinite(x)) return x;
   constexpr int bits = 8;
@@ -44,7 +44,7 @@ double bound_of(question asked, const core::request& call, core::dtype storage, 
   return std::min(bug, std::max(of_class(accuracy_class::uniform), sequential));
 }
 
-// NaN as every compiler and processor writes it.
+// Writes every NaN with the same bits: compilers and processors differ.
 void use_one_nan(core::tensor& t) {
   for (double& x : t.values.storage())
     if (std::isnan(x)) x = std::numeric_limits<double>::quiet_NaN();

@@ -31,7 +31,7 @@ core::result<std::vector<core::dtype>> dtypes_from(const json& j) {
   return all;
 }
 
-// The axes whose sizes are settings do not stand in "axes".
+// The axes whose sizes are settings; "axes" does not have them.
 core::axis_sizes axes_of_settings(const core::operation& op, const core::attributes& settings) {
   const auto symbols = core::axis_symbols(op);
   core::axis_sizes sizes;
@@ -41,7 +41,7 @@ core::axis_sizes axes_of_settings(const core::operation& op, const core::attribu
   return sizes;
 }
 
-// Inputs that `j` leaves out have the distribution `otherwise`, or none where they are a family's.
+// The distributions in `j`. Other inputs have the distribution `otherwise`, or none where a family draws them.
 core::result<std::map<std::string, distribution>> inputs_from(const json& j, const core::operation& op,
                                                               const json* otherwise) {
   if (!j.is_object()) return core::failure("must be an object of distributions");

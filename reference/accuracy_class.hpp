@@ -7,18 +7,19 @@
 
 namespace assay::reference {
 
-/// `uniform`: at most 2 ulp of the output's scale (core::error_scales) whatever n, p and h. The others are named after
-/// the algorithm whose error growth they share; each contains those before it.
+/// `uniform`: at most 2 ulp of the output's scale (core::error_scales), whatever n, p and h are. Each of the other
+/// classes is named after an algorithm and has the error growth of this algorithm. Each class contains the classes
+/// before it.
 enum class accuracy_class { uniform, sequential, tree, linear, cumsum };
 
 inline constexpr std::array accuracy_classes{accuracy_class::uniform, accuracy_class::sequential, accuracy_class::tree,
                                              accuracy_class::linear, accuracy_class::cumsum};
 
-/// Where there is one way to compute an operation, it has a law and no accuracy class: the law stands in this place.
+/// An operation that can be computed in one way only has a law and no accuracy class: its law stands in this place.
 inline constexpr accuracy_class one_algorithm = accuracy_class::sequential;
 
-/// What a law k is multiplied by before anything is called a bug, and before a class is denied: the laws are
-/// of first order, and measured on correct implementations.
+/// A law k is multiplied by these factors before anything is called a bug, and before a class is denied: the laws are
+/// of first order, and were measured on correct implementations.
 inline constexpr double bug_slack = 2.0;
 inline constexpr double class_slack = 1.25;
 

@@ -11,8 +11,8 @@ namespace {
 
 double finite_or_zero(double x) { return std::isfinite(x) ? x : 0.0; }
 
-// uniform: 2 ulp (4u) of the output's scale; for a derivative 16u of its magnitude, which the law knows to k units of
-// double's u, or underflow.
+// uniform: 2 ulp (4u) of the output's scale. For a derivative: 16u of its magnitude, which the law knows to within k
+// units of double's u, or to underflow.
 xt::xarray<double> uniform_law(const core::request& call, const std::string& output, core::dtype compute,
                                const law_output& law) {
   const core::tensor_declaration& declared = *call.operation->output(output);

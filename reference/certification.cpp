@@ -31,7 +31,8 @@ std::optional<positions> open_positions(const core::operation& op, const certifi
     const core::shape s = c.rounded.shape();
     for (std::size_t i = 0; i < c.rung.size(); ++i) {
       if (c.rung[i] != undecided) continue;
-      if (along != 1 || !axis) return std::nullopt;  // it needs the whole axis, or has it as a multiple or twice
+      if (along != 1 || !axis) return std::nullopt;  // the output needs the whole axis, or has it as a multiple or
+                                                     // twice
       open[i / core::stride_of(s, *axis) % s[*axis]] = true;
     }
   }
@@ -41,12 +42,13 @@ std::optional<positions> open_positions(const core::operation& op, const certifi
   return kept.size() == size ? std::nullopt : std::optional(kept);
 }
 
-// The positions of the independent axes beside which nothing is open are left out: no element reaches another there.
+// Leaves out the positions of the independent axes where no element is undecided: no element depends on another
+// position there.
 core::part_of_call open_part(const core::request& call, const certified_outputs& outputs) {
   const core::operation& op = *call.operation;
   core::part_of_call part{call, {}};
   for (const std::string& symbol : op.independent) {
-    std::optional<std::size_t> size;  // fixed by an input: that of a setting cannot be restricted
+    std::optional<std::size_t> size;  // fixed by an input: a size that a setting fixes cannot be restricted
     for (const core::tensor_declaration& in : op.inputs)
       if (const auto axis = core::axis_of(in, symbol); axis && in.axes[*axis] == symbol)
         size = call.inputs.at(in.name).shape()[*axis];
@@ -84,19 +86,19 @@ std::string name_of_rung(std::size_t rung) {
 bool is_proved(const rung_output& o, std::size_t k, proof wanted) {
   if (wanted == proof::value_and_low) return o.low_decided[k];
   if (wanted == proof::value) return o.decided[k];
-  // What lies that far below the smallest normal double is of no account to any allowance.
+  // A radius so far below the smallest normal double does not matter to any allowance.
   constexpr double negligible = 0x1p-1050;
   const double value = o.rounded.values.storage()[k];
   if (!std::isfinite(value) || !core::is_floating(o.rounded.type))
     return o.decided[k] && std::isfinite(o.radius.storage()[k]);
-  // Where a tie is left undecided, either neighbour is as far from the truth.
+  // Where a tie is left undecided, both neighbours are equally far from the truth.
   const double part = o.decided[k] ? 0x1p-10 : 0x1p-20;
   return o.radius.storage()[k] <= std::max(part * core::half_ulp(o.rounded.type, value), negligible);
 }
 
 namespace {
 
-// Nothing where the operation has no such rung.
+// The outputs of one rung; nothing where the operation has no such rung.
 rung_outputs enclose_on(std::size_t rung, const core::request& call) {
   const formula_owner& owner = owner_of(*call.operation);
   if (rung >= first_interval_rung) return owner.enclose(call, precision_digits[rung - first_interval_rung]);
@@ -108,7 +110,7 @@ rung_outputs enclose_on(std::size_t rung, const core::request& call) {
   return of_number == doubles::one ? owner.enclose_in_doubles(call) : owner.enclose_in_two_doubles(call);
 }
 
-// A double decides no rounding to f64 but where all is exact.
+// One double decides no rounding to f64 unless everything is exact.
 bool is_worth_trying(std::size_t rung, const core::request& call, proof wanted) {
   if (rung >= first_interval_rung) return true;
   if (wanted == proof::value_and_low) return false;
@@ -117,7 +119,7 @@ bool is_worth_trying(std::size_t rung, const core::request& call, proof wanted) 
                                        [&](const auto& d) { return d.type_in(call.type) == core::dtype::f64; });
 }
 
-// Takes what a rung has proved of what is open; how much then still is.
+// Takes what a rung has proved about the undecided elements. Returns the number of elements that are still undecided.
 std::size_t take(certified_outputs& out, rung_outputs&& found, const core::part_of_call& part, std::size_t rung,
                  proof wanted) {
   std::size_t open = 0;
@@ -151,8 +153,8 @@ std::size_t take(certified_outputs& out, rung_outputs&& found, const core::part_
   return open;
 }
 
-// Whether an element is known to a part of its value, or of the largest one where it is near 0, or may be no number: a
-// branch that no precision decides. The width of intervals may grow with every step of a loop.
+// Whether every undecided element is known to a small part of its value (of the largest value where it is near 0), or
+// may be NaN: such a branch is decided by no precision. The width of intervals may grow with every step of a loop.
 bool is_measured(const certified& c) {
   constexpr double part = 0x1p-10, near_0 = 0x1p-30;
   double largest = 0.0;
@@ -169,7 +171,7 @@ bool are_measured(const certified_outputs& all) {
   return std::ranges::all_of(all, [](const auto& one) { return is_measured(one.second); });
 }
 
-// Beyond `precisions` where intervals are too wide to measure anything by.
+// Goes beyond `precisions` where intervals are too wide to measure anything with them.
 certified_outputs certify_part(const core::request& call, std::size_t precisions, proof wanted) {
   const std::size_t last = first_interval_rung + std::min(precisions, precision_digits.size());
   certified_outputs out;
@@ -183,7 +185,7 @@ certified_outputs certify_part(const core::request& call, std::size_t precisions
   return out;
 }
 
-// A product and a sum, the fastest of three runs.
+// Seconds for one product and one sum of balls; the fastest of three runs.
 double seconds_of_balls() {
   constexpr int count = 1 << 14;
   double fastest = std::numeric_limits<double>::infinity();
@@ -230,7 +232,8 @@ certified_outputs certify(const core::request& call, std::size_t precisions, pro
 }
 
 double seconds_of_truth(const core::request& call) {
-  // What balls take here, and so many times as much what they are in: shapes, stages and the doubtful elements.
+  // The time that balls take here for one addition; `besides` is the factor for everything around them: shapes, stages
+  // and the doubtful elements.
   static const double of_addition = seconds_of_balls();
   constexpr double besides = 5.0;
   const double cores = std::max(1u, std::thread::hardware_concurrency());

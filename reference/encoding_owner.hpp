@@ -1,4 +1,4 @@
-// The owner of an encoding of the list, whatever evaluates it.
+// The owner of an encoding of the list, however the encoding is evaluated.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Operations that somebody else holds, as one range of references: a look-up and a loop see the same objects.
+// Operations that other code holds, as one range of references: a look-up and a loop see the same objects.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class operation_list {
   };
 
   operation_list() = default;
-  /// Precondition: none is null, and all outlive the list.
+  /// Precondition: no pointer is null, and all operations outlive the list.
   explicit operation_list(std::vector<const core::operation*> all) : all_(std::move(all)) {}
 
   [[nodiscard]] iterator begin() const { return iterator(all_.data()); }

@@ -2,7 +2,7 @@
 // algorithms that it has.
 //
 // An encoding that is compiled is a type with
-//   name, summary()  as a list has it
+//   name, summary()  as a list of encodings shows them
 //   recipe<R>     the steps of its formulas, which algorithms and mutants replace
 //   records<R>()  its operations, as operation_record<R, recipe<R>> with designated initialisers
 // and, where its operations have several algorithms, `algorithm` and `laws`. Evaluators have no default: a record
@@ -38,7 +38,7 @@ class evaluator {
   function* function_;
 };
 
-/// Stands where the jvp of an operation is no operation.
+/// Marks that the jvp is not offered as an operation.
 struct not_offered_t {};
 inline constexpr not_offered_t not_offered{};
 
@@ -72,7 +72,7 @@ class algorithm_list {
   std::vector<accuracy_class> classes_;
 };
 
-/// The running bounds that an operation has of itself and of its derivatives.
+/// The running bounds of an operation and of its derivatives.
 struct running_bounds {
   running_bound forward = nullptr, vjp = nullptr, jvp = nullptr;
 };
@@ -99,7 +99,7 @@ struct operation_record {
   }
 };
 
-/// The record of an operation without derivatives. A contract violation where there is none.
+/// The record of an operation that is no derivative. A contract violation where there is none.
 template <class Encoding, class R>
 const auto& record_of(std::string_view forward) {
   static const auto records = Encoding::template records<R>();
@@ -108,7 +108,8 @@ const auto& record_of(std::string_view forward) {
   throw core::contract_violation("no evaluator for the operation '" + std::string(forward) + "'");
 }
 
-/// The operation that a call names, or its vjp or jvp, by a recipe. A contract violation where there is none.
+/// Evaluates the operation that a call names, or its vjp or jvp, by a recipe. A contract violation where there is no
+/// such operation.
 template <class Encoding, class R>
 fields<R> evaluate(const arguments<R>& call, const typename Encoding::template recipe<R>& how) {
   const core::operation_name name(call.operation);

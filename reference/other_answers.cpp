@@ -13,12 +13,12 @@ using flags = std::vector<std::uint8_t>;
 
 bool any(const flags& f) { return std::find(f.begin(), f.end(), 1) != f.end(); }
 
-// Attention whose values are averaged by weights: queries q [B, h, n, d], values v [B, g, m, e].
+// Whether the operation is attention that averages values by weights: queries q [B, h, n, d], values v [B, g, m, e].
 bool attends(const core::operation& op) {
   const auto *q = op.input("q"), *k = op.input("k"), *v = op.input("v");
   return q && k && v && op.output("o") && q->axes.size() == 4 && v->axes.size() == 4 && v->axes.back() == "e";
 }
-// Weights that are no softmax, or beside a sink, add up to 0 where there is no key.
+// Weights that are no softmax, or a softmax with a sink, add up to 0 where there is no key.
 bool defines_no_keys(const core::operation& op) { return op.input("sink") != nullptr || op.outputs.size() > 1; }
 
 core::request forward_call(const core::request& call) {
@@ -27,7 +27,7 @@ core::request forward_call(const core::request& call) {
   return forward;
 }
 
-// What is not a number, and where, of a call and of its gradient.
+// Finds what is not a number in a call and in its gradient, and where.
 class attention_call {
  public:
   attention_call(const core::request& call, const certified_outputs& truth)
@@ -70,7 +70,7 @@ class attention_call {
     return key_heads_ == 0 ? 0 : head / (heads_ / key_heads_);
   }
 
-  // Rows that are 0 in truth are looked at: a mean of ones is 0 there as well, if and only if no key is seen.
+  // Checks rows whose truth is 0: with ones as values the mean is 0 too, if and only if no key is seen.
   void find_empty_rows() {
     const certified& y = truth_.at(call_.operation->is_forward() ? "o" : "grad_q");
     const std::size_t per = y.rounded.size() == 0 ? 0 : y.rounded.shape().back();
@@ -91,7 +91,7 @@ class attention_call {
       empty_[row] = empty_[row] != 0 && o[row * width_] == 0.0 ? 1 : 0;
   }
 
-  // NaN of what is no key and no value (tables, slopes) that a query would see if no key were hidden from it.
+  // The output without the causal mask, where an input other than q, k and v (tables, slopes) holds a NaN.
   [[nodiscard]] std::optional<core::tensor> without_mask() const {
     const bool is_nan = std::any_of(forward_.inputs.begin(), forward_.inputs.end(), [](const auto& in) {
       const auto& x = in.second.values.storage();
@@ -117,13 +117,13 @@ class attention_call {
       const std::size_t key_head = batch * key_heads_ + of_keys(head);
       const bool spoiled = key_heads_ > 0 && (components_[key_head * width_ + i % width_] || of_keys_[key_head]);
       const bool is_nan = spoiled || empty_[row] || (seen && std::isnan(seen->values.storage()[i]));
-      all.nan[i] = is_nan && std::isfinite(o.truth(i)) ? 1 : 0;  // an infinity that is seen is one of the sum
+      all.nan[i] = is_nan && std::isfinite(o.truth(i)) ? 1 : 0;  // an infinity that is seen is a term of the sum
     }
     if (any(empty_) && keys_ > 0) put_means(all);
     return all;
   }
 
-  // The mean of all values, and of what pairs have for them: equal scores weigh all keys alike.
+  // Adds the mean of all values, and of the values that pairs have: equal scores give all keys the same weight.
   void put_means(other_answers& all) const {
     const auto mean = mean_of_all(false), magnitude = mean_of_all(true);
     all.number.assign(all.nan.size(), std::numeric_limits<double>::quiet_NaN());
@@ -148,7 +148,7 @@ class attention_call {
     }
     return all;
   }
-  // Without features all scores are 0, and without a mask all keys are seen.
+  // The mean from the operation itself. Without features all scores are 0, and without a mask all keys are seen.
   [[nodiscard]] std::vector<double> mean_with_pairs(bool magnitudes) const {
     core::request equal = forward_;
     equal.type = core::dtype::f64;
@@ -161,7 +161,7 @@ class attention_call {
     return {o.values.storage().begin(), o.values.storage().end()};
   }
 
-  // Whether a row, an element of [B, h, n], may have gradients of NaN, by what `grad_v` reads or by all.
+  // Whether a row of [B, h, n] may have gradients of NaN: through the inputs of `grad_v` alone, or through all inputs.
   [[nodiscard]] bool is_spoiled(std::size_t row, bool of_values) const {
     const std::size_t head = row / queries_ % heads_, batch = row / queries_ / heads_;
     if (rows_[row] || empty_[row]) return true;
@@ -172,7 +172,8 @@ class attention_call {
                                                     first + static_cast<std::ptrdiff_t>(width_));
   }
 
-  // NaN of rows reaches what has their place in the batch, their head or that of their keys, and of queries the row.
+  // A NaN in a row reaches the elements in the same place of the batch and in the same head, or the head of its keys.
+  // In the gradient of queries it reaches the same row only.
   [[nodiscard]] other_answers of_gradient(const core::tensor_declaration& d) const {
     const certified& y = truth_.at("grad_" + d.name);
     const core::shape shape = y.rounded.shape();
@@ -208,11 +209,11 @@ class attention_call {
   core::request forward_;
   std::size_t heads_ = 0, queries_ = 0, key_heads_ = 0, keys_ = 0, width_ = 0;
   flags components_, of_keys_;  ///< NaN or an infinity in [B, g, e] of the values, in [B, g] of the keys
-  flags rows_, empty_;          ///< of queries or cotangents [B, h, n]; and those that see no key
+  flags rows_, empty_;          ///< rows of queries or cotangents [B, h, n] that hold them; and rows that see no key
 };
 
-// A part without keys has the weight 0, and some kernels leave NaN in it: of merged attention, o and the gradients of
-// the logarithms of its query.
+// A part without keys has the weight 0, and some kernels leave NaN in it. In merged attention the NaN reaches o and the
+// gradients of the logarithms of its query.
 std::map<std::string, other_answers> of_merged(const core::request& call, const certified_outputs& truth) {
   const core::tensor& parts = call.inputs.at("parts");
   const std::size_t count = parts.shape()[3], width = parts.shape()[4];

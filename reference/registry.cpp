@@ -60,7 +60,7 @@ void check_owner(const formula_owner& owner) {
   }
 }
 
-// What was added before the first look-up.
+// The owners that were added before the first look-up.
 struct added_owners {
   std::mutex mutex;
   std::vector<std::string> names{};
@@ -72,7 +72,7 @@ added_owners& added_until_now() {
   return all;
 }
 
-// What the owners have, by name. It holds no operation: those of the owners stay where they are.
+// The operations and names of all owners. It holds no operation: the operations stay with their owners.
 struct look_up {
   owner_list owners;
   std::vector<std::string> names{};

@@ -1,4 +1,4 @@
-// An encoding computed in plain arithmetic by a recipe of one's own: what mutants and controls are.
+// An encoding computed in plain arithmetic by a given recipe: mutants and controls are made this way.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace assay::reference {
 
-/// The steps of an encoding in plain arithmetic: of a template over the reading, or of what is recorded.
+/// The steps of an encoding in plain arithmetic: of a template over the reading, or of a recorded program.
 template <class Encoding>
 struct plain_recipe_of {
   using type = typename Encoding::template recipe<rounded>;
@@ -26,7 +26,8 @@ struct plain_recipe_of<Encoding> {
 template <class Encoding>
 using plain_recipe = typename plain_recipe_of<Encoding>::type;
 
-/// The outputs of a call, each stage in its format, and rounded to storage once: of an encoding that is compiled.
+/// The outputs of a call to a compiled encoding. Each stage is computed in its format, and outputs are rounded to
+/// storage once.
 template <class Encoding>
 core::tensors run_recipe(const core::request& call, const plain_recipe<Encoding>& how, const core::precisions& formats);
 

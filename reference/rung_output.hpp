@@ -1,4 +1,4 @@
-// What a rung of the ladder of precisions finds.
+// The result of a rung of the ladder of precisions.
 #pragma once
 
 #include <cstdint>
@@ -35,14 +35,14 @@ struct rung_output {
     return o;
   }
 };
-/// By name of the output.
+/// Outputs of a rung by name.
 using rung_outputs = std::map<std::string, rung_output>;
 
-/// How many doubles a number of the rungs below the intervals has.
+/// How many doubles represent a number on the rungs below the intervals.
 enum class doubles { one, two };
 
-/// A function of an operation that encloses its outputs by a running bound (running_bounds/): cheaper than balls, for
-/// it treats many elements at once, and it may leave any of them undecided. Empty where there is none.
+/// A function of an operation that encloses its outputs by a running bound (running_bounds/). It is cheaper than balls,
+/// since it treats many elements at once, and it may leave any of them undecided. Empty where there is none.
 using running_bound = std::function<rung_outputs(const core::request& call, doubles of_number)>;
 
 }  // namespace assay::reference

@@ -1,4 +1,4 @@
-// Whether a rung of the ladder has proved what is asked of an element.
+// Whether a rung of the ladder has proved what is wanted for an element.
 #pragma once
 
 #include "reference/oracle.hpp"

@@ -41,7 +41,7 @@ std::map<std::string, scatter> scatter_of(const core::request& call, const core:
                                           const certified_outputs& truth, std::size_t runs) {
   core::request in_doubles = call;  // outputs are not rounded to storage
   in_doubles.type = core::dtype::f64;
-  // What stands for f64 is coarser.
+  // The format that replaces f64 has fewer digits.
   const double coarser =
       compute.unit() == core::dtype::f64 ? std::ldexp(core::unit_roundoff(core::dtype::f64), coarse_precision) : 1.0;
   std::vector<errors> found(runs + 1);

@@ -11,13 +11,13 @@ namespace assay::formats {
 nlohmann::ordered_json to_json(const core::attribute& value);
 nlohmann::ordered_json to_json(const core::attributes& all);
 
-/// A boolean, a string, an integer that int64 holds, or a finite number; else an error that says what came.
+/// A boolean, a string, an integer that int64 holds, or a finite number; otherwise an error that says what it was.
 core::result<core::attribute> attribute_from(const nlohmann::json& value);
-/// An object of those; the error names the member.
+/// An object of such values; the error names the member.
 core::result<core::attributes> attributes_from(const nlohmann::json& object);
 
-/// All attributes of an operation from those that are set in such an object, but for those that came later and have
-/// their standard values; an error too where one is not declared or has a value that there is not.
+/// All attributes of an operation, from those set in such an object, except later attributes with their standard
+/// values. An error also where an attribute is not declared or has a value that does not exist.
 core::result<core::attributes> declared_attributes_from(const core::operation& op, const nlohmann::json& object);
 
 }  // namespace assay::formats

@@ -12,14 +12,14 @@
 
 namespace assay::formats {
 
-/// What is wrong with a file, as far as a program wants to tell it apart.
+/// The faults of a file that a program needs to tell apart.
 enum class file_fault { other, missing, truncated, oversized };
 struct file_error : core::error {
   file_fault kind = file_fault::other;
 };
 
-/// A regular file opened for reading. Opening follows no symbolic link in the last component and never
-/// blocks on a pipe or device; the size is that at the time of opening.
+/// A regular file opened for reading. Opening follows no symbolic link in the last component and never blocks on a pipe
+/// or device; the size is the size at the time of opening.
 class regular_file {
  public:
   static core::result<regular_file> open(const std::filesystem::path& path);
@@ -41,15 +41,15 @@ class regular_file {
 /// All bytes of a regular file of at most `most` bytes.
 core::result<std::string> read_file(const std::filesystem::path& path, std::uint64_t most);
 
-/// All bytes of what the user names on the command line, where it has at most `most`: links are followed, and it may be
-/// a pipe, which may have no end.
+/// All bytes of a file that the user names on the command line, where it has at most `most` bytes. Links are followed,
+/// and it may be a pipe, which may have no end.
 core::result<std::string> read_any_file(const std::filesystem::path& path, std::uint64_t most);
 
 /// A name beside `path` that no other thread or process uses.
 std::filesystem::path temporary_beside(const std::filesystem::path& path);
 
-/// Puts `bytes` under a temporary name in the folder of `path` and renames it. After an error the folder is
-/// as it was.
+/// Writes `bytes` under a temporary name in the folder of `path` and renames it. After an error the folder is as it was
+/// before.
 core::result<void> replace_file(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace assay::formats

@@ -17,11 +17,11 @@ struct json_file {
   nlohmann::json value;
 };
 
-/// A file with one JSON object, read strictly (see strict_json.hpp). The error names the file, and the byte
-/// and rule where it is no such JSON.
+/// A file with one JSON object, read strictly (see strict_json.hpp). The error names the file; where the JSON is wrong
+/// it also names the byte and the rule.
 core::result<json_file> read_json_file(const std::filesystem::path& path, std::uint64_t most_bytes);
 
-/// An error where `j` is no object, lacks one of `required`, or has a member besides them and `optional`.
+/// An error where `j` is no object, lacks a member of `required`, or has a member that is in neither list.
 core::result<void> require_members(const nlohmann::json& j, std::initializer_list<std::string_view> required,
                                    std::initializer_list<std::string_view> optional = {});
 
@@ -29,7 +29,7 @@ core::result<void> require_members(const nlohmann::json& j, std::initializer_lis
 core::result<std::string> text_member(const nlohmann::json& j, const char* key);
 core::result<std::uint64_t> count_member(const nlohmann::json& j, const char* key);
 
-/// Text from a file, as it may be shown on a terminal: printable ASCII, shortened.
+/// Text from a file in a form that is safe on a terminal: printable ASCII, shortened.
 std::string shown(std::string_view text, std::size_t most = 60);
 
 /// The same error with `where: ` before it.

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Not renamed or removed by a process that ended between our opening and our lock.
+// Whether no process has renamed or removed it and ended between our opening and our lock.
 bool is_still_there(const fs::path& path, int descriptor) {
   struct stat locked = {}, named = {};
   return ::fstat(descriptor, &locked) == 0 && ::lstat(path.c_str(), &named) == 0 && locked.st_ino == named.st_ino &&
@@ -31,7 +31,7 @@ core::result<partial_folder> partial_folder::of(const fs::path& folder) {
   std::error_code failed;
   fs::create_directory(path, failed);
   if (failed) return core::failure(folder.string() + ": cannot be created: " + failed.message());
-  // The lock ends with the process, however it ends.
+  // The lock ends with the process, whatever way the process ends.
   const int lock = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (lock < 0) return core::failure(path.string() + ": cannot be opened: " + std::strerror(errno));
   if (::flock(lock, LOCK_EX | LOCK_NB) != 0 || !is_still_there(path, lock)) {

@@ -27,7 +27,7 @@ void store(std::uint64_t bits, int bytes, std::string& to) {
   for (int i = 0; i < bytes; ++i) to += static_cast<char>(bits >> (8 * i) & 0xffu);
 }
 
-// Whether x is a value of the dtype; NaN is one of every floating-point format.
+// Whether x is a value of the dtype; NaN is a value of every floating-point format.
 bool represents(core::dtype type, double x) {
   switch (type) {
     case core::dtype::f64:
@@ -48,7 +48,7 @@ std::uint64_t encode(core::dtype type, double x) {
   return std::bit_cast<std::uint64_t>(static_cast<std::int64_t>(x));
 }
 
-// Nothing where the bits stand for no value that a tensor may hold.
+// The value of these bits; nothing where they are no value that a tensor may hold.
 std::optional<double> decode(core::dtype type, std::uint64_t bits) {
   if (core::is_floating(type)) return core::from_bits(type, bits);
   if (type == core::dtype::boolean) return bits <= 1 ? std::optional(static_cast<double>(bits)) : std::nullopt;
@@ -80,7 +80,7 @@ std::vector<tensor_entry> layout(const core::tensors& tensors) {
 
 tl::unexpected<file_error> unread(const core::error& e) { return tl::make_unexpected(file_error{e}); }
 
-// The bytes of a file that was read already, as a regular_file has them.
+// The bytes of a file that was already read, with the interface of regular_file.
 class bytes_in_memory {
  public:
   explicit bytes_in_memory(std::string_view bytes) : bytes_(bytes) {}
@@ -125,7 +125,7 @@ tl::expected<header, file_error> read_header(const File& file, const std::string
   return std::move(*parsed);
 }
 
-// Bytes are counted from `offset` in the error.
+// Decodes a tensor; the error counts bytes from `offset`.
 core::result<core::tensor> decode_tensor(core::dtype type, const core::shape& shape, std::string_view bytes,
                                          std::uint64_t offset) {
   const int width = core::bytes_of(type);

@@ -20,7 +20,7 @@ constexpr named_dtype dtypes[] = {{"F64", core::dtype::f64},     {"F32", core::d
                                   {"BF16", core::dtype::bf16},   {"I64", core::dtype::i64}, {"I32", core::dtype::i32},
                                   {"BOOL", core::dtype::boolean}};
 
-// No tensor of Assay has more than 4 axes; the limit keeps a hostile header from making millions.
+// No tensor of Assay has more than 4 axes; the limit stops a hostile header from asking for millions.
 constexpr std::size_t max_rank = 32;
 
 std::optional<core::dtype> dtype_of(std::string_view name) {
@@ -34,8 +34,8 @@ bool is_count_array(const json& value) {
          std::all_of(value.begin(), value.end(), [](const json& v) { return v.is_number_unsigned(); });
 }
 
-// The bytes of a shape, or nothing where the product of its non-zero sizes and the element size exceeds
-// a signed 64-bit integer: [2^62, 2^62, 0] is empty, but its strides would overflow.
+// The number of bytes of a shape. Nothing where the product of its non-zero sizes and the element size exceeds a signed
+// 64-bit integer: [2^62, 2^62, 0] is empty, but its strides would overflow.
 std::optional<std::uint64_t> byte_count(const core::shape& shape, core::dtype type) {
   constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
   std::uint64_t product = static_cast<std::uint64_t>(core::bytes_of(type));
@@ -45,12 +45,12 @@ std::optional<std::uint64_t> byte_count(const core::shape& shape, core::dtype ty
     if (size > most / product) return std::nullopt;
     product *= std::max<std::uint64_t>(size, 1);
   }
-  // Values are held as doubles, so that many must be addressable too.
+  // Values are held as doubles, so this number of doubles must be addressable, too.
   if (product / static_cast<std::uint64_t>(core::bytes_of(type)) > most / sizeof(double)) return std::nullopt;
   return empty ? 0 : product;
 }
 
-// One member of the header; the text of an error is the rule it breaks.
+// Parses one member of the header; the text of an error is the broken rule.
 tl::expected<tensor_entry, std::string> parse_entry(const std::string& name, const json& value) {
   const auto refuse = [](std::string rule) { return tl::make_unexpected(std::move(rule)); };
   if (!value.is_object()) return refuse("must be an object");

@@ -1,4 +1,4 @@
-// The header of a safetensors file: names, dtypes, shapes and where the bytes lie.
+// The header of a safetensors file: names, dtypes, shapes and the places of the bytes.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct tensor_entry {
   std::string name;
   core::dtype type = core::dtype::f64;
   core::shape shape;
-  std::uint64_t begin = 0, end = 0;  ///< within the data behind the header
+  std::uint64_t begin = 0, end = 0;  ///< within the data after the header
 };
 
-/// What "__metadata__" says: texts by name.
+/// The texts of "__metadata__", by name.
 using metadata = std::map<std::string, std::string>;
 
 struct header {
@@ -35,19 +35,19 @@ struct header {
 /// The name of a dtype in safetensors: "F64", ..., "BOOL".
 std::string_view safetensors_name(core::dtype type);
 
-/// Which rule is broken, and whether the data ends before the tensors do or goes on behind them.
+/// The broken rule, and whether the data ends before the tensors do or continues after them.
 struct header_error : json_error {
   file_fault kind = file_fault::other;
 };
 
-/// The entries are known to cover [0, data_bytes) exactly, without gap or overlap, and each to have as many bytes as
-/// its shape and dtype ask for.
+/// Parses a header. In the result the entries cover [0, data_bytes) exactly, without gap or overlap, and each has as
+/// many bytes as its shape and dtype need.
 tl::expected<header, header_error> parse_whole_header(std::string_view text, std::uint64_t data_bytes);
-/// The entries alone.
+/// The same for the entries alone.
 tl::expected<std::vector<tensor_entry>, header_error> parse_header(std::string_view text, std::uint64_t data_bytes);
 
-/// The header of these entries, padded with spaces to a multiple of 8 bytes; "__metadata__" comes first and stands
-/// there only where it says something. Throws nlohmann::json::exception where a text is not UTF-8.
+/// The header of these entries, padded with spaces to a multiple of 8 bytes; "__metadata__" comes first, and only where
+/// it is not empty. Throws nlohmann::json::exception where a text is not UTF-8.
 std::string format_header(const std::vector<tensor_entry>& entries, const metadata& about = {});
 
 }  // namespace assay::formats

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-// The parser's view of the text, which tells the handler how far it has read.
+// The parser's view of the text; it tells the handler how far the parser has read.
 class counting_iterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -80,7 +80,7 @@ class strict_handler final : public nlohmann::json_sax<json> {
     // The library quotes the offending token, which may be as long as the text.
     constexpr std::size_t longest = 160;
     if (what.size() > longest) what = what.substr(0, longest) + "...";
-    // What it quotes need not be text.
+    // The quoted token may contain bytes that are no text.
     std::replace_if(
         what.begin(), what.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
     error_ = {position == 0 ? 0 : position - 1, "must be valid JSON: " + what};
@@ -119,8 +119,8 @@ class strict_handler final : public nlohmann::json_sax<json> {
     return true;
   }
 
-  // The string just read ends before read_. Its opening quote is the nearest one behind an even number
-  // of backslashes: a quote inside the string stands behind an odd number.
+  // The string just read ends before read_. Its opening quote is the nearest one with an even number of backslashes
+  // before it: a quote inside the string has an odd number.
   [[nodiscard]] std::size_t string_begin() const {
     auto at = static_cast<std::size_t>(read_ - text_.data()) - 1;
     while (at > 0) {

@@ -1,7 +1,7 @@
 // JSON from sources that are not trusted, read strictly.
 //
-// nlohmann::json's own DOM parser lets the last of two equal keys win, turns `1e3`, `-1` and 2^64 into
-// integers on request and takes a NUL byte for the end of the text. Here each of these is an error.
+// nlohmann::json's own DOM parser uses the last of two equal keys, turns `1e3`, `-1` and 2^64 into integers on request
+// and takes a NUL byte for the end of the text. Here each of these is an error.
 #pragma once
 
 #include <cstddef>
@@ -15,23 +15,23 @@ namespace assay::formats {
 
 struct json_rules {
   bool counts_only = false;    ///< every number is an integer from 0 to 2^64 - 1, without fraction or exponent
-  std::size_t max_depth = 16;  ///< of arrays and objects within one another
+  std::size_t max_depth = 16;  ///< depth of arrays and objects within one another
 };
 
 struct json_error {
-  std::size_t offset = 0;  ///< the byte of the text at which the rule is broken
+  std::size_t offset = 0;  ///< the byte of the text that breaks the rule
   std::string rule;
 };
 
 struct json_document {
   nlohmann::json value;
-  /// Where each key of the outermost object begins, for errors found later.
+  /// The offset of each key of the outermost object, for errors that are found later.
   std::map<std::string, std::size_t> key_offsets;
 };
 
-/// The whole text as one JSON object. Refused besides malformed JSON (RFC 8259) and invalid UTF-8: a
-/// first byte other than '{' (byte order marks too), duplicate keys, NUL bytes, trailing bytes,
-/// numbers that overflow a double, and what `rules` forbids.
+/// Reads the whole text as one JSON object. It refuses malformed JSON (RFC 8259) and invalid UTF-8, and also: a first
+/// byte other than '{' (byte order marks too), duplicate keys, NUL bytes, trailing bytes, numbers that overflow a
+/// double, and what `rules` forbids.
 tl::expected<json_document, json_error> parse_strict_json(std::string_view text, json_rules rules = {});
 
 }  // namespace assay::formats

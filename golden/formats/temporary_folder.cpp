@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::ptrdiff_t drawn = 6;  // letters and digits that mkdtemp draws
 
-// What the path of every temporary folder begins with.
+// The beginning of the path of every temporary folder.
 core::result<std::string> beginning() {
   std::error_code failed;
   const fs::path base = fs::temp_directory_path(failed);

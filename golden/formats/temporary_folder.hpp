@@ -1,4 +1,4 @@
-// A folder that lives as long as an object, unless it is given a name of its own.
+// A folder that lives as long as an object, unless it gets a lasting name.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace assay::formats {
 
-/// Owns a folder. At the end of its life the folder is removed with all it holds.
+/// Owns a folder. At the end of the object's life the folder is removed with everything in it.
 class temporary_folder {
  public:
   /// A new folder under $TMPDIR (else /tmp), mode 0700.
@@ -28,8 +28,8 @@ class temporary_folder {
   std::filesystem::path path_;  ///< empty where nothing is left to remove
 };
 
-/// The text without the paths of folders that `make` gives now, and without the '/' that follows each: their names
-/// are other ones in every run.
+/// The text without the paths of folders that `make` now gives, and without the '/' after each: these names differ in
+/// every run.
 std::string without_temporary_folders(std::string text);
 
 }  // namespace assay::formats

@@ -1,4 +1,4 @@
-// Every way to spoil a set is reported, and where it makes no set of it, as such.
+// Every way to spoil a set is reported; if the result is no set any more, the report says so.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -38,7 +38,7 @@ struct small_set {
 
   [[nodiscard]] json manifest() const { return json::parse(slurp(folder / "manifest.json")); }
 
-  // Puts bytes in place of a file and its hash into the manifest, as one would who knows how.
+  // Replaces a file and its hash in the manifest, as a skilled forger would.
   void replace(const std::string& bytes) const {
     spill(file, bytes);
     golden::manifest m = golden::read_manifest(folder).value();
@@ -50,7 +50,7 @@ struct small_set {
   fs::path folder = scratch.path() / "set", file = folder / "a.f32.safetensors";
 };
 
-// Where the tensors begin, behind the length and the header.
+// The place where the tensors begin, after the length and the header.
 std::size_t data_begin(const std::string& bytes) {
   return 8 + static_cast<unsigned char>(bytes[0]) + 256 * static_cast<unsigned char>(bytes[1]);
 }
@@ -62,14 +62,14 @@ TEST_CASE("golden/check/a_sound_set_has_no_problem") {
   const golden::set_check found = golden::check_set(set.folder);
   CHECK(found.problems.empty());
   CHECK(found.files == 2);
-  // y, y:low, y:bug and y:class; of f16 the allowances for f32, too.
+  // y, y:low, y:bug and y:class; f16 also has the allowances for f32.
   CHECK(found.elements == (4 + 6) * 3);
 }
 
 TEST_CASE("golden/check/every_flipped_bit_is_found") {
   const small_set set;
   const std::string bytes = slurp(set.file);
-  // 3 and 8 have no factor in common: bits of all places are flipped.
+  // 3 and 8 have no common factor, so bits at all places are flipped.
   for (std::size_t at = 0; at < bytes.size(); at += 3) {
     std::string flipped = bytes;
     flipped[at] = static_cast<char>(flipped[at] ^ (1 << at % 8));
@@ -82,7 +82,7 @@ TEST_CASE("golden/check/every_flipped_bit_is_found") {
 TEST_CASE("golden/check/the_hash_is_not_trusted") {
   const small_set set;
   const std::string bytes = slurp(set.file);
-  // Every bit of every value, output and remainder and allowance alike; inputs, whose truth then changes.
+  // Flips every bit of every value: outputs, remainders and allowances; and inputs, whose truth then changes.
   std::size_t unnoticed = 0;
   for (std::size_t bit = 8 * data_begin(bytes); bit < 8 * bytes.size(); ++bit) {
     std::string flipped = bytes;
@@ -90,15 +90,15 @@ TEST_CASE("golden/check/the_hash_is_not_trusted") {
     set.replace(flipped);
     unnoticed += set.problems().empty();
   }
-  // Both tokens leave from a state of -inf: nothing depends on their decays but that they be no growth, and that the
-  // sum of decays, by which prefix sums err, be no 10^38.
+  // Both tokens start from a state of -inf. Nothing depends on their decays, except that these must not be growth, and
+  // that the sum of decays, by which prefix sums have errors, must not be 10^38.
   CHECK(unnoticed == 2 * 30);
 }
 
 TEST_CASE("golden/check/other_bytes_for_the_same_tensors") {
   const small_set set;
   const std::string bytes = slurp(set.file), header = bytes.substr(8, data_begin(bytes) - 8);
-  // The members of the header in the order of their names.
+  // The members of the header in alphabetical order.
   set.replace(with_length(json::parse(header).dump(), bytes.substr(data_begin(bytes))));
   CHECK_THAT(set.problems(), Contains("wrong: ") && Contains("not written as Assay writes it"));
   const formats::metadata about = formats::read_described_safetensors(set.file).value().about;

@@ -1,4 +1,4 @@
-// Making sets: the same bytes again, refusal of what is not proved, and what stands beside the values.
+// Making sets: the bytes are the same again, unproved values are refused, and the tensors beside the values are right.
 #include "golden/golden_set.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ TEST_CASE("golden/set/what_is_undecided_is_refused") {
   golden::recipe r = recipe_of("heinsen");
   std::erase_if(r.entries, [](const auto& e) { return e.id != "scan-mild" && e.id != "scan-above-a-tie-f64"; });
   REQUIRE(r.entries.size() == 2);
-  // The remainder beside a value that is decided by a strict side takes more digits than the first precision has.
+  // The remainder of a value that a strict side decides needs more digits than the first precision has.
   const auto made = golden::make_set(r, folder.path() / "set", {.rungs = 1});
   REQUIRE_FALSE(made.has_value());
   CHECK_THAT(made.error().message, Contains("entry 'scan-") && Contains("output s[") && Contains("35 digits"));
@@ -67,7 +67,7 @@ TEST_CASE("golden/set/an_interrupted_run_is_taken_up") {
   const auto made = golden::make_set(r, once);
   REQUIRE(made.has_value());
   REQUIRE(made->kept == 0);
-  // What a killed run leaves: whole files, one that was being written, none of the manifest; and another entry's file.
+  // The remains of a killed run: whole files, a file that was being written, no manifest; and a file of another entry.
   fs::create_directory(partial);
   const auto name = [&](std::size_t i) { return r.entries[i].id + ".f32.safetensors"; };
   fs::copy_file(once / name(0), partial / name(0));
@@ -94,7 +94,7 @@ TEST_CASE("golden/set/of_two_runs_at_once_one_is_refused") {
     spill(other.path() / "its-file", "bytes");
     CHECK_THAT(golden::make_set(r, folder).error().message, Contains("set.partial: another run is filling it"));
     CHECK(slurp(other.path() / "its-file") == "bytes");
-    // One that has ended leaves a lock on a folder that nobody sees.
+    // A process that has ended leaves a lock on a folder that nobody sees.
     fs::rename(other.path(), outer.path() / "elsewhere");
     CHECK(golden::make_set(r, folder).has_value());
   }
@@ -102,7 +102,7 @@ TEST_CASE("golden/set/of_two_runs_at_once_one_is_refused") {
 }
 
 TEST_CASE("golden/proof/low_is_the_rounded_remainder", "[property]") {
-  // Against the value reading at 100 digits, which knows nothing of intervals.
+  // Compared with the value reading at 100 digits, which knows nothing about intervals.
   using reference::value;
   for (const auto& entry : recipe_of("heinsen").entries) {
     if (entry.id != "scan-mild" && entry.id != "scan-states-near-zero" && entry.id != "scan-vjp-mild") continue;
@@ -136,7 +136,7 @@ TEST_CASE("golden/proof/allow_admits_correct_arithmetic_and_no_more", "[property
           INFO(entry.id << " " << core::name_of(type) << " " << name << core::index_text(t.shape(), i) << ": " << x
                         << " for " << y << ", allowed " << allow);
           CHECK((core::same_value(x, y) || std::fabs(x - y) <= allow));
-          // Errors add up along a sequence; how fast is for other tests to say.
+          // Errors add up along a sequence; other tests check how fast.
           if (entry.axes.at("n") > 65) continue;
           ++elements;
           tight += std::isfinite(allow) && allow <= 0x1p6 * core::unit_roundoff(type) * std::max(1.0, std::fabs(y));
@@ -146,7 +146,8 @@ TEST_CASE("golden/proof/allow_admits_correct_arithmetic_and_no_more", "[property
 }
 
 TEST_CASE("golden/proof/allowances_of_arithmetic_in_f32", "[property]") {
-  // What is computed in f32 and stored in 16 bits lies inside, and the union for f32 inside that for the dtype itself.
+  // Numbers that are computed in f32 and stored in 16 bits lie inside the allowance for f32, and this allowance lies
+  // inside the one for the dtype itself.
   std::size_t narrower = 0, elements = 0;
   for (const auto& entry : recipe_of("heinsen").entries) {
     if (!entry.id.starts_with("scan-mild") && !entry.id.starts_with("scan-vjp-mild")) continue;
@@ -177,7 +178,7 @@ TEST_CASE("golden/proof/an_allowance_is_the_verdicts_bound_and_no_more") {
   using golden::allowed_distance;
   const double u = core::unit_roundoff(dtype::f32), bound = reference::bug_bound(dtype::f32, dtype::f32, 1, 1);
   CHECK(bound == 3 * u);
-  // b + |low| = 3.75 u, rounded upwards, and to 8 bits.
+  // b + |low| = 3.75 u, rounded up, to 8 bits.
   const double allow = allowed_distance(dtype::f32, 1, -0.75 * u, bound);
   CHECK(allow > 3.75 * u);
   CHECK(allow <= 3.75 * u * (1 + 0x1p-6));
@@ -197,7 +198,7 @@ TEST_CASE("golden/proof/allowances_of_special_values") {
   CHECK(allowed_distance(dtype::f32, 1, 0, inf) == inf);
   CHECK(allowed_distance(dtype::f16, 65504, 3, 40) == inf);
   CHECK(allowed_distance(dtype::f16, 60000, 3, 40) < inf);
-  // Beyond the largest number: the infinity alone, but where the bound reaches back.
+  // Beyond the largest number only the infinity is right, unless the bound reaches back.
   CHECK(allowed_distance(dtype::f16, inf, 70000, 40) == 0);
   CHECK(allowed_distance(dtype::f16, inf, 65530, 40) == inf);
 }

@@ -1,4 +1,4 @@
-// Recipes: what is drawn is fixed, and what is no recipe is refused with the place named.
+// Recipes: drawn numbers are fixed, and a wrong recipe is refused with the place of the fault.
 #include "golden/recipe.hpp"
 
 #include <catch2/catch.hpp>
@@ -60,7 +60,7 @@ std::string entry_refusal(const std::string& key, const json& value) {
 }  // namespace
 
 TEST_CASE("golden/distribution/numbers_are_fixed") {
-  // Bits, not tolerances: every compiler and processor must draw these.
+  // The bits are fixed, not only the numbers to a tolerance: every compiler and processor must draw these.
   CHECK(formats::number_text(drawn(R"({"uniform": [-2, 0]})")[0]) == "-0x1.e711db82cfd52p-1");
   CHECK(formats::number_text(drawn(R"({"normal": {"scale": 3, "shift": 1}})")[1]) == "0x1.a9756867c2b19p+2");
   CHECK(formats::number_text(drawn(R"({"binades": {"from": -3, "to": 3, "sign": "either"}})")[2]) ==
@@ -139,11 +139,11 @@ TEST_CASE("golden/recipe/reads_what_is_there") {
   CHECK(r->version == 1);
   const golden::recipe_entry& entry = r->entries.at(0);
   CHECK(entry.operation == reference::find_operation("heinsen/scan:vjp"));
-  // Cotangents and whatever else is left out have the default distribution, and a stream of their own.
+  // Cotangents, and all other inputs that are left out, have the default distribution, and their own random stream.
   const core::tensors inputs = golden::draw_inputs(entry, core::dtype::f32).value();
   CHECK(inputs.size() == entry.operation->inputs.size());
   CHECK_FALSE(core::identical(inputs.at("grad_s"), inputs.at("h")));
-  // The dtype rounds what was drawn and changes nothing else.
+  // The dtype rounds the drawn numbers and changes nothing else.
   const core::tensors narrow = golden::draw_inputs(entry, core::dtype::bf16).value();
   CHECK(core::identical(core::cast(core::dtype::bf16, inputs.at("h")), narrow.at("h")));
 }
@@ -198,7 +198,8 @@ TEST_CASE("golden/recipe/refusals_name_entry_and_member") {
                j["encoding"] = "t5_bias";
                j["entries"][0]["operation"] = "t5_bias/bucket";
                j["entries"][0]["axes"] = {{"n", 2}};
-               j["entries"][0]["attributes"] = {{"buckets", 2}};  // one for each direction, none for one distance
+               j["entries"][0]["attributes"] = {{"buckets", 2}};  // one bucket for each direction, and none for one
+                                                                  // distance
              }),
              Contains("entry 'a': attributes: "));
   CHECK_THAT(entry_refusal("seed", -1), Contains("'seed'"));

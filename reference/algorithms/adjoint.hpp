@@ -25,7 +25,7 @@ struct sigmoid_form {
   static R keep(const R& x) {
     return x;
   }
-  /// w, and w x, where h is -inf: z is +inf.
+  /// w, and w x, where h is -inf and so z is +inf.
   template <class R>
   static R weight_alone(const R&, const R&) {
     return R(1.0);
@@ -36,8 +36,8 @@ struct sigmoid_form {
   }
 };
 
-/// w = exp(a + s' - s), v = exp(h - s), and the adjoint itself kept as a logarithm: what automatic
-/// differentiation of log-domain code leads to. Each rounding of log x costs |log x| more than one of x.
+/// w = exp(a + s' - s), v = exp(h - s), and the adjoint itself is stored as a logarithm. Automatic differentiation of
+/// log-domain code works like this. Each rounding of log x costs |log x| times as much as one of x.
 struct exp_form {
   template <class R>
   static weight_pair<R> weights(const R& t, const R& h, const R& s) {
@@ -47,8 +47,8 @@ struct exp_form {
   static R keep(const R& x) {
     return stored_as_logarithm(x);
   }
-  /// Where h is -inf, s is a + s' but for what the states were rounded: those of chunks and trees are no sums of the
-  /// ones before them.
+  /// Where h is -inf, s is a + s' apart from the rounding of the states: the states of chunks and trees are no sums of
+  /// the states before them.
   template <class R>
   static R weight_alone(const R& t, const R& s) {
     return exp_of_roundings(t - s);
@@ -65,7 +65,7 @@ struct scan_gradients {
   R& s0;
 };
 
-/// Inputs a[n], h[n], s0, the states s[n], cotangents of s[n] and of the last state. Writes the gradients.
+/// Inputs are a[n], h[n], s0, the states s[n], and cotangents of s[n] and of the last state. Writes the gradients.
 template <class Form, class R>
 void scan_adjoint(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                   const R& grad_last, scan_gradients<R> grad) {
@@ -87,9 +87,9 @@ void scan_adjoint(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s
   grad.s0 = carry;
 }
 
-/// What automatic differentiation makes of the cumsum form: with L_i = s_i - A_i, reverse cumulative
-/// log-sum-exps of log|gbar_k| - L_k, positive and negative cotangents apart, give the gradients in h and
-/// s_0; that in a is a suffix sum of gbar - grad_h, which cancels where w is small.
+/// The adjoint by automatic differentiation of the cumsum form. With L_i = s_i - A_i, the gradients in h and s_0 are
+/// reverse cumulative log-sum-exps of log|gbar_k| - L_k, separately for positive and negative cotangents. The gradient
+/// in a is a suffix sum of gbar - grad_h, which cancels where w is small.
 template <class R>
 void cumsum_adjoint(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R>, const_lane<R> grad_s,
                     const R& grad_last, scan_gradients<R> grad) {

@@ -1,5 +1,5 @@
-// Feed-forward maps of a token: y = W x + b, and its adjoint. A map of a module is any type with these
-// members (see heinsen::embed_position):
+// Feed-forward maps of a token: y = W x + b, and its adjoint. A map in a module is any type with these members (see
+// heinsen::embed_position):
 //   inputs(), outputs()                                   sizes
 //   accumulate(x, y)                                      y[o] += map(x)[o], into accumulators
 //   gradients                                             a type with reductions of the parameters' gradients
@@ -23,7 +23,7 @@ field<R> totals(Stage stage, const accumulators<R>& sums, const core::shape& s) 
   return f;
 }
 
-/// weight [m, k] row-major, bias [m].
+/// A map with weight [m, k], row-major, and bias [m].
 template <class R>
 class affine_map {
  public:

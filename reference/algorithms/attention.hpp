@@ -3,8 +3,8 @@
 //
 //   S_ij = scale q_i . k_j + b_ij,   P_ij = exp(S_ij) / sum_l exp(S_il),   o_i = sum_j P_ij v_j
 //
-// b_ij = -inf keeps key j from query i: P_ij = 0, whatever k_j and v_j are. A query that no key is left for has o = 0
-// and gradients 0, as fused kernels have it. Adding one number to a row of b changes nothing.
+// b_ij = -inf hides key j from query i: P_ij = 0, whatever k_j and v_j are. A query without any seen key has o = 0 and
+// gradients 0, as in fused kernels. Adding one number to a row of b changes nothing.
 #pragma once
 
 #include <cmath>
@@ -15,8 +15,8 @@
 
 namespace assay::reference {
 
-/// The weights P of one row of logits. The shift is a double, so it is exact in every reading and cancels. A NaN among
-/// the logits is the shift from then on.
+/// The weights P of one row of logits. The shift is a double, so it is exact in every reading and cancels. After a NaN
+/// among the logits the shift is NaN.
 template <class R>
 std::vector<R> softmax(const std::vector<R>& logits) {
   double shift = -std::numeric_limits<double>::infinity();

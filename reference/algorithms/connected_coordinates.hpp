@@ -1,4 +1,4 @@
-// Which coordinates a matrix connects: its exponential by parts, with exact zeros between them.
+// The coordinates that a matrix connects. Its exponential is computed by parts, with exact zeros between them.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ ball<Number> not_a_number(const ball<Number>&) {
   return ball<Number>::nan();
 }
 
-// The coordinates that X connects, by the first of them.
+// For each coordinate, the first of the coordinates that X connects with it.
 template <class R>
 std::vector<std::size_t> connected(const square_matrix<R>& x, std::size_t b) {
   std::vector<std::size_t> part(b);
@@ -47,7 +47,7 @@ std::vector<std::size_t> connected(const square_matrix<R>& x, std::size_t b) {
   return part;
 }
 
-// Each part of coordinates by itself; dense(x, n) gives the exponential of one.
+// Exponentiates each part of the coordinates by itself; dense(x, n) gives the exponential of one part.
 template <class R, class Dense>
 square_matrix<R> by_parts(const square_matrix<R>& x, std::size_t b, Dense dense) {
   if (std::any_of(x.begin(), x.end(), [](const R& y) { return is_undefined(y); }))
@@ -68,7 +68,7 @@ square_matrix<R> by_parts(const square_matrix<R>& x, std::size_t b, Dense dense)
   }
   return r;
 }
-// L(X, G) of a coordinate that X leaves alone with another such one is G; of parts between which G is 0 it is 0.
+// L(X, G) by parts. For two coordinates that X connects with no other, it is G. Between parts where G is 0, it is 0.
 template <class R, class Dense>
 square_matrix<R> slope_by_parts(const square_matrix<R>& x, const square_matrix<R>& g, std::size_t b, Dense dense) {
   for (const auto* m : {&x, &g})

@@ -1,4 +1,4 @@
-// Sums up to each place of a row, S_i = x_0 + ... + x_i, and what they may be off by.
+// Sums up to each place of a row, S_i = x_0 + ... + x_i, and their largest errors.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::vector<R> cumulative_sums(const std::vector<R>& x) {
   }
   return all;
 }
-/// As the sum of all less those behind i. No answer beside an infinite term (NaN).
+/// S_i as the sum of all terms less the sum of the terms after i. The result is NaN beside an infinite term.
 template <class R>
 std::vector<R> cumulative_sums_by_rest(const std::vector<R>& x) {
   std::vector<R> behind{R(0.0)};
@@ -31,7 +31,8 @@ std::vector<R> cumulative_sums_by_rest(const std::vector<R>& x) {
   for (std::size_t i = 0; i < x.size(); ++i) all.push_back(behind.back() - behind[x.size() - 1 - i]);
   return all;
 }
-/// From the sum of all on, less one after the other of those behind i: so has autograd the gradient behind a cumsum.
+/// S_i from the sum of all terms, by subtracting the terms after i one after the other. Autograd computes the gradient
+/// of a cumsum in this way.
 template <class R>
 std::vector<R> cumulative_sums_from_total(const std::vector<R>& x) {
   std::vector<R> all(x.size());
@@ -44,7 +45,7 @@ std::vector<R> cumulative_sums_from_total(const std::vector<R>& x) {
   return all;
 }
 
-/// So many roundings, in units of u, of sums that end at `sum`.
+/// The errors of sums that end at `sum`: inherited errors, and roundings with these magnitudes, in units of u.
 inline tracked rounded_sum(double sum, double inherited, double magnitudes, double additions) {
   const double of_sums = arithmetic_of_sums().u;
   if (of_sums == tracked::u()) return {sum, inherited + magnitudes};
@@ -52,9 +53,9 @@ inline tracked rounded_sum(double sum, double inherited, double magnitudes, doub
                    finite_magnitude(sum)};
 }
 
-/// The partial sums from the first term on or those from the last one on, whichever are more: together they are at
-/// least the number of additions times the sum, so that a slack of 2 covers every order (Higham 2002, section 4.2).
-/// Terms have their magnitudes, and an exact zero is no term.
+/// The magnitudes of the partial sums from the first term on, or of those from the last term on, whichever are more.
+/// Together they are at least the number of additions times the sum, so that a slack of 2 covers every order (Higham
+/// 2002, section 4.2). Terms count by magnitude, and an exact zero is no term.
 template <>
 inline std::vector<tracked> cumulative_sums(const std::vector<tracked>& x) {
   std::vector<tracked> all;
@@ -70,14 +71,14 @@ inline std::vector<tracked> cumulative_sums(const std::vector<tracked>& x) {
   }
   return all;
 }
-/// Both sums share the roundings of the additions behind i where terms are added one after the other, and none of them
-/// where they are added by blocks, whichever are more.
+/// Both sums share the roundings of the additions after i if terms are added one after the other, and share none if
+/// they are added by blocks. The larger of both counts.
 template <>
 inline std::vector<tracked> cumulative_sums_by_rest(const std::vector<tracked>& x) {
   if (!std::ranges::all_of(x, [](const tracked& term) { return std::isfinite(term.number); }))
     return cumulative_sums(x);
   const std::size_t n = x.size();
-  std::vector<double> behind(n + 1, 0.0);  // the magnitudes from each place on
+  std::vector<double> behind(n + 1, 0.0);  // the sums of magnitudes from each place on
   double terms = 0;
   for (std::size_t i = n; i-- > 0;) {
     behind[i] = behind[i + 1] + finite_magnitude(x[i].number);
@@ -95,7 +96,7 @@ inline std::vector<tracked> cumulative_sums_by_rest(const std::vector<tracked>& 
   return all;
 }
 
-/// The sum of all in any order, and one rounding of each difference, which is no more than what is left.
+/// The sum of all terms in any order, and one rounding of each difference, which is no larger than the remaining sum.
 template <>
 inline std::vector<tracked> cumulative_sums_from_total(const std::vector<tracked>& x) {
   std::vector<tracked> all = x;
@@ -123,7 +124,7 @@ class cumulative_difference {
  private:
   R sum_{0.0};
 };
-/// The roundings of x - y, and one of each sum so far: of what does not cancel.
+/// The roundings of x - y, and one of each cumulative sum, by the part that does not cancel.
 template <>
 class cumulative_difference<tracked> {
  public:

@@ -15,7 +15,7 @@ using formula::traced;
 
 namespace {
 
-// The integer beside a number, below it or above, that both ends of an interval agree on.
+// The integer just below or above a number, once both ends of an interval agree on it.
 template <class Number>
 double integer_beside(Number number, bool above, const char* called) {
   for (const unsigned digits : precision_digits) {
@@ -26,7 +26,7 @@ double integer_beside(Number number, bool above, const char* called) {
   throw core::contract_violation(std::string(called) + " is undecided");
 }
 double index_beside(const trained_pairs& e, double base, double beta, bool above) {
-  if (!(base >= 0.0)) return std::numeric_limits<double>::quiet_NaN();  // as its logarithm
+  if (!(base >= 0.0)) return std::numeric_limits<double>::quiet_NaN();  // NaN, as the logarithm would give
   return integer_beside([&] { return index_of_turns(e, enclosure(base), beta); }, above,
                         "the index of a pair that makes so many turns");
 }
@@ -75,7 +75,7 @@ std::int64_t length_of_turn(double base, std::size_t t, std::size_t pairs) {
 }
 
 double steps_of_length(const extension& e) {
-  double steps = 1.0;  // 2^k of the least k with L <= 2^k L0; of shorter lengths k is 0 or below
+  double steps = 1.0;  // 2^k, where k is the least with L <= 2^k L0; for shorter lengths k is 0 or below
   while (steps * e.trained_length < e.length) steps *= 2.0;
   return std::max(1.0, 2.0 * steps - 1.0);
 }
@@ -95,7 +95,7 @@ traced counted_from(double first, std::size_t pairs) {
 
 std::optional<traced> ramp_of(const extension& e, const traced& base) {
   if (e.of != extension::kind::yarn || e.by_turns) return std::nullopt;
-  // Integers are exact: no logarithm that programs compute is far enough off.
+  // Integers are exact: the error of a program's logarithm is never large enough to change them.
   const auto exact = [&](const traced& x) { return e.truncates ? without_error(x) : x; };
   const auto below = [&](const traced& x) { return e.truncates ? floor(exact(x)) : x; };
   const traced zero(0.0), low = larger(below(index_of_turns(e, base, e.fast)), zero),
@@ -126,7 +126,8 @@ traced extended_frequencies(const extension& e, const traced& s, const std::opti
   switch (e.of) {
     case kind::yarn:
     case kind::llama3:
-      return e.factor == 1.0 ? covering(theta, blended) : blended();  // the shares add up to 1, as no interval shows
+      return e.factor == 1.0 ? covering(theta, blended) : blended();  // the shares add up to 1, but no interval proves
+                                                                      // it
     case kind::ntk_fixed:
       return theta * formula::geometric_frequencies(s, 1, e.pairs, e.pairs);
     case kind::ntk_mixed: {

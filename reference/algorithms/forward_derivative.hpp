@@ -32,7 +32,8 @@ R tangent_of_step(const R& t, const R& h, const R& s, const R& dt, const R& dh) 
   return weight.w * dt + weight.v * dh;
 }
 
-/// Step after step. Inputs a[n], h[n], s0, the states s[n], a direction. Writes ds[n]. `Form` as in the adjoint.
+/// One step after another. Inputs are a[n], h[n], s0, the states s[n] and a direction. Writes ds[n]. `Form` as in the
+/// adjoint.
 template <class Form, class R>
 void scan_tangent(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, scan_direction<R> d, lane<R> ds) {
   R carried = by_magnitude(d.s0);
@@ -43,8 +44,8 @@ void scan_tangent(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s
   }
 }
 
-/// The map s -> LSE(decay + s, input) and its derivative along a direction: what automatic differentiation
-/// makes of a tree scan. Composition as for affine_step.
+/// The map s -> LSE(decay + s, input) and its derivative along a direction. Automatic differentiation of a tree scan
+/// computes this. Composition is as for affine_step.
 template <class Form, class R>
 struct dual_step {
   affine_step<R> step;
@@ -57,7 +58,7 @@ struct dual_step {
   }
 };
 
-/// The derivative of the state enters, like the state, as an element before the first.
+/// The elements of a tree. The derivative of the first state enters, like the state, as an element before the first.
 template <class Form, class R>
 std::vector<dual_step<Form, R>> dual_elements(const_lane<R> a, const_lane<R> h, const R& s0, scan_direction<R> d) {
   std::vector<dual_step<Form, R>> elements{{{R(0.0), s0}, R(0.0), by_magnitude(d.s0)}};

@@ -33,7 +33,7 @@ inline void widen(lane<tracked> x, const std::vector<double>& errors) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i].error = std::max(x[i].error, errors[i]);
 }
 
-/// Step after step, and trees over the recurrence of ds, with the weights that the states `s` give.
+/// The errors of one step after another, and of trees over the recurrence of ds, with the weights from the states `s`.
 template <class Form>
 void widen_by_recurrence(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0, const_lane<tracked> s,
                          scan_direction<tracked> d, lane<tracked> ds) {
@@ -49,9 +49,9 @@ void widen_by_recurrence(const_lane<tracked> a, const_lane<tracked> h, const tra
 /// The larger error of two computations of one number.
 inline tracked with_larger_error(const tracked& x, const tracked& y) { return {x.number, std::max(x.error, y.error)}; }
 
-/// The derivative of the cumsum form. dA cancels like A (see inclusive_sum): its rounding, D = sum |da|, is
-/// charged as an error in da, twice per step under the contraction, and ceil(log2(i+1))/2 D where dA is
-/// added back. With N_i = w N_{i-1} + v (|dh_i| + D_i) the size of dL_i:
+/// The derivative of the cumsum form. dA cancels like A (see inclusive_sum). Its rounding, D = sum |da|, is charged as
+/// an error in da: twice per step under the contraction, and ceil(log2(i+1))/2 D where dA is added back. Let N_i = w
+/// N_{i-1} + v (|dh_i| + D_i) be the size of dL_i:
 ///
 ///   y_i = w (y_{i-1} + E_da + 2 D_i) + E_w N_{i-1} + (E_v + v) (|dh_i| + D_i) + v E_dh + 2 N_i + tau.
 inline void widen_by_cumsum_tangent(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
@@ -87,7 +87,7 @@ inline void widen_by_cumsum_tangent(const_lane<tracked> a, const_lane<tracked> h
   }
 }
 
-/// Where log p + s' and h are both -inf any finite tangent is right, as any finite gradient in h is (laws.hpp).
+/// Where log p + s' and h are both -inf, any finite tangent is right, just as any finite gradient in h is (laws.hpp).
 inline void allow_any_tangent_at_dead_positions(const_lane<tracked> s, lane<tracked> ds) {
   for (std::size_t i = 0; i < ds.size(); ++i)
     if (is_minus_infinity(s[i])) ds[i].error = std::numeric_limits<double>::infinity();

@@ -1,11 +1,11 @@
-// A table between its positions: z at p, which lies w of the way from one position to the next,
+// A table between its positions: z at p, where p lies a share w of the way from one position to the next,
 //
 //   w z[k + 1] + (1 - w) z[k],   k = floor p,   w = p - k.
 //
-// p is at least 0, and beyond the last position it counts as the last. At an integer the number is that of the table,
-// and the slope is 0, as in published code, whose ceil and floor are the same there. An error of p may take it to other
-// neighbours. The number is continuous, and errs by the steepest slope of those times the error. The slope is not: the
-// allowance reaches from the one slope to the other ones, and to 0.
+// p is at least 0; beyond the last position it counts as the last one. At an integer the number is that of the table,
+// and the slope is 0, as in published code, where ceil and floor are equal there. An error of p may move it between
+// other neighbours. The number is continuous, and its error is the steepest slope of those neighbours times the error
+// of p. The slope is not continuous: its allowance reaches from one slope to the others, and to 0.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace assay::reference {
 
-/// w u + (1 - w) l; the allowance reading takes what l + w (u - l) may be off by, too.
+/// w u + (1 - w) l; the allowance reading also covers the error of l + w (u - l).
 template <class R>
 R between_positions(const R& w, const R& lower, const R& upper) {
   const R mean = w * upper + (R(1.0) - w) * lower;
@@ -28,7 +28,7 @@ R between_positions(const R& w, const R& lower, const R& upper) {
     return mean;
 }
 
-/// Where p lies in a table of so many positions, at least one.
+/// The place of p in a table with this number of positions, at least one.
 template <class R>
 class place_in_table {
  public:
@@ -47,15 +47,15 @@ class place_in_table {
   }
   [[nodiscard]] bool is_nan() const { return std::isnan(x_); }
   [[nodiscard]] bool is_beyond() const { return is_beyond_; }  ///< far beyond the end: a constant
-  /// Of the lower positions that p may lie above, or be at.
+  /// The first and last of the lower positions that p may be at or above.
   [[nodiscard]] double first() const { return first_; }
   [[nodiscard]] double last() const { return last_; }
   [[nodiscard]] double highest() const { return highest_; }
   [[nodiscard]] std::size_t entry(double k) const { return static_cast<std::size_t>(std::clamp(k, 0.0, highest_)); }
-  /// The upper position: the lower one where p is that.
+  /// The upper position; it is the lower one where p is exactly there.
   [[nodiscard]] double next(double k) const { return surely(!less(whole(k), p_)) ? k : k + 1.0; }
   [[nodiscard]] R way_from(double k) const { return p_ - whole(k); }
-  /// f of the lower position, whichever it is.
+  /// f of the lower position, whichever position that is.
   template <class F>
   [[nodiscard]] R of_lower(F f) const {
     R x = f(first_);
@@ -63,7 +63,7 @@ class place_in_table {
     return x;
   }
 
-  /// Gives each position that has a share in the number that share.
+  /// Calls give(position, share) for each position that has a share in the number.
   template <class Give>
   void share(Give give) const {
     if (is_nan()) return;
@@ -74,7 +74,7 @@ class place_in_table {
 
  private:
   static bool surely(boost::tribool t) { return static_cast<bool>(t); }
-  /// An integer, exact in every format: programs have it in one of its own.
+  /// An integer, exact in every format: programs keep it as an integer.
   static R whole(double k) {
     R x(k);
     if constexpr (std::is_same_v<R, rounded>) x.number = k;
@@ -87,7 +87,7 @@ class place_in_table {
   }
   [[nodiscard]] R share_of(std::size_t k) const {
     if constexpr (std::is_same_v<R, tracked>) {
-      // Shares move as p does; l + w (u - l) hands g - w g on to l.
+      // Shares change as p does; l + w (u - l) gives l the gradient g - w g.
       const double lower = std::floor(x_), way = x_ - lower;
       const R share = share_by(R(x_) - R(lower), lower, x_ == lower ? lower : lower + 1.0, k);
       return {share.number, share.error + p_.error + (entry(lower) == k ? way : 0.0)};
@@ -107,7 +107,7 @@ class interpolated_table {
  public:
   interpolated_table(const R* z, std::size_t size) : z_(z), size_(size) {}
 
-  /// 0 where the table is empty.
+  /// The number at p; 0 where the table is empty.
   [[nodiscard]] R at(const R& p) const {
     if (size_ == 0) return R(0.0);
     const place_in_table<R> place(p, size_);
@@ -123,7 +123,7 @@ class interpolated_table {
           [&](double k) { return between_positions(place.way_from(k), entry(place, k), entry(place, place.next(k))); });
     }
   }
-  /// The derivative by p.
+  /// The derivative in p.
   [[nodiscard]] R slope(const R& p) const {
     if (size_ == 0) return R(0.0);
     const place_in_table<R> place(p, size_);
@@ -146,7 +146,7 @@ class interpolated_table {
     return entry(place, k + 1.0).number - entry(place, k).number;
   }
 
-  // b has the roundings at the number of p, of which those between other neighbours may be more.
+  // b has the roundings at the number of p; the roundings between other neighbours may be larger.
   [[nodiscard]] R with_error(R b, const R& p, const place_in_table<R>& place) const {
     if (p.error == 0.0) return b;
     double steepest = 0.0;
@@ -159,8 +159,8 @@ class interpolated_table {
     return {b.number, b.error + propagate(steepest, p.error)};
   }
 
-  // Programs multiply a cotangent with both neighbours, and subtract. Of a p without an error between two positions the
-  // truth has the slope of the number.
+  // Programs multiply a cotangent with both neighbours, and subtract. If p has no error and lies between two positions,
+  // the true slope is that of the number.
   [[nodiscard]] R slope_of_bounded(const R& p, const place_in_table<R>& place) const {
     const double lower = std::floor(p.number), upper = p.number == lower ? lower : lower + 1.0;
     const R &l = entry(place, lower), &u = entry(place, upper);
@@ -171,7 +171,8 @@ class interpolated_table {
       least = std::min(least, step(place, k)), most = std::max(most, step(place, k));
       rounding = std::max(rounding, std::fabs(entry(place, k).number) + std::fabs(entry(place, k + 1.0).number));
     }
-    // What is no rounding is all there under the slack of a class, and under that of a bug as it is stored, too.
+    // A change that is no rounding fits within the slack of a class, and, as it is stored, within the slack of a bug,
+    // too.
     const double reach = (p.error > 0.0 ? most - least : std::max(-least, most)) / class_slack;
     slope.error += reach / R::u() + 2.0 * rounding;
     return slope;

@@ -1,4 +1,4 @@
-// Functions with a kink, where programs that are right have different gradients, or a jump, where they have different
+// Functions with a kink, where correct programs have different gradients, or with a jump, where they have different
 // numbers.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace assay::reference {
 
-/// x, of which y is right as well.
+/// x, where y is also right.
 template <class R>
 R right_as_well(const R& x, const R& y) {
   if constexpr (std::is_same_v<R, tracked>)
@@ -21,7 +21,7 @@ R right_as_well(const R& x, const R& y) {
     return x;
 }
 
-/// Whether it may have been computed as 0, though it is not known to be 0.
+/// Whether x may have been computed as 0, though it is not known to be 0.
 template <class R>
 bool may_be_zero(const R& x) {
   if constexpr (std::is_same_v<R, tracked>)
@@ -30,8 +30,8 @@ bool may_be_zero(const R& x) {
     return false;
 }
 
-/// x / y of a y that is no sum of positive numbers: where it may have been computed as 0, infinity and NaN are
-/// explained, and a factor of 0 behind does not silence them.
+/// x / y for a y that is no sum of positive numbers. Where y may have been computed as 0, the law explains infinity and
+/// NaN, and a later factor of 0 does not remove them.
 template <class R>
 R quotient_of_any(const R& x, const R& y) {
   if constexpr (std::is_same_v<R, tracked>) {
@@ -45,13 +45,13 @@ R quotient_of_any(const R& x, const R& y) {
 template <class R>
 R magnitude_of(const R& x) {
   if (std::isnan(to_double(x))) return x;
-  // The magnitudes of two numbers are no farther apart than the numbers, whatever their signs are.
+  // The magnitudes of two numbers are no farther apart than the numbers, whatever their signs.
   if constexpr (std::is_same_v<R, tracked>) return by_magnitude(x);
   return either(less(x, R(0.0)), -x, either(less(R(0.0), x), x, R(0.0)));
 }
 
-/// The larger of two numbers that are no NaN. Where they are the same, each has half of the gradient, as PyTorch and
-/// JAX give it; TensorFlow gives all of it to the first one: anything between none and all is right.
+/// The larger of two numbers that are not NaN. Where they are equal, each has half of the gradient, as in PyTorch and
+/// JAX; TensorFlow gives all of it to the first one: anything from none to all is right.
 template <class R>
 R larger_by_halves(const R& x, const R& y) {
   if constexpr (carries_derivatives<R>) {

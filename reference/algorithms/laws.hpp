@@ -1,8 +1,8 @@
 // The laws of the accuracy classes: the allowance reading of the algorithms that define each class.
 //
-// A class is a set of algorithms that a correct implementation may use; its law, at each element, is the
-// largest allowance among them and those of the classes before it. So the classes are nested, and what
-// the last law does not explain is a bug.
+// A class is a set of algorithms that a correct implementation may use. Its law, at each element, is the largest
+// allowance among these algorithms and those of the classes before it. So the classes are nested, and an error that the
+// last law does not explain is a bug.
 #pragma once
 
 #include <vector>
@@ -17,8 +17,8 @@ namespace assay::reference {
 
 using scan_algorithm = void (*)(const_lane<tracked>, const_lane<tracked>, const tracked&, lane<tracked>);
 
-/// The algorithms that a class adds to those before it. One tree shape is not enough: sums of log p associate
-/// differently in each.
+/// The algorithms that a class adds to those before it. One tree shape is not enough: each shape brackets sums of log p
+/// in its own way.
 inline std::vector<scan_algorithm> algorithms_new_in(accuracy_class c) {
   switch (c) {
     case accuracy_class::sequential:
@@ -36,7 +36,7 @@ inline std::vector<scan_algorithm> algorithms_new_in(accuracy_class c) {
   return {};
 }
 
-/// The cumsum form has no answer from the first token on at which a is not finite.
+/// The number of tokens for which the cumsum form has an answer: those before the first one whose a is not finite.
 inline std::size_t tokens_with_cumsum_form(const_lane<tracked> a) {
   std::size_t i = 0;
   while (i < a.size() && std::isfinite(a[i].number)) ++i;
@@ -57,8 +57,8 @@ inline void widen_by_scans(accuracy_class c, const_lane<tracked> a, const_lane<t
   if (const auto x = unshifted_states::within_range(a, h, s0, s)) x->widen(s);
 }
 
-/// Automatic differentiation of the cumsum form: the adjoint of logcumsumexp run in the log domain on
-/// quantities of the size of |A|, and a suffix sum for a, which does not contract. Widens `grad`.
+/// Automatic differentiation of the cumsum form. The adjoint of logcumsumexp runs in the log domain on quantities of
+/// the size of |A|; the gradient in a is a suffix sum, which does not contract. Widens `grad`.
 ///
 ///   y_k = G (q + |L| + |log G| + |log G - L| + C_l) + w_{k+1} y_{k+1} + lambda_k (R + 0.3 + C_e + C_l),
 ///   R = |log lambda_k - L_k|; 0.3 bounds the rounding of a log-sum-exp's difference, max |z| min(w, v).
@@ -104,20 +104,20 @@ inline void widen_by_cumsum_autograd(const_lane<tracked> a, const_lane<tracked> 
     grad.a[i].error = std::max(grad.a[i].error, digits_left ? suffix + tracked::tau() : unbounded);
   }
   if (n == 0) {
-    // One input alone, s0: exp((log |g| - s0) + s0).
+    // There is one input alone, s0: exp((log |g| - s0) + s0).
     const double g = std::fabs(grad_last.number), size = log_magnitude(g);
     const double rounded = 2 * size + finite_magnitude(std::log(g) - s0.number) + accuracy::log + accuracy::exp;
     if (g > 0 && std::isfinite(s0.number))
       grad.s0.error = std::max(grad.s0.error, propagate(g, rounded) + tracked::tau());
     return;
   }
-  // s0 is the first input of the logcumsumexp: its gradient is exp(r + s0), and no part of the suffix sum.
+  // s0 is the first input of the logcumsumexp: its gradient is exp(r + s0), and the suffix sum does not contain it.
   const double error_s0 = carried_error + propagate(carried, of_first + log_magnitude(carried) + accuracy::exp + 1.0);
   grad.s0.error = std::max({grad.s0.error, grad.a[0].error, error_s0 + tracked::tau()});
 }
 
-/// Gradients with the allowance of the classes up to linear, from the states of that law: all adjoints but that of the
-/// cumsum form, which reads no states of its own, are bounded by them.
+/// Gradients with the allowance of the classes up to linear, from the states of that law. They bound all adjoints,
+/// except that of the cumsum form, which reads no states of its own.
 inline void linear_adjoint(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0, const_lane<tracked> states,
                            const_lane<tracked> grad_s, const tracked& grad_last, scan_gradients<tracked> grad) {
   const std::size_t n = states.size();
@@ -140,7 +140,7 @@ inline void linear_adjoint(const_lane<tracked> a, const_lane<tracked> h, const t
   }
 }
 
-/// Where log p + s' and h are both -inf any finite gradient in h is right.
+/// Where log p + s' and h are both -inf, any finite gradient in h is right.
 inline void allow_any_gradient_at_dead_positions(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
                                                  const_lane<tracked> s, scan_gradients<tracked> grad) {
   for (std::size_t i = 0; i < s.size(); ++i)

@@ -14,8 +14,8 @@ using boost::multiprecision::cpp_int;
 double log_of_ratio(std::int64_t x, std::int64_t y) {
   return std::log(static_cast<double>(x) / static_cast<double>(y));
 }
-// Of a quotient of those, times an integer: its error is below 2^-40 (1 + quotient). Integers alone decide where it is
-// nearly one.
+// Whether the floor of the quotient is certain. The quotient of two such logarithms, times an integer, has an error
+// below 2^-40 (1 + quotient). Only where it is nearly an integer, integer arithmetic must decide.
 bool is_decided(double quotient) { return std::fabs(quotient - std::round(quotient)) > 0x1p-36 * (1.0 + quotient); }
 
 cpp_int power(std::int64_t base, std::int64_t exponent) {
@@ -39,7 +39,7 @@ std::int64_t log_bucket_offset(const bucket_map& map, std::int64_t n) {
       static_cast<double>(logarithmic) * log_of_ratio(n, exact) / log_of_ratio(map.max_distance, exact);
   if (is_decided(quotient)) return static_cast<std::int64_t>(quotient);
   const cpp_int wanted = power(n, logarithmic);
-  std::int64_t reached = 0, beyond = logarithmic;  // n < D: t = N - E is too much
+  std::int64_t reached = 0, beyond = logarithmic;  // n < D, so t = N - E is too large
   while (beyond - reached > 1) {
     const std::int64_t t = reached + (beyond - reached) / 2;
     (power(map.max_distance, t) * power(exact, logarithmic - t) <= wanted ? reached : beyond) = t;
@@ -70,7 +70,7 @@ std::int64_t log_bucket_ceiling(std::int64_t middle, std::int64_t last, std::int
   ASSAY_EXPECTS(middle >= 1 && n >= middle && last >= 2 * middle);
   if (n == last) return middle - 1;
   const auto reaches = [=](std::int64_t t) {
-    // Both sides times middle^(middle - 1) and middle^t.
+    // Both sides are multiplied by middle^(middle - 1) and middle^t.
     return power(last, t) * power(middle, middle - 1) >= power(n, middle - 1) * power(middle, t);
   };
   const double quotient = static_cast<double>(middle - 1) * log_of_ratio(n, middle) / log_of_ratio(last, middle);

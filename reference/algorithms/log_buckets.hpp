@@ -1,5 +1,5 @@
 // Buckets of relative distances, logarithmic beyond the nearest ones (Raffel et al., JMLR 2020, arXiv 1910.10683;
-// tensorflow/mesh, _relative_position_bucket), by integers alone.
+// tensorflow/mesh, _relative_position_bucket), computed with integers alone.
 #pragma once
 
 #include <cstdint>
@@ -7,26 +7,27 @@
 
 namespace assay::reference {
 
-/// The settings of a bucket map and what follows from them. Precondition of all: conflict() is empty.
+/// The settings of a bucket map and the numbers that follow from them. Precondition of all functions: conflict() is
+/// empty.
 struct bucket_map {
   std::int64_t buckets = 32, max_distance = 128;
   bool bidirectional = true;
   std::string form = "log";
 
-  /// Buckets of one direction, and those of them that hold one distance each.
+  /// The number of buckets of one direction, and how many of them hold one distance each.
   [[nodiscard]] std::int64_t of_direction() const { return bidirectional ? buckets / 2 : buckets; }
   [[nodiscard]] std::int64_t exact() const { return of_direction() / 2; }
-  /// Where the buckets of keys after the query begin; the first of them is never used.
+  /// The first bucket of keys after the query; it is never used.
   [[nodiscard]] std::int64_t base(double distance) const { return bidirectional && distance > 0 ? of_direction() : 0; }
-  /// The distance as it is bucketed: without its sign, or 0 for keys after the query where those do not count.
+  /// The distance that is put into a bucket: without its sign, or 0 for keys after the query where these do not count.
   [[nodiscard]] double magnitude(double distance) const {
     return distance > 0 ? (bidirectional ? distance : 0.0) : -distance;
   }
   [[nodiscard]] std::string conflict() const;
 };
 
-/// The largest t <= N - E with (D / E)^(t / (N - E)) <= n / E, that is D^t E^(N-E-t) <= n^(N-E): the integer part of
-/// (N - E) log(n / E) / log(D / E) at most N - E, without logarithms. N buckets of one direction, E of them exact, D
+/// The largest t <= N - E with (D / E)^(t / (N - E)) <= n / E, that is D^t E^(N-E-t) <= n^(N-E): the integer part of (N
+/// - E) log(n / E) / log(D / E), at most N - E, without logarithms. One direction has N buckets, E of them exact; D is
 /// the largest distance. Precondition: n >= E, conflict() is empty.
 std::int64_t log_bucket_offset(const bucket_map& map, std::int64_t n);
 

@@ -1,5 +1,5 @@
-// The exponential of the midpoint of a matrix, and its derivative, with a proved bound on what plain arithmetic loses
-// of them: what skew_exponential.hpp makes proofs of.
+// The exponential of the midpoint of a matrix, and its derivative, with a proved bound on the error of plain arithmetic
+// in them. skew_exponential.hpp builds its proofs on this.
 #pragma once
 
 #include <gmp.h>
@@ -16,7 +16,7 @@
 
 namespace assay::reference::midpoint {
 
-// A bound that was computed with few roundings, or sums of squares of at most 2^20 numbers.
+// Increases a bound that was computed with few roundings, or from sums of squares of at most 2^20 numbers.
 inline double up(double bound) { return bound * (1.0 + 0x1p-30); }
 inline double root_up(double squares) { return up(std::sqrt(squares)); }
 
@@ -24,16 +24,17 @@ inline double root_up(double squares) { return up(std::sqrt(squares)); }
 inline double bound_of(double x) { return std::fabs(x); }
 inline double bound_of(const two_double& x) { return up(std::fabs(x.high)); }
 
-// Matrices of numbers that are rounded after each operation, with a relative error of at most `eps`: of a sum of
-// two_double 3 u^2 / (1 - 4 u) (Joldes, Muller and Popescu 2017, theorem 3.1), of a product 2^-102 (two_double.hpp).
+// Matrices of numbers that are rounded after each operation, with a relative error of at most `eps`. For two_double it
+// is 3 u^2 / (1 - 4 u) for a sum (Joldes, Muller and Popescu 2017, theorem 3.1) and 2^-102 for a product
+// (two_double.hpp).
 template <class Number>
 struct floating_arithmetic {
   using matrix = std::vector<Number>;
   static constexpr double eps = std::is_same_v<Number, double> ? 0x1p-53 : 0x1p-101;
-  static constexpr int bits = std::is_same_v<Number, double> ? 58 : 108;  // of the remainder
+  static constexpr int bits = std::is_same_v<Number, double> ? 58 : 108;  // the remainder is 2^-bits
   static constexpr int halvings = std::is_same_v<Number, double> ? 1 : 2;
   std::size_t b;
-  double unit = 1.0;  // of errors
+  double unit = 1.0;  // the unit of errors
   double remainder = std::ldexp(1.0, -bits);
 
   static double norm(const matrix& x) {
@@ -48,9 +49,10 @@ struct floating_arithmetic {
   }
   [[nodiscard]] matrix zero() const { return matrix(b * b, Number(0.0)); }
   using pair = std::array<const matrix*, 2>;
-  // Of two doubles the sum of high products is exact but for what low parts collect in plain arithmetic (Ogita, Rump
-  // and Oishi 2005, "Accurate sum and dot product", algorithm 5.3): of m terms at most 4 u |x y| each, and u of each
-  // partial sum, together (m + 4) u of the sum of |x y|, which m + 3 additions round: (m + 4)^2 u^2 of it in all.
+  // In two doubles the sum of high products is exact, apart from the low parts, which are added in plain arithmetic
+  // (Ogita, Rump and Oishi 2005, "Accurate sum and dot product", algorithm 5.3). For m terms the low parts are at most
+  // 4 u |x y| each, and u of each partial sum: together (m + 4) u of the sum of |x y|. Their m + 3 additions round
+  // this: (m + 4)^2 u^2 of the sum in all.
   static void add_product(double& sum, double x, double y) { sum += x * y; }
   static void add_product(two_double& sum, const two_double& x, const two_double& y) {
     const exact_product p(x.high, y.high);
@@ -58,9 +60,10 @@ struct floating_arithmetic {
     sum.high = s.sum;
     sum.low += s.error + (p.error + (x.high * y.low + x.low * y.high));
   }
-  // out = (sum of products) / k, and the identity where it is wanted; a bound on the error, in Frobenius's norm: of m
-  // terms (m + 8) eps / (1 - (m + 8) eps), of which 6 are for a division, times those of their absolute values, and eps
-  // of the result for the identity (Higham 2002, section 3.5). Products below 2^-960 may lose 2^-1060 each.
+  // out = (sum of products) / k, plus the identity where it is wanted. Returns a bound on the error in Frobenius's
+  // norm: for m terms (m + 8) eps / (1 - (m + 8) eps), of which 6 are for a division, times the products of the
+  // absolute values, and eps of the result for the identity (Higham 2002, section 3.5). Products below 2^-960 may lose
+  // 2^-1060 each.
   double product(matrix& out, std::initializer_list<pair> pairs, double k, bool with_identity) const {
     matrix r = zero();
     double sizes = 0.0;
@@ -97,7 +100,7 @@ struct floating_arithmetic {
   }
 };
 
-// Integers, multiples of 2^-bits; errors are counted in these.
+// Integers that count multiples of 2^-bits; errors are counted in the same unit.
 class fixed_arithmetic {
  public:
   class matrix {
@@ -125,7 +128,7 @@ class fixed_arithmetic {
   static constexpr int halvings = 8;
   std::size_t b;
   int bits;
-  // Nothing is ever less than 100 bits: squares of errors are bounded so.
+  // Numbers always have at least 100 bits: this bounds the squares of errors.
   double unit = 0x1p-100;
   double remainder = 1.0;
 
@@ -136,7 +139,7 @@ class fixed_arithmetic {
     return r;
   }
   using pair = std::array<const matrix*, 2>;
-  // Each entry is rounded once: by less than one unit.
+  // Each entry is rounded once, by less than one unit.
   double product(matrix& out, std::initializer_list<pair> pairs, double k, bool with_identity) const {
     matrix r(b * b);
     for (std::size_t i = 0; i < b; ++i) {
@@ -148,7 +151,7 @@ class fixed_arithmetic {
         }
       for (std::size_t j = 0; j < b; ++j) {
         mpz_fdiv_q_2exp(r[i * b + j], r[i * b + j], static_cast<mp_bitcnt_t>(bits));
-        // The floor of the floor of a quotient is that of the quotient.
+        // The floor of a quotient of a floor is the floor of the whole quotient.
         if (k != 1.0) mpz_fdiv_q_ui(r[i * b + j], r[i * b + j], static_cast<unsigned long>(k));
       }
     }
@@ -169,13 +172,13 @@ struct computed {
 
 /// How X is scaled, and how many terms its series has.
 struct scaling {
-  double norm;  // of the scaled matrix: at least its 2-norm
+  double norm;  // norm of the scaled matrix: at least its 2-norm
   int halvings, terms;
   scaling(double norm_of_x, int beyond, int bits, std::size_t b) : norm(norm_of_x) {
     halvings = norm > 0.0 ? std::max(0, std::ilogb(norm) + 1 + beyond) : 0;
     norm = std::ldexp(norm, -halvings);
-    // 2 b y^(K+1) / (K+1)! of the series, and 2 y^K / K! of its derivative, with y <= 1/2; by Horner's rule at least
-    // one.
+    // The remainders are 2 b y^(K+1) / (K+1)! for the series, and 2 y^K / K! for its derivative, with y <= 1/2.
+    // Horner's rule needs at least one term.
     const double bound = -static_cast<double>(bits) - 1.0;
     double power = 1.0;  // log2(2 b y^K / K!), and one bit for its roundings
     power += std::log2(2.0 * static_cast<double>(b));
@@ -184,7 +187,7 @@ struct scaling {
   }
 };
 
-// exp(2^s Y), and its slope along 2^s H. The bounds stand in the header. `size` of H is at least Frobenius's norm.
+// exp(2^s Y), and its slope along 2^s H. The header derives the bounds. `size` is at least Frobenius's norm of H.
 template <class Arithmetic>
 computed<Arithmetic> exponentiate(const Arithmetic& in, const scaling& scaled, const typename Arithmetic::matrix& y,
                                   const typename Arithmetic::matrix* h, double size) {
@@ -211,7 +214,7 @@ computed<Arithmetic> exponentiate(const Arithmetic& in, const scaling& scaled, c
   return {std::move(p), std::move(q), ep, eq};
 }
 
-// The 2-norm of a skew-symmetric matrix is at most its largest row sum, and Frobenius's norm.
+// The 2-norm of a skew-symmetric matrix is at most its largest row sum, and at most Frobenius's norm.
 struct norms {
   double squares = 0.0, row = 0.0, largest = 0.0;
   [[nodiscard]] double two() const { return std::min(root_up(squares), up(largest)); }

@@ -1,11 +1,10 @@
-// |z| of z = x + iy, and its slopes x / |z| and y / |z|, which are 0 at z = 0: there the modulus has no gradient, and 0
-// is the subgradient that complex numbers have in PyTorch (sgn). A square root differentiated at 0 gives NaN.
+// |z| of z = x + iy, and its slopes x / |z| and y / |z|, which are 0 at z = 0. There the modulus has no gradient, and 0
+// is the subgradient that PyTorch gives complex numbers (sgn). A square root that is differentiated at 0 gives NaN.
 //
-// Two ways to it are in use: sqrt(x^2 + y^2), whose squares overflow and underflow, and one that scales,
-// max sqrt(1 + (min / max)^2). The allowance covers both, 3.25 u: the square of the quotient,
-// at most 1, has 3 u, its sum with 1 so at most 2.5 u, half of which is left under the root; the root and the product
-// have one each. Squares that are added up have u and one more under the root, which is less. Nothing is known where
-// squares overflow.
+// Two ways to compute it are in use: sqrt(x^2 + y^2), whose squares overflow and underflow, and one that scales, max
+// sqrt(1 + (min / max)^2). The allowance covers both, with 3.25 u. The square of the quotient is at most 1 and has 3 u,
+// so its sum with 1 has at most 2.5 u, and the root halves this. The root and the product add one u each. The sum of
+// squares has u from each square and one more under the root, which is less. Nothing is known where squares overflow.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,7 @@ namespace assay::reference {
 
 template <class R>
 R modulus_of(const R& x, const R& y) {
-  return power(larger(x * x + y * y, R(0.0)), ratio(1, 2));  // an interval of a square may reach below 0
+  return power(larger(x * x + y * y, R(0.0)), ratio(1, 2));  // the lower end of a square's interval may be below 0
 }
 template <class R>
 R modulus_slope(const R& x, const R&, const R& modulus) {
@@ -27,14 +26,14 @@ R modulus_slope(const R& x, const R&, const R& modulus) {
   return either(is_nan ? boost::tribool(true) : less(R(0.0), modulus), x / modulus, R(0.0));
 }
 
-/// What the squares of x and y lose to underflow, at most.
+/// The largest loss of the squares of x and y by underflow.
 inline double lost_squares() { return 2.0 * tracked::u() * tracked::tau(); }
-/// The length changes by (|x| E_x + |y| E_y) / |z| and a term of second order, and by no more than E_x + E_y. What the
-/// squares lose changes the root by less than lost / |z|, and by less than sqrt(lost).
+/// The length changes by (|x| E_x + |y| E_y) / |z| and a term of second order, and by no more than E_x + E_y. A loss in
+/// the squares changes the root by less than lost / |z|, and by less than sqrt(lost).
 inline tracked modulus_of(const tracked& x, const tracked& y) {
   const double a = std::fabs(x.number), b = std::fabs(y.number), most = std::max(a, b), u = tracked::u();
   if (!std::isfinite(a + b)) return tracked(a + b);
-  // Not hypot, for which the program would need glibc 2.35: see tools/wheel.
+  // std::hypot is not used: with it the program would need glibc 2.35 (see tools/wheel).
   const double share = most > 0.0 ? std::min(a, b) / most : 0.0, z = most * std::sqrt(1.0 + share * share);
   double error = x.error + y.error;
   if (z > 0.0) {
@@ -46,9 +45,9 @@ inline tracked modulus_of(const tracked& x, const tracked& y) {
   const double underflow = z * z > lost ? lost / z : std::sqrt(lost);
   return {z, error + 3.25 * z + underflow / u};
 }
-/// Two vectors that are s |z| apart have directions that are no more than 2 sin(asin(s) / 2) <= sqrt(2) s apart, or 2
-/// where s > 1. The modulus (3.25 u), the quotient and a product with the cotangent round. Squares that are lost change
-/// the modulus by a share lost / |z|^2, or leave nothing of it: then 0 is right, and an infinity or NaN is not.
+/// If two vectors are s |z| apart, their directions are no more than 2 sin(asin(s) / 2) <= sqrt(2) s apart, or 2 where
+/// s > 1. The modulus (3.25 u), the quotient and a product with the cotangent round. A loss of squares changes the
+/// modulus by a share lost / |z|^2, or makes it 0: then 0 is right, and an infinity or NaN is not.
 inline tracked modulus_slope(const tracked& x, const tracked& y, const tracked& modulus) {
   const double z = modulus.number, u = tracked::u();
   if (std::isnan(z)) return tracked(z);

@@ -1,10 +1,10 @@
-// The rotation exp(m omega L) of vectors in the plane of a and b, of L = a b^T - b a^T (Zhang et al. 2025, "Group
+// The rotation exp(m omega L) of vectors in the plane of a and b, with L = a b^T - b a^T (Zhang et al. 2025, "Group
 // representational position encoding", arXiv 2512.07805), in closed form:
 //
 //   y = x + sin(m omega s) / s  L x + (1 - cos(m omega s)) / s^2  L^2 x,   s^2 = |a|^2 |b|^2 - (a . b)^2
 //
-// s is the area that a and b span. What is off by u |a|^2 |b|^2 in s^2 is no smaller where a and b are nearly parallel:
-// there s has few digits, and the angle as few.
+// s is the area that a and b span. The error of s^2 is u |a|^2 |b|^2 also where a and b are nearly parallel: there s
+// has few digits, and so has the angle.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ struct spanned_plane {
       : aa(contracted(a, a, "hd,hd->h")), bb(contracted(b, b, "hd,hd->h")), ab(contracted(a, b, "hd,hd->h")) {}
   [[nodiscard]] formula::traced squared_area() const { return aa * bb - ab * ab; }
 };
-/// sin(angle) / s, and (1 - cos(angle)) / s^2.
+/// The coefficients sin(angle) / s and (1 - cos(angle)) / s^2.
 struct plane_turn {
   formula::traced of_first, of_second;
 };
@@ -31,7 +31,7 @@ struct plane_recipe {
   std::function<formula::traced(const spanned_plane& plane)> squared_area = [](const spanned_plane& plane) {
     return plane.squared_area();
   };
-  /// Of positions [B, n, 1].
+  /// The angle for positions [B, n, 1].
   std::function<formula::traced(const formula::traced& position, const formula::traced& omega,
                                 const formula::traced& area)>
       plane_angle = [](const formula::traced& position, const formula::traced& omega, const formula::traced& area) {
@@ -44,7 +44,7 @@ struct plane_recipe {
       };
 };
 
-/// x [B, n, h, d] turned.
+/// x [B, n, h, d], rotated in the plane.
 inline formula::traced turned_in_plane(const formula::traced& x, const formula::traced& a, const formula::traced& b,
                                        const spanned_plane& plane, const plane_turn& by) {
   using formula::traced;

@@ -1,13 +1,13 @@
-// Resampling of numbers along an axis, as torch.nn.functional.interpolate has it: position i of the new numbers lies at
-// src(i) among the old ones, and the weight of number k there is K((src - k) / stretch).
+// Resampling of numbers along an axis, as torch.nn.functional.interpolate does it. Position i of the new numbers lies
+// at src(i) among the old ones, and the weight of number k there is K((src - k) / stretch).
 //
 //   K      linear: 1 - |x| up to 1; cubic: (A + 2)|x|^3 - (A + 3)|x|^2 + 1 up to 1, A (|x|^3 - 5|x|^2 + 8|x| - 4) up
-//          to 2 (Keys 1981), A = -3/4; with antialiasing A = -1/2, as Pillow has it
+//          to 2 (Keys 1981), A = -3/4; with antialiasing A = -1/2, as in Pillow
 //   src    half pixels: (i + 1/2) s - 1/2 with s = from / to; aligned corners: i (from - 1) / (to - 1), 0 for one
-//   number outside of the old numbers the first one and the last one are repeated. With antialiasing they are left out,
-//   the weights are divided by their sum, and stretch is s where that is more than 1
+//   number outside the old numbers, the first one and the last one are repeated. With antialiasing they are left out,
+//          the weights are divided by their sum, and stretch is s where that is more than 1.
 //
-// All of this is rational: distances and weights are exact here, as quotients of integers.
+// All of this is rational: here distances and weights are exact, as quotients of integers.
 #pragma once
 
 #include <algorithm>
@@ -20,19 +20,22 @@
 
 namespace assay::reference {
 
-/// What is resampled to what.
+/// The sizes of a resampling, and its conventions.
 struct resampling {
   std::int64_t from, to;
   bool cubic = true, aligned = false, antialiased = false;
-  /// s = from / (to + 1/10), as DINOv2 scales to be sure of the size.
+  /// s = from / (to + 1/10), with which DINOv2 makes sure of the size.
   bool has_offset = false;
   std::int64_t sharpness = antialiased ? -2 : -3;  ///< 4 A
-  std::int64_t shift = 1;                          ///< twice the pixel that src is shifted by, and back
+  std::int64_t shift = 1;                          ///< twice the number of pixels by which src is shifted, and shifted
+                                                   ///< back
 
-  static constexpr std::int64_t most = 1024;  ///< of either: so that weights are exact integers of 53 bits
+  static constexpr std::int64_t most = 1024;  ///< largest `from` and `to`: so that weights are exact integers of 53
+                                              ///< bits
 };
 
-/// The numbers that each new one is made of, `taps` of each in row-major order; of some there are fewer.
+/// The old numbers from which each new number is made: `taps` for each, in row-major order; some new numbers have
+/// fewer.
 struct resampled_axis {
   explicit resampled_axis(const resampling& how);
 
@@ -43,25 +46,27 @@ struct resampled_axis {
   /// Whole numbers in proportion to the weights of each new number, and their sums [to].
   [[nodiscard]] traced whole_weights() const { return index_number(formula::known_integers(shape(), whole)); }
   [[nodiscard]] traced whole_sums() const { return index_number(formula::known_integers({sums.size()}, sums)); }
-  /// The same in proportion to all weights, whose sums are one number: 0 where that is no exact double.
+  /// The same in proportion to all weights, so that all sums are one number; 0 where that number is no exact double.
   [[nodiscard]] std::int64_t common_sum() const;
   [[nodiscard]] traced weights_of_common_sum() const;
-  /// K of distances [to, taps], over its sum where they are divided.
+  /// K of distances [to, taps]; divided by its sum where weights are normalised.
   [[nodiscard]] traced weights_of(const traced& distances) const;
-  /// (src - k) / stretch by s in the format of the stage, and off by what other programs round on the way.
+  /// (src - k) / stretch, computed from s in the format of the stage; the allowance covers the roundings of other
+  /// programs.
   [[nodiscard]] traced distances_by_scale() const;
-  /// The same as one quotient.
+  /// The same, as one quotient.
   [[nodiscard]] traced distances() const {
     return index_number(formula::known_integers(shape(), distance)) / traced(static_cast<double>(unit));
   }
 
   resampling how;
   std::size_t taps = 0;
-  std::vector<std::int64_t> place, number;  ///< clamped, and as it is
+  std::vector<std::int64_t> place, number;  ///< clamped, and not clamped
   std::vector<std::int64_t> distance, reach;
   std::vector<bool> is_there;
   std::vector<std::int64_t> whole, sums;
-  std::int64_t unit = 1, per_number = 1;  ///< distances are those over `unit`; from one number to the next
+  std::int64_t unit = 1, per_number = 1;  ///< distances are divided by `unit`; `per_number` is the distance from one
+                                          ///< number to the next
 
  private:
   [[nodiscard]] core::shape shape() const { return {static_cast<std::size_t>(how.to), taps}; }
@@ -96,7 +101,8 @@ inline resampled_axis::resampled_axis(const resampling& asked) : how(asked) {
       number.push_back(k);
       place.push_back(std::clamp<std::int64_t>(k, 0, how.from - 1));
       distance.push_back(source(i) - k * per_number);
-      // In units of u: a scale that is a quotient of a quotient, its product with i, and the difference of the places.
+      // In units of u: for a scale that is a quotient of a quotient, its product with i, and the difference of the
+      // places.
       reach.push_back(1 + 2 * (std::abs(source(i)) + per_number) / unit);
     }
   sums.assign(all.size(), 0);

@@ -1,5 +1,5 @@
 // The reciprocal root of the mean of squares (Zhang and Sennrich, "Root Mean Square Layer Normalization", NeurIPS 2019,
-// arXiv 1910.07467, eq. 4), with a number under the root that keeps rows of zeros.
+// arXiv 1910.07467, eq. 4), with a number under the root that makes rows of zeros finite.
 #pragma once
 
 #include <cmath>
@@ -10,9 +10,9 @@
 
 namespace assay::reference {
 
-/// 1 / sqrt(x) for x > 0, the mean of `count` squares and what is added to it: a square root and a division, or the
-/// reciprocal root of a GPU, which is within 2 ulp (CUDA C++ Programming Guide, rsqrtf): at most 4 u of it. A sum of
-/// squares that overflows the format leaves nothing of a row: the allowance has no end there.
+/// 1 / sqrt(x) for x > 0, where x is the mean of `count` squares plus a number. It is a square root and a division, or
+/// the reciprocal root of a GPU, which is within 2 ulp (CUDA C++ Programming Guide, rsqrtf): a relative error of at
+/// most 4 u. A sum of squares that overflows the format leaves nothing of a row: the allowance is infinite there.
 template <class R>
 R reciprocal_root(const R& x, [[maybe_unused]] double count) {
   if constexpr (std::is_same_v<R, tracked>) {

@@ -1,7 +1,7 @@
 // The laws of the recurrence and its derivatives for all classes of one call.
 //
 // The law of a class is the largest allowance of its own algorithms and those of the classes before it. So a class only
-// adds its own: every algorithm is read once.
+// adds its own algorithms, and every algorithm is read once.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,11 @@
 
 namespace assay::reference {
 
-/// Lanes come in the same order, with the same inputs, for every class; scan comes before adjoint and tangent. What
-/// each writes is the result of the class for the lane.
+/// Lanes come in the same order, with the same inputs, for every class; scan comes before adjoint and tangent. Each
+/// function writes the result of the class for the lane.
 class scan_laws {
  public:
-  /// Goes on to a class, which comes after those before. The lanes begin again.
+  /// Starts the next class, in ascending order. The lanes begin again.
   void begin(accuracy_class c) {
     class_ = c;
     scanned_ = pulled_ = pushed_ = 0;
@@ -40,7 +40,7 @@ class scan_laws {
     for (std::size_t i = 0; i < n; ++i) s[i] = here.states[i];
   }
 
-  /// The state after no tokens: s0 itself, or log e^s0 of code that holds X = e^s.
+  /// The state after no tokens: s0 itself, or log e^s0 for code that holds X = e^s.
   [[nodiscard]] tracked state_kept(const tracked& s0) const {
     if (class_ < accuracy_class::linear || !std::isfinite(s0.number)) return s0;
     tracked s = log(exp(s0));
@@ -48,7 +48,7 @@ class scan_laws {
     if (const auto x = unshifted_states::holding(s0)) x->widen_kept(s);
     return s;
   }
-  /// Its tangent: that of s0, or (X ds0) / X.
+  /// The tangent of that state: the tangent of s0, or (X ds0) / X.
   [[nodiscard]] tracked tangent_kept(const tracked& s0, const tracked& of_s0) const {
     if (class_ < accuracy_class::linear || !std::isfinite(s0.number)) return of_s0;
     tracked ds = of_s0;
@@ -103,11 +103,12 @@ class scan_laws {
  private:
   struct one_lane {
     accuracy_class reached = accuracy_class::uniform;
-    std::vector<tracked> states, linear_states;  ///< of the class that is reached; of linear, from there on
+    std::vector<tracked> states, linear_states;  ///< states of the class that is reached; states of linear, from that
+                                                 ///< class on
     bool has_linear_gradients = false;
-    std::vector<tracked> grad_a, grad_h;  ///< of linear
+    std::vector<tracked> grad_a, grad_h;  ///< gradients of linear
     tracked grad_s0;
-    std::vector<double> dual_trees;  ///< errors of the sigmoid form, from tree on
+    std::vector<double> dual_trees;  ///< errors of the sigmoid form, from class tree on
     std::vector<tracked> linear_ds;
   };
 

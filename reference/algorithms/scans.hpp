@@ -14,7 +14,7 @@
 
 namespace assay::reference {
 
-/// As written: one step after another. Error bound: the contraction forgets, E <- w E + own rounding.
+/// The recurrence as written: one step after another. Error bound: the contraction forgets, E <- w E + own rounding.
 template <class R>
 void sequential_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
   R state = s0;
@@ -62,17 +62,17 @@ std::vector<Element> balanced_prefixes(const std::vector<Element>& x) {
 template <class Element>
 std::vector<Element> doubling_prefixes(std::vector<Element> x) {
   for (std::size_t stride = 1; stride < x.size(); stride *= 2) {
-    // From the right: what stands on the left is still of the round before.
+    // Goes from the right, so that the elements on the left are still those of the round before.
     for (std::size_t i = x.size(); i-- > stride;) x[i] = then(x[i - stride], x[i]);
   }
   return x;
 }
 
-/// Inclusive prefix products by an up-sweep, which forms the products of aligned blocks, and a down-sweep, which
-/// hands every block the product of all before it (Blelloch 1990): at most 3m combines, depth 2 log2 m.
+/// Inclusive prefix products by an up-sweep, which forms the products of aligned blocks, and a down-sweep, which gives
+/// every block the product of all elements before it (Blelloch 1990): at most 3m combines, depth 2 log2 m.
 template <class Element>
 std::vector<Element> blelloch_prefixes(const std::vector<Element>& x) {
-  using node = std::optional<Element>;  // nothing stands for the identity
+  using node = std::optional<Element>;  // an empty node is the identity
   const auto join = [](const node& l, const node& r) { return !l ? r : !r ? l : node(then(*l, *r)); };
   std::vector<node> tree(x.begin(), x.end());
   tree.resize(std::bit_ceil(x.size()));
@@ -91,7 +91,7 @@ std::vector<Element> blelloch_prefixes(const std::vector<Element>& x) {
   return prefixes;
 }
 
-/// Inclusive prefix products in any bracketing: split(m), 1 to m - 1, says where to halve m > 1 elements.
+/// Inclusive prefix products in any bracketing: split(m), between 1 and m - 1, says where m > 1 elements are divided.
 /// The products of the right half are joined to the whole of the left one (Ladner and Fischer 1980).
 template <class Element, class Split>
 std::vector<Element> bracketed_prefixes(const std::vector<Element>& x, Split& split) {

@@ -1,8 +1,8 @@
 // Hessian-vector products of the log-linear recurrence, hand-written: the derivative of the gradients of
 // adjoint.hpp along a direction (da, dh, ds_0), at the cost of one more forward and one more reverse pass.
 //
-// With dz_i = da_i + ds_{i-1} - dh_i, dw_i = w_i v_i dz_i, and the cotangents gbar_i moving by dgbar_i
-// (0 for a loss that is linear in s): dlambda_i = dgbar_i + dw_{i+1} lambda_{i+1} + w_{i+1} dlambda_{i+1},
+// With dz_i = da_i + ds_{i-1} - dh_i, dw_i = w_i v_i dz_i, and dgbar_i the derivative of the cotangent gbar_i (0 for a
+// loss that is linear in s): dlambda_i = dgbar_i + dw_{i+1} lambda_{i+1} + w_{i+1} dlambda_{i+1},
 //   log p_i: dw_i lambda_i + w_i dlambda_i,   h_i: v_i dlambda_i - dw_i lambda_i,   s_0: as log p_1.
 //
 // Where a state is -inf the weights are 0 or 1 as in the adjoint and dw_i = 0.
@@ -21,8 +21,8 @@ struct scan_cotangents {
   const R& last;
 };
 
-/// Inputs a[n], h[n], s0, the states s[n], a direction, the derivatives ds[n] of the states along it
-/// (scan_tangent), the cotangents and how they move along it. Writes the derivatives of the gradients.
+/// Inputs are a[n], h[n], s0, the states s[n], a direction, the derivatives ds[n] of the states along it
+/// (scan_tangent), the cotangents and their derivatives along it. Writes the derivatives of the gradients.
 template <class R>
 void scan_hessian_product(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, scan_direction<R> d,
                           const_lane<R> ds, scan_cotangents<R> grad, scan_cotangents<R> d_grad,

@@ -1,4 +1,4 @@
-// Numbers of a definition, such as a base, as a reading takes them in.
+// Numbers of a definition, such as a base, as a reading takes them.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,13 @@
 
 namespace assay::reference {
 
-/// Exact in every reading but the two below.
+/// Exact in every reading except the two below.
 template <class R>
 struct setting_reader {
   static R read(double x) { return R(x); }
 };
 
-/// Among the subnormal numbers of a format it is off by half of the smallest of them, tau u of its units.
+/// Among the subnormal numbers of a format the error is half of the smallest subnormal, tau u in units of u.
 template <>
 struct setting_reader<tracked> {
   static tracked read(double x) {
@@ -24,7 +24,8 @@ struct setting_reader<tracked> {
   }
 };
 
-/// As it is: programs hold settings in the double of their host, and bases beyond the largest number of f16 are usual.
+/// The number as it is: programs hold settings as doubles of the host, and bases above the largest number of f16 are
+/// usual.
 template <>
 struct setting_reader<rounded> {
   static rounded read(double x) {

@@ -1,8 +1,8 @@
-// The columns of a sinusoidal table: which function of which frequency stands where.
+// The columns of a sinusoidal table: the function and the frequency of each column.
 //
 // The paper's columns alternate between sine and cosine of one frequency; tensor2tensor has all sines, then all
-// cosines; Su (2021) has the cosine first. The geometric sequence of frequencies ends at base^(-(d-2)/d) in the
-// paper and at 1/base in tensor2tensor, whose code divides by one less.
+// cosines; Su (2021) has the cosine first. The geometric sequence of frequencies ends at base^(-(d-2)/d) in the paper
+// and at 1/base in tensor2tensor, whose code divides by a number that is one less.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@ struct column {
   std::size_t pair = 0;  ///< which frequency
 };
 
-/// `leading` columns of one function and `trailing` of the other, either equal or one fewer. Attributes: "layout" is
-/// "interleaved" or "half_split", "first" is "sine" or "cosine".
+/// `leading` columns of one function and `trailing` columns of the other; `trailing` is equal, or one fewer.
+/// Attributes: "layout" is "interleaved" or "half_split", "first" is "sine" or "cosine".
 inline std::vector<column> arrange_pairs(const core::attributes& settings, std::size_t leading, std::size_t trailing) {
   const bool sine_first = core::chosen<bool>(settings, "first", {{"sine", true}, {"cosine", false}});
   const waveform one = sine_first ? waveform::sine : waveform::cosine;
@@ -39,21 +39,21 @@ inline std::vector<column> arrange_pairs(const core::attributes& settings, std::
   return all;
 }
 
-/// theta of pair i = base^-t, or t^alpha where it is a power; t = stride i / steps.
+/// The scale of frequencies: theta of pair i is base^-t, or t^alpha where it is a power; t = stride i / steps.
 struct frequency_scale {
   std::size_t stride = 1, steps = 1;
   bool is_power = false;
 };
 
-/// Of `count` frequencies for `width` columns: "paper" b^(-2i/width), "tensor2tensor" b^(-i/max(count - 1, 1)),
-/// "power" (2i/width)^alpha.
+/// The scale for `count` frequencies and `width` columns: "paper" b^(-2i/width), "tensor2tensor" b^(-i/max(count - 1,
+/// 1)), "power" (2i/width)^alpha.
 inline frequency_scale scale_of(const std::string& rule, std::size_t width, std::size_t count) {
   return core::chosen<frequency_scale>(rule, {{"paper", {2, width}},
                                               {"tensor2tensor", {1, std::max<std::size_t>(count, 2) - 1}},
                                               {"power", {2, width, true}}});
 }
 
-/// base^-t of the first so many t = stride i / steps, along an axis behind those of the base.
+/// base^-t for the first `count` exponents t = stride i / steps, along an axis after those of the base.
 inline formula::traced frequencies_of_scale(const formula::traced& base, std::size_t count, const frequency_scale& by) {
   const std::size_t steps = std::max<std::size_t>(by.steps, 1);  // 0 where no column has a frequency
   if (steps % by.stride == 0) return formula::geometric_frequencies(base, 0, count, steps / by.stride);
@@ -67,9 +67,9 @@ struct table_plan {
   std::vector<column> columns;
 };
 
-/// All columns of a table. Of an odd width d, "odd" = "zero" fills floor(d/2) pairs and leaves the last column 0;
-/// "padded" puts a column 0 behind the table of width d - 1, whose exponents are i / floor(d/2); "extra" gives the
-/// first function ceil(d/2) columns and the other floor(d/2). Width 1 is one zero, or the first function of m.
+/// All columns of a table. For an odd width d: "odd" = "zero" fills floor(d/2) pairs and leaves the last column 0;
+/// "padded" puts a column of 0 after the table of width d - 1, whose exponents are i / floor(d/2); "extra" gives the
+/// first function ceil(d/2) columns and the other one floor(d/2). Width 1 is one zero, or the first function of m.
 inline table_plan plan_of_table(const core::attributes& settings) {
   const auto width = static_cast<std::size_t>(core::setting<std::int64_t>(settings, "width"));
   enum class last_column { zero, padded, extra };

@@ -1,4 +1,4 @@
-// In integers: values and intervals.
+// The exponential in integers: values and intervals.
 #include "reference/algorithms/skew_exponential.hpp"
 
 #include "reference/algorithms/connected_coordinates.hpp"
@@ -11,13 +11,13 @@ namespace {
 using namespace connected_coordinates;
 using namespace midpoint;
 
-// The midpoints of ends times 2^bits, and what they may be off by, in units, in Frobenius's norm.
+// The midpoints of intervals times 2^bits, and a bound on their error in units, in Frobenius's norm.
 struct in_integers {
   fixed_arithmetic::matrix midpoint;
   double error = 0.0;
 };
 
-// x times 2^shift, rounded down, and at most one unit off.
+// x times 2^shift, rounded down, with an error of at most one unit.
 void to_integer(mpz_ptr z, mpfr_srcptr x, long shift) {
   mpfr_scratch y(mpfr_get_prec(x));
   mpfr_mul_2si(y, x, shift, MPFR_RNDD);
@@ -35,7 +35,7 @@ in_integers to_integers(std::size_t b, long shift, Ends ends, bool is_skew) {
       const auto [left, right] = ends(k);
       to_integer(r.midpoint[k], left, shift), to_integer(high, right, shift);
       mpz_sub(high, high, r.midpoint[k]);
-      const double width = up(mpz_get_d(high)) + 2.0;  // truncated, and each end off by less than 1
+      const double width = up(mpz_get_d(high)) + 2.0;  // truncated, and each end has an error of less than 1
       mpz_fdiv_q_2exp(high, high, 1);
       mpz_add(r.midpoint[k], r.midpoint[k], high);
       squares += (is_skew ? 2.0 : 1.0) * width * width;
@@ -46,14 +46,14 @@ in_integers to_integers(std::size_t b, long shift, Ends ends, bool is_skew) {
   return r;
 }
 
-// At least |x|, as a double: of ends.
+// An upper bound on |x|, as a double, from the ends of x.
 double size_of_ends(mpfr_srcptr low, mpfr_srcptr high) {
   return std::max(std::fabs(mpfr_get_d(low, MPFR_RNDD)), std::fabs(mpfr_get_d(high, MPFR_RNDU)));
 }
-constexpr double largest_norm = 0x1p60;  // beyond it nobody knows more than that entries are at most 1
+constexpr double largest_norm = 0x1p60;  // beyond it nothing is known except that entries are at most 1
 
-// An exponential, or a slope along G, whose cotangents are multiples of 2^exponent: in integers of `bits` bits, off by
-// `error` of them.
+// An exponential, or a slope along G, whose cotangents are multiples of 2^exponent. Entries are integers of `bits` bits
+// with an error of `error` units.
 struct of_integers {
   fixed_arithmetic::matrix entries;
   long bits;
@@ -76,7 +76,7 @@ std::optional<of_integers> in_fixed_point(std::size_t b, mpfr_prec_t precision, 
   const fixed_arithmetic in{b, bits};
   const in_integers y = to_integers(b, bits - scaled.halvings, x, true);
   const double error_of_x = std::ldexp(y.error, scaled.halvings);
-  if (!std::isfinite(error_of_x)) return std::nullopt;  // entries as wide as that are as good as unknown
+  if (!std::isfinite(error_of_x)) return std::nullopt;  // entries as wide as that count as unknown
   if (!wants_slope) {
     computed<fixed_arithmetic> r = exponentiate<fixed_arithmetic>(in, scaled, y.midpoint, nullptr, 0.0);
     return of_integers{std::move(r.exponential), bits, up(r.error + error_of_x)};
@@ -84,7 +84,7 @@ std::optional<of_integers> in_fixed_point(std::size_t b, mpfr_prec_t precision, 
   // G is scaled to a norm of at most 1.
   const long exponent = of_g == 0.0 ? 0 : std::ilogb(of_g) + 1;
   const in_integers h = to_integers(b, bits - scaled.halvings - exponent, g, false);
-  // Its midpoint may be larger than what it stands for.
+  // The midpoint of G may be larger than G.
   computed<fixed_arithmetic> r =
       exponentiate(in, scaled, y.midpoint, &h.midpoint, std::ldexp(1.0 + 0x1p-20, -scaled.halvings));
   const double inherited = error_of_x * (1.0 + 0x1p-20) + std::ldexp(h.error, scaled.halvings);

@@ -1,36 +1,35 @@
 // The exponential of a skew-symmetric matrix, exp(X) = sum_k X^k / k!, X^T = -X: the rotation of b coordinates by X.
 //
 // Shapes: X, its exponential and cotangents are [b, b], row-major. Precondition: X is skew-symmetric. Most readings
-// read the part above the diagonal alone, and its cotangent stands there. Special values: exp(0) is the identity
+// read the part above the diagonal alone, and store its cotangent there. Special values: exp(0) is the identity
 // exactly; coordinates that X does not connect do not mix, and have exact zeros; a NaN or an infinity in X makes all of
 // exp(X) NaN.
 //
 // Derivative: L(X, G), the derivative of exp at X along G, stands above the diagonal of exp([[X, G], [0, X]]) (Higham
 // 2008, Functions of Matrices, eq. (10.12)). The adjoint of L(X, .) is L(X^T, .) = L(-X, .).
 //
-// Bounds. exp(X) is orthogonal, so that all norms here are of 2 (Frobenius's is larger), and both maps do not expand:
+// Bounds. exp(X) is orthogonal. All norms here are 2-norms (Frobenius's is larger), and both maps do not expand:
 //   ||exp(X + E) - exp(X)|| <= ||E||            (ibid., theorem 10.16, with norms 1 in the integral)
 //   ||L(X, G)|| <= ||G||,  ||L(X + E, G) - L(X, G)|| <= ||E|| ||G||
 // No entry of a matrix is larger than its norm.
 //
-// Proofs do no interval arithmetic, whose widths would grow b-fold with each squaring. They exponentiate the midpoint
-// in plain arithmetic, in integers (multiples of 2^-f) or in one or two doubles, and add up a bound beside it:
+// Proofs use no interval arithmetic, whose widths would grow b-fold with each squaring. They exponentiate the midpoint
+// in plain arithmetic, in integers (multiples of 2^-f) or in one or two doubles, and compute a bound beside it:
 //   Y = X / 2^s, P = sum over k <= K of Y^k / k! by Horner's rule, squared s times;
 //   the remainder of P is at most ||Y||^(K+1) / (K+1)! / (1 - ||Y|| / (K+2));
-//   a squaring takes an error e of a matrix of norm 1 to 2 e + e^2, and adds the roundings of a product.
+//   a squaring turns an error e of a matrix of norm 1 into 2 e + e^2, and adds the roundings of a product.
 //
-// Allowance. A rounding in exp(Y) or in a square is carried on by products with orthogonal matrices, 2^s / 2^k times
-// after the k-th squaring. Roundings are independent of those matrices, so that of entry (i, j) u^T D v is left, with
-// unit vectors u and v: to the root of the sum of squares of its roundings (Higham and Mary 2019, "A new approach to
-// probabilistic rounding error analysis", theorem 2.4), where partial sums of rows of orthogonal matrices are at most
-// 1:
+// Allowance. Products with orthogonal matrices carry a rounding in exp(Y) or in a square on, 2^s / 2^k times after the
+// k-th squaring. Roundings are independent of those matrices. So entry (i, j) gets u^T D v from them, with unit vectors
+// u and v: the root of the sum of squares of its roundings (Higham and Mary 2019, "A new approach to probabilistic
+// rounding error analysis", theorem 2.4), where partial sums of rows of orthogonal matrices are at most 1:
 //   k = 2^s sqrt((b + K) + (b + 1) (1/4 + 1/16 + ...)) <= max(1, 4 ||X||_1) sqrt(4/3 (b + K)),  K = 16,
 // where 2^s <= 4 ||X||_1 for ||Y||_1 <= 1/2: other programs scale less (torch.matrix_exp to 3, scipy.linalg.expm to 5).
-// It grows with the norm, as the error of X itself does, and not with its exponential. Errors of X are carried by the
-// first bound above: the largest row sum of theirs. Of L(X, G) both count twice, times ||G||; automatic differentiation
-// in PyTorch exponentiates [[X, G], [0, X]] as a whole, and scales G with X, to a norm of 3.01 in f32 and of 1.09 in
-// f64: 2^s is at most 2/3 of ||X||_1 + ||G||_1, and 1.84 times it in f64, which is taken where it is more than 4
-// ||X||_1.
+// The allowance grows with the norm of X, as the error of X itself does, and not with its exponential. The first bound
+// above carries the errors of X: the largest row sum of these errors. For L(X, G) both count twice, times ||G||.
+// Automatic differentiation in PyTorch exponentiates [[X, G], [0, X]] as a whole, and scales G with X, to a norm of
+// 3.01 in f32 and of 1.09 in f64. There 2^s is at most 2/3 of ||X||_1 + ||G||_1, and 1.84 times that sum in f64; the
+// allowance uses this where it is more than 4 ||X||_1.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +55,7 @@ square_matrix<ball<Number>> exponential_of(const square_matrix<ball<Number>>& x,
 square_matrix<value> exponential_slope(const square_matrix<value>& x, const square_matrix<value>& g, std::size_t b);
 square_matrix<enclosure> exponential_slope(const square_matrix<enclosure>& x, const square_matrix<enclosure>& g,
                                            std::size_t b);
-/// `size`: of the cotangents by magnitude, in Frobenius's norm.
+/// `size` is the norm of the cotangents by magnitude, in Frobenius's norm.
 square_matrix<tracked> exponential_slope(const square_matrix<tracked>& x, const square_matrix<tracked>& g,
                                          std::size_t b, double size);
 template <class Number>
@@ -82,7 +81,7 @@ square_matrix<R> sum_of_products(std::size_t n, const square_matrix<R>& a, const
   square_matrix<R> r;
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j) {
-      R sum(0.0);  // in the format of the exponential, whatever other sums have
+      R sum(0.0);  // in the format of the exponential, whatever format other sums have
       for (std::size_t k = 0; k < n; ++k) {
         sum = sum + a[i * n + k] * b[k * n + j];
         if (!c.empty()) sum = sum + c[i * n + k] * d[k * n + j];
@@ -99,8 +98,8 @@ square_matrix<R> identity_matrix(std::size_t b) {
   return one;
 }
 
-/// The first terms of the series by Horner's rule, without scaling; `slope`, where it is not empty, becomes that along
-/// itself.
+/// The first terms of the series by Horner's rule, without scaling. `slope`, where it is not empty, is replaced by the
+/// slope along it.
 template <class R>
 square_matrix<R> exponential_series(const square_matrix<R>& x, std::size_t b, int terms, square_matrix<R>& slope) {
   square_matrix<R> p = identity_matrix<R>(b), q(slope.size(), R(0.0));
@@ -119,8 +118,8 @@ square_matrix<R> exponential_series(const square_matrix<R>& x, std::size_t b, in
   return p;
 }
 
-/// Scaling and squaring as plain code has it: X / 2^s with ||X||_1 / 2^s <= 1/2, 14 terms (2^-55 is left), s squarings.
-/// Also of matrices that are not skew-symmetric.
+/// Scaling and squaring as in plain code: X / 2^s with ||X||_1 / 2^s <= 1/2, 14 terms (the remainder is 2^-55), s
+/// squarings. It also takes matrices that are not skew-symmetric.
 template <class R>
 square_matrix<R> scaled_and_squared(square_matrix<R> x, std::size_t b, square_matrix<R>& slope) {
   const double norm = largest_row_sum(x, b);
@@ -147,14 +146,14 @@ inline square_matrix<rounded> exponential_slope(const square_matrix<rounded>& x,
   return slope;
 }
 
-/// Readings that have these.
+/// Readings that have exponential_of, or that carry derivatives.
 template <class R>
 concept exponentiates_matrices = carries_derivatives<R> || requires(const square_matrix<R>& x) {
   exponential_of(x, std::size_t{1});
 };
 
-/// What a cotangent G of exp(X) hands back to X above the diagonal: the entries (i, j) of L(-X, G) less those at (j,
-/// i). Elsewhere there are zeros. `terms`: of G without signs, which allowances are made of.
+/// The cotangent of X above the diagonal, from a cotangent G of exp(X): the entries (i, j) of L(-X, G) less the entries
+/// (j, i). Elsewhere there are zeros. `terms` is G without signs, from which allowances are made.
 template <class R>
 square_matrix<R> back_through_exponential(const square_matrix<R>& x, const square_matrix<R>& g,
                                           [[maybe_unused]] const square_matrix<R>& terms, std::size_t b) {
@@ -162,7 +161,7 @@ square_matrix<R> back_through_exponential(const square_matrix<R>& x, const squar
   for (const R& y : x) negative.push_back(-y);
   const square_matrix<R> slope = [&] {
     if constexpr (std::is_same_v<R, tracked>) {
-      // Where cotangents cancel, their errors do not.
+      // Cotangents may cancel, but their errors do not.
       square_matrix<R> charged = g;
       double squares = 0.0;
       for (std::size_t k = 0; k < charged.size(); ++k) {

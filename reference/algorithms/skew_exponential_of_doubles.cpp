@@ -1,4 +1,4 @@
-// In one and two doubles: balls, and the allowance.
+// The exponential in one and two doubles: balls, and the allowance.
 #include "reference/algorithms/connected_coordinates.hpp"
 #include "reference/algorithms/midpoint_exponential.hpp"
 #include "reference/algorithms/skew_exponential.hpp"
@@ -46,7 +46,7 @@ template <class Number>
 square_matrix<ball<Number>> unknown_matrix(std::size_t b) {
   return square_matrix<ball<Number>>(b * b, ball<Number>::unknown());
 }
-// Beyond it the errors of doubles are larger than what they stand for; below it halvings would underflow.
+// Above this norm the errors of doubles are larger than the entries; below the smallest norm halvings would underflow.
 constexpr double largest_norm_of_doubles = 0x1p30, smallest_norm_of_doubles = 0x1p-400;
 
 double allowance_of_exponential(double norm, std::size_t b) {
@@ -119,7 +119,7 @@ template square_matrix<two_double_ball> exponential_slope(const square_matrix<tw
 square_matrix<tracked> exponential_of(const square_matrix<tracked>& x, std::size_t b) {
   const std::vector<double> r = in_double(numbers_of(x), {}, b);
   const double norm = largest_row_sum(x, b), inherited = largest_error(x, b);
-  // Zeros leave the identity, which every program has exactly. No two rotations differ by more than 2.
+  // Zeros give the identity, which every program has exactly. No two rotations differ by more than 2.
   const bool is_identity = norm == 0.0 && inherited == 0.0;
   const double error = is_identity ? 0.0
                                    : std::min(inherited, 2.0 / tracked::u()) +

@@ -1,20 +1,21 @@
-// What underflow costs code that holds X = e^s without a shift: X_i = p_i X_{i-1} + e^{h_i}, as much public code does.
+// The cost of underflow for code that holds X = e^s without a shift: X_i = p_i X_{i-1} + e^{h_i}. Much public code
+// does.
 //
-// Every weight p_i = e^{a_i}, every e^{h_i}, product and quotient loses up to eta, the smallest subnormal, besides what
-// rounding loses. The bounds below carry these losses through the recurrence and its derivatives, products of two
-// losses included (derived here).
+// Every weight p_i = e^{a_i}, every e^{h_i}, product and quotient loses up to eta, the smallest subnormal, in addition
+// to its rounding. The bounds below carry these losses through the recurrence and its derivatives, including products
+// of two losses (derived here).
 //
 // Code goes step by step, or by a tree, which multiplies gates first: P(a, b) = p_a ... p_b. Where P(a, b) lies below
-// the smallest normal number it loses up to eta more than rounding does. To first order the loss is multiplied by what
-// P(a, b) is multiplied by. In X_b that is X_{a-1}; in lambda_{a-1}, the cotangent of X_{a-1}, it is lambda_b; from
-// there on the other gates carry the loss as they carry X and lambda. No bracketing makes a product twice for one
+// the smallest normal number, it loses up to eta more than its rounding. To first order the loss is multiplied by the
+// factor of P(a, b). In X_b this factor is X_{a-1}; in lambda_{a-1}, the cotangent of X_{a-1}, it is lambda_b. From
+// there on the other gates carry the loss as they carry X and lambda. No bracketing computes a product twice for one
 // result. So in every bracketing the losses of products add at most
 //
 //   eta sum_a X_{a-1} to X_b,   eta sum_b |lambda_b| to lambda_{a-1},   a < b, P(a, b) below the smallest normal
 //   number.
 //
-// The recurrences below have the loss of one gate, eta X_{i-1} and eta |lambda_i|. Of the products with states at most
-// `joins` end at one token where the tree is balanced, doubling or chunked: each loses eta.
+// The recurrences below include the loss of one gate, eta X_{i-1} and eta |lambda_i|. At most `joins` of the products
+// with states end at one token where the tree is balanced, doubling or chunked: each loses eta.
 #pragma once
 
 #include <algorithm>
@@ -31,13 +32,14 @@
 
 namespace assay::reference {
 
-/// Products of gates that lie below a number, and what they carry. Gates come along the tokens, or against them.
+/// Products of gates that lie below a number, and the states that they multiply. Gates come along the tokens, or in the
+/// reverse direction.
 class products_of_gates {
  public:
   explicit products_of_gates(double number) : log_number_(std::log(number)) {}
 
-  /// One more gate, and what it is applied to. Returns the sum of what its products with gates before it are applied
-  /// to, where they lie below the number.
+  /// Adds one more gate, and the state that it multiplies. Its products with earlier gates may lie below the number:
+  /// returns the sum of the states that these products multiply.
   double next(double log_gate, double carried) {
     if (std::isinf(log_gate)) {  // a product with 0 is 0, and loses nothing
       *this = products_of_gates(log_number_, {});
@@ -52,21 +54,21 @@ class products_of_gates {
 
  private:
   struct gate {
-    double log_before, carried;  ///< the product of all gates before it
+    double log_before, carried;  ///< the logarithm of the product of all gates before it, and the state
   };
   products_of_gates(double log_number, std::vector<gate> gates) : log_number_(log_number), gates_(std::move(gates)) {}
   static constexpr double below_all_formats = -2000.0;
 
   double log_number_, log_product_ = 0, sum_ = 0;
   std::vector<gate> gates_{};
-  std::size_t first_ = 0;  // of the gates whose product with the last one does not lie below the number
+  std::size_t first_ = 0;  // the first of the gates whose product with the last one does not lie below the number
 };
 
 class unshifted_states {
  public:
-  /// By a tree, where X keeps half of its digits, or else step by step, where X keeps half of itself: what the former
-  /// loses contains what the latter loses. Nothing where such code is wrong: where e^h, e^s0 or X leaves the exponent
-  /// range of the working format, or X keeps less.
+  /// The states of a tree, where X keeps half of its digits, or else of a loop step by step, where X keeps half of
+  /// itself: the losses of the tree contain the losses of the loop. Nothing where such code is wrong: where e^h, e^s0
+  /// or X leaves the exponent range of the working format, or X keeps less.
   static std::optional<unshifted_states> within_range(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
                                                       const_lane<tracked> s) {
     // At most ceil(log2 m) + 1 joins of m = n + 1 elements end at one.
@@ -80,7 +82,7 @@ class unshifted_states {
   }
 
   /// s_i = log X_i, where X_i has lost the share q_i: q_i X_i = (p_i + eta) q_{i-1} X_{i-1} + eta X_{i-1} + 2 eta, and
-  /// -log(1 - q_i) in s_i; of trees with the losses of products.
+  /// s_i has lost -log(1 - q_i). Trees also have the losses of products.
   void widen(lane<tracked> s) const {
     for (std::size_t i = 0; i < s.size(); ++i) s[i].error -= std::log1p(-share_[i + 1]) / tracked::u();
   }
@@ -98,10 +100,11 @@ class unshifted_states {
   }
 
   /// The adjoint lambda_i = gbar_i / X_i + p_{i+1} lambda_{i+1}, grad_h_i = e^{h_i} lambda_i and grad_a_i =
-  /// p_i lambda_i X_{i-1}. With L_i the sum of magnitudes of lambda_i and F_i its error,
+  /// p_i lambda_i X_{i-1}. Let L_i be the sum of magnitudes of lambda_i, and F_i its error:
   ///   F_i = |gbar_i| / X_i q_i / (1 - q_i) + eta + (p_{i+1} + eta) F_{i+1} + eta L_{i+1} + eta,
-  /// and in trees the losses of products. There X_{a-1} lambda_b reaches grad_a_i through the products of the gates
-  /// beside p_i, twice `joins` at most: they are among those of X_{i-1} and of lambda_i, and each product loses eta.
+  /// and trees also have the losses of products. There X_{a-1} lambda_b reaches grad_a_i through the products of the
+  /// gates beside p_i, twice `joins` at most: they are among the products of X_{i-1} and of lambda_i, and each loses
+  /// eta.
   void widen(const_lane<tracked> grad_s, const tracked& grad_last, scan_gradients<tracked> grad) const {
     const std::size_t n = grad_s.size();
     products_of_gates products(smallest_normal());
@@ -120,8 +123,8 @@ class unshifted_states {
   }
 
   /// dX_i = p_i (dX_{i-1} + X_{i-1} da_i) + e^{h_i} dh_i and ds_i = dX_i / X_i. Directions enter by magnitude. Trees
-  /// have dP = P sum da beside P, of two products, each of which loses eta where P |da| lies below the smallest normal
-  /// number: 2 eta X_{a-1} in dX_b, beside eta |dX_{a-1}|.
+  /// have dP = P sum da beside P. It is made of two products, and each loses eta where P |da| lies below the smallest
+  /// normal number: 2 eta X_{a-1} in dX_b, beside eta |dX_{a-1}|.
   void widen(scan_direction<tracked> d, lane<tracked> ds) const {
     double least = 1.0, moves = 0.0;  // the least |da| that is not 0; whether there is one
     for (std::size_t i = 0; i < ds.size(); ++i)
@@ -145,7 +148,7 @@ class unshifted_states {
 
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
-  static constexpr double step_by_step = 1.0;  // joins at a token
+  static constexpr double step_by_step = 1.0;  // number of joins at a token
   static double eta() { return core::smallest_subnormal(arithmetic().type); }
   static double smallest_normal() { return core::smallest_normal(arithmetic().type); }
 
@@ -159,20 +162,20 @@ class unshifted_states {
     return inside ? std::optional(std::move(x)) : std::nullopt;
   }
 
-  // What vanishes is told from what underflows: 0 alone loses nothing.
+  // Keeps a number that underflows different from 0: an exact 0 alone loses nothing.
   static double not_zero(double x) { return std::max(x, std::numeric_limits<double>::denorm_min()); }
   static double exponential(double x) { return x == -infinity ? 0.0 : not_zero(std::exp(x)); }
 
-  /// A sum of magnitudes, and what it has lost.
+  /// A sum of magnitudes, and its loss.
   struct amount {
     double size = 0, error = 0;
     friend amount operator+(const amount& x, const amount& y) { return {x.size + y.size, x.error + y.error}; }
-    /// Times a factor that has lost `lost`. 0 times anything is 0.
+    /// The amount times a factor that has lost `lost`. 0 times anything is 0.
     [[nodiscard]] amount times(double factor, double lost) const {
       if (size == 0 || factor == 0) return {};
       return {not_zero(size * factor), (factor + lost) * error + lost * size + eta()};
     }
-    /// Times an exponential.
+    /// The amount times an exponential.
     [[nodiscard]] amount times(double factor) const { return times(factor, eta()); }
   };
 
@@ -180,7 +183,7 @@ class unshifted_states {
     if (x == 0 || state_[i] == 0) return {};
     return {not_zero(x / state_[i]), x / state_[i] * share_[i] / (1.0 - share_[i]) + eta()};
   }
-  /// What a tree loses at a token besides: in products of gates, which are applied to `carried`, and where it joins.
+  /// The additional loss of a tree at a token: in products of gates, which multiply `carried`, and where it joins.
   void lose_in_products(amount& x, double carried) const {
     if (joins_ > step_by_step && x.size > 0) x.error += eta() * (carried + joins_ - step_by_step);
   }
@@ -188,7 +191,7 @@ class unshifted_states {
     if (std::isfinite(x.error)) to.error += x.error / tracked::u();
   }
 
-  // The next X: false where it has no digits, or no exponent.
+  // Adds the next X. Returns false where X has no digits, or no exponent.
   bool add(double a, double h, const tracked& input, const tracked& s) {
     const double most = std::log(core::largest_finite(arithmetic().type)), least = std::log(eta());
     for (const double x : {input.number, s.number})
@@ -209,7 +212,7 @@ class unshifted_states {
 
   double joins_;
   products_of_gates products_;  // along the tokens
-  // a = log p, p, e^h, X and what X has lost, from s_0 on.
+  // From s_0 on: a = log p, p, e^h, X, and the share that X has lost.
   std::vector<double> log_weight_, weight_, entering_, state_, share_;
 };
 

@@ -1,4 +1,4 @@
-// e^(i angle) of an angle that is a sum of two, one of which turns with a position: its cosine and its sine.
+// e^(i angle), as its cosine and its sine. The angle is a sum of two angles, one of which grows with a position.
 #pragma once
 
 #include "reference/algorithms/frequencies.hpp"
@@ -6,18 +6,18 @@
 
 namespace assay::reference {
 
-/// Numbers, or what is made of them: their real and imaginary parts.
+/// Complex numbers, or functions of them: real and imaginary parts.
 struct complex_numbers {
   formula::traced re, im;
 };
 
-/// A bound of the products by which the addition theorem makes a sine: 3 |turned| of a position in two parts (as in
-/// sine_of, frequencies.hpp), and |phase|.
+/// A bound on the products with which the addition theorem computes a sine: 3 |turned| for a position in two parts (as
+/// in sine_of, frequencies.hpp), plus |phase|.
 inline formula::traced size_of_sum(const formula::traced& turned, const formula::traced& phase) {
   return without_error(formula::traced(3.0) * magnitude_of(turned) + magnitude_of(phase));
 }
-/// e^(i angle), of a sum of such a size. By the addition theorem its parts are sums of two products of cosines and
-/// sines of the two.
+/// e^(i angle) for a sum of this size. By the addition theorem its parts are sums of two products of cosines and sines
+/// of the two angles.
 inline complex_numbers wave_of_sum(const formula::traced& angle, const formula::traced& size) {
   using formula::traced;
   const traced none(0.0), one(1.0);

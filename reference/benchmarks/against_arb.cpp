@@ -1,11 +1,11 @@
-// Running bounds against Arb (Johansson 2017): built where Arb is installed, and not tested.
+// Running bounds compared with Arb (Johansson 2017). It is built where Arb is installed, and is not tested.
 //
 //   reference_against_arb [elements]
 //
-// One thread. For scans and their gradients of some families, in f32 and f64: how many elements violate their bound or
-// are rounded wrongly, by balls of 320 bits (of which 0 is right); the largest share of its bound that an error
-// reaches, in one double and in two; the share of elements that bounds leave open; and nanoseconds of processor time a
-// token, of the bounds, of Arb at 128 bits, and the ratios.
+// One thread. It prints for scans and their gradients of some families, in f32 and f64: how many elements violate their
+// bound or are rounded wrongly, checked by balls of 320 bits (0 is right); the largest share of its bound that an error
+// reaches, in one double and in two; the share of elements that bounds leave undecided; and nanoseconds of processor
+// time for each token, for the bounds and for Arb at 128 bits, and their ratios.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -35,7 +35,7 @@ double processor_seconds() {
 }
 
 using draw = std::function<double(core::counter_random&)>;
-// Of decays and of gate logits.
+// A family of decays and of gate logits.
 struct family {
   const char* name;
   draw log_p, g, h;
@@ -99,7 +99,7 @@ void compare(const rung_output& o, std::size_t i, const state& truth, std::size_
   arb_sub(error.x, error.x, number(o.low.storage()[i]).x, 320);
   arb_abs(error.x, error.x);
   if (arb_gt(error.x, number(radius).x)) ++found.violations;
-  // 320 bits do not know errors that small.
+  // 320 bits cannot resolve errors that small.
   if (!(radius > 0.0) || mag_get_d(arb_radref(error.x)) > radius * 0x1p-10) return;
   arb_div(error.x, error.x, number(radius).x, 64);
   found.worst[words] = std::max(found.worst[words], arf_get_d(arb_midref(error.x), ARF_RND_NEAR));
@@ -166,7 +166,7 @@ int run(double elements) {
 }  // namespace assay::reference::benchmarks
 
 int main(int argc, char** argv) {
-  // What the system takes to hand out memory anew for every call is not measured.
+  // The time in which the system provides new memory for every call is not measured.
   mallopt(M_MMAP_THRESHOLD, 1 << 28);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   return assay::reference::benchmarks::run(argc > 1 ? std::atof(argv[1]) : 1e5);

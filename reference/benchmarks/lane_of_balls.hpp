@@ -1,4 +1,4 @@
-// One lane of a scan and of its derivatives in balls of Arb, by formulas of their own.
+// One lane of a scan and of its derivatives in balls of Arb, by separate formulas.
 #pragma once
 
 #include <arb.h>
@@ -32,7 +32,7 @@ struct state {
   bool is_minus_infinity = false;
 };
 
-/// Of a call [1, tokens, features], one feature in balls of `bits` bits.
+/// One feature of a call [1, tokens, features], in balls of `bits` bits.
 class lane_of_balls {
  public:
   lane_of_balls(const core::request& call, std::size_t feature, slong bits)
@@ -63,7 +63,7 @@ class lane_of_balls {
   }
 
  private:
-  // log p of a token, which is -inf where it does not count, and sigmoid(-g).
+  // log p of a token, and sigmoid(-g). Where `is_minus_infinity` is set, log p is -inf and `log_p` is not used.
   struct decay {
     number log_p{0.0}, slope{1.0};
     bool is_minus_infinity = false;
@@ -100,7 +100,7 @@ class lane_of_balls {
     return p;
   }
 
-  // t = log p + s', and whether it or h is -inf.
+  // t = log p + s', and whether t or h is -inf.
   struct step_of_balls {
     decay of_token;
     bool past, in;

@@ -1,11 +1,12 @@
-// What each rung of the ladder of precisions costs, and how much it decides.
+// The cost of each rung of the ladder of precisions, and the share that it decides.
 //
 //   reference_benchmark [small]
 //
-// One thread. A line is an operation in a dtype: nanoseconds of processor time an output element by running bounds in
-// one double and in two, in balls of one double and of two, and in intervals of 35 digits; the medians of the ratios to
-// the intervals in runs that take turns; and of all elements those whose rounding bounds and balls leave open. The last
-// column is the time of the first law of rounding errors. Inputs are of order 1, decays between 1 and e^-1.
+// One thread. Each line is an operation in a dtype. It has the nanoseconds of processor time for each output element:
+// by running bounds in one double and in two, in balls of one double and of two, and in intervals of 35 digits. It has
+// the medians of their ratios to the intervals, from runs that take turns; and the share of elements whose rounding is
+// left undecided by bounds and balls. The last column is the time of the first law of rounding errors. Inputs are of
+// order 1; decays are between 1 and e^-1.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -66,7 +67,7 @@ double share_open(const rung_outputs& outputs) {
   return static_cast<double>(open) / static_cast<double>(std::max<std::size_t>(all, 1));
 }
 
-// A rung below the intervals, in runs that take turns with them.
+// A rung below the intervals; its runs and those of the intervals take turns.
 struct timed_rung {
   std::function<rung_outputs()> run;
   std::vector<double> seconds{}, ratios{};
@@ -137,7 +138,7 @@ int run(bool small) {
 }  // namespace assay::reference::benchmarks
 
 int main(int argc, char** argv) {
-  // What the system takes to hand out memory anew for every call is not measured.
+  // The time in which the system provides new memory for every call is not measured.
   mallopt(M_MMAP_THRESHOLD, 1 << 28);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   return assay::reference::benchmarks::run(argc > 1 && std::string_view(argv[1]) == "small");

@@ -30,7 +30,8 @@ const T& setting(const attributes& all, std::string_view name) {
   return std::get<T>(it->second);
 }
 
-/// What a choice stands for, by its name. A contract violation where none has the name: there is no silent default.
+/// The meaning of a choice, found by its name. A contract violation where no choice has this name: there is no silent
+/// default.
 template <class T>
 T chosen(std::string_view name, std::initializer_list<std::pair<std::string_view, T>> all) {
   for (const auto& [known, meaning] : all)
@@ -44,7 +45,7 @@ T chosen(const attributes& all, std::string_view name, std::initializer_list<std
   return chosen<T>(setting<std::string>(all, name), choices);
 }
 
-/// As in JSON: true, 64, 0.5, "half-split".
+/// The value as JSON writes it: true, 64, 0.5, "half-split".
 std::string to_string(const attribute& value);
 /// "block = 64, mode = "fused"".
 std::string to_string(const attributes& all);

@@ -26,13 +26,13 @@ class counter_random {
   }
   /// How often bits() was called, by the other functions too.
   [[nodiscard]] std::uint64_t drawn() const { return counter_; }
-  /// As after so many calls of bits().
+  /// The generator as it is after `count` more calls of bits().
   [[nodiscard]] counter_random after(std::uint64_t count) const {
     counter_random later = *this;
     later.counter_ += count;
     return later;
   }
-  /// As after so many calls of normal().
+  /// The generator as it is after `count` more calls of normal().
   [[nodiscard]] counter_random after_normals(std::uint64_t count) const { return after(numbers_of_normal * count); }
   /// +1 or -1.
   double sign() { return bits() >> 63 ? -1.0 : 1.0; }

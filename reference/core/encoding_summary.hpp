@@ -1,4 +1,4 @@
-// What a list of encodings says of one.
+// What a list of encodings says about one encoding.
 #pragma once
 
 #include <string_view>
@@ -13,9 +13,9 @@ struct named_place {
 
 struct encoding_summary {
   std::string_view what;             ///< "linear biases"
-  std::string_view formula;          ///< of its main operation as the paper has it, in one line of ASCII
-  std::vector<named_place> sources;  ///< "Press, Smith and Lewis 2022", and where that is published
-  std::vector<named_place> also{};   ///< what goes by another name, and what it is here: "SHAPE", "`offset` of ..."
+  std::string_view formula;          ///< the formula of its main operation as the paper has it, in one line of ASCII
+  std::vector<named_place> sources;  ///< "Press, Smith and Lewis 2022", and where it is published
+  std::vector<named_place> also{};   ///< things with another name, and what they are here: "SHAPE", "`offset` of ..."
 };
 
 }  // namespace assay::core

@@ -9,21 +9,21 @@
 namespace assay::core {
 
 /// A version of the list of operations, of their settings with their values, and of the families of special values:
-/// "0.2" is that of Assay 0.2. What a later version adds is asked only of who names it, or was written for that
-/// version: an upgrade fails nobody who was right before.
+/// "0.2" is the list of Assay 0.2. What a later version adds is asked only of candidates that name it, or that were
+/// written for that version: an upgrade fails no candidate that was right before.
 struct list_version {
   unsigned of_major = 0, of_minor = 1;
   friend auto operator<=>(const list_version&, const list_version&) = default;
 };
 
 inline constexpr list_version first_list{0, 1};
-/// That of this program: the first two numbers of its version.
+/// The list of this program: the first two numbers of its version.
 inline constexpr list_version newest_list{0, 2};
 
 /// "0.2"
 std::string to_string(list_version version);
-/// Of two numbers with a point between them, from the first list to the newest; of whatever follows them nothing is
-/// read: "0.2.1" is "0.2".
+/// Reads two numbers with a point between them, from the first list to the newest. Text after them is ignored: "0.2.1"
+/// is "0.2".
 std::optional<list_version> list_version_from(std::string_view text);
 
 }  // namespace assay::core

@@ -13,16 +13,16 @@ struct axis {
   std::string_view symbol;
   std::string_view each{};
   std::size_t more = 0, less = 0, parts = 1;
-  std::string_view behind{};  // a symbol whose size is added
+  std::string_view behind{};  // the symbol whose size is added
 
   [[nodiscard]] bool is_plain() const {
     return factor == 1 && each.empty() && more == 0 && less == 0 && parts == 1 && behind.empty();
   }
-  // What the size of the symbol is multiplied by.
+  // The factor by which the size of the symbol is multiplied.
   [[nodiscard]] std::size_t times(const axis_sizes& sizes) const {
     return factor * (each.empty() ? 1 : sizes.at(std::string(each)));
   }
-  // For a size of the symbol, and back.
+  // The size of the axis for a size of the symbol; size_in() is the inverse.
   [[nodiscard]] std::size_t of(std::size_t size, const axis_sizes& sizes) const {
     const std::size_t all = times(sizes) * size / parts + more + (behind.empty() ? 0 : sizes.at(std::string(behind)));
     return all - std::min(all, less);
@@ -33,8 +33,8 @@ struct axis {
 };
 
 // "2d" is twice the size of d; "h*u" holds u for each h, where u is the size of a setting; "s+1" is one more than s;
-// "2s-1" is one less than twice s, the distances between s places; "1", without a symbol, is a size by itself. Of an
-// output "h*w+k" are the elements of a grid and k more.
+// "2s-1" is one less than twice s, the distances between s places; "1", without a symbol, is a size by itself. "h*w+k",
+// of an output, means the elements of a grid and k more.
 axis parse_axis(std::string_view text) {
   axis a;
   const auto [end, ignored] = std::from_chars(text.data(), text.data() + text.size(), a.factor);
@@ -78,7 +78,7 @@ std::string join_names(const std::vector<tensor_declaration>& all) {
   return text;
 }
 
-// Presence, dtype and rank of every declared tensor, and none besides.
+// Checks presence, dtype and rank of every declared tensor, and that there are no others.
 result<void> check_presence(const std::string& op, const char* what, const std::vector<tensor_declaration>& declared,
                             dtype type, const tensors& given) {
   for (const auto& d : declared) {
@@ -101,7 +101,7 @@ result<void> check_presence(const std::string& op, const char* what, const std::
 
 bool value_domain::contains(double x) const {
   if (x == -std::numeric_limits<double>::infinity()) return minus_infinity;
-  return x >= low && x <= high;  // +inf belongs to one whose end it is
+  return x >= low && x <= high;  // +inf belongs to a domain whose upper end it is
 }
 
 tensor_declaration parameter(std::string name, std::vector<std::string> axes, std::string meaning,
@@ -142,7 +142,7 @@ operation_name::operation_name(std::string_view name) : forward(name.substr(0, n
     kind = chosen<derivative>(name.substr(forward.size()), {{":vjp", derivative::vjp}, {":jvp", derivative::jvp}});
 }
 
-// The derivative's name and what it has of the operation.
+// The name of the derivative, and what it shares with the operation.
 operation derivative_of(const operation& forward, const char* suffix) {
   return {.name = forward.name + suffix,
           .source = forward.source,
@@ -156,7 +156,7 @@ operation derivative_of(const operation& forward, const char* suffix) {
           .named_only = forward.named_only};
 }
 
-// A tensor beside one of the forward operation, in its shape.
+// A tensor that goes with one of the forward operation and has its shape.
 tensor_declaration beside(const tensor_declaration& d, const char* prefix, const char* meaning,
                           input_role role = input_role::value) {
   return {.name = prefix + d.name, .axes = d.axes, .meaning = meaning + d.name, .differentiable = false, .role = role};
@@ -277,15 +277,15 @@ std::optional<std::size_t> axis_of(const tensor_declaration& declaration, std::s
 
 namespace {
 
-// By an input that has the axis alone.
+// The size of an axis, found from an input that has the axis alone.
 std::size_t size_of_axis(const operation& op, const tensors& inputs, std::string_view symbol) {
   for (const auto& d : op.inputs)
     if (const auto i = axis_of(d, symbol)) return inputs.at(d.name).shape()[*i];
   return 0;
 }
 
-// Indices of positions as indices of where these are now; of those that are no longer there, of some other one. Offsets
-// as how many of the positions lie before them.
+// Replaces indices of positions by the indices that these positions have now; an index of a position that is gone
+// becomes that of some other one. Offsets become the number of kept positions before them.
 void renumber(tensor& indices, value_rule rule, const std::vector<std::size_t>& positions) {
   if (rule == value_rule::offsets) {
     for (double& x : indices.values.storage())
@@ -307,7 +307,7 @@ tensors restrict_axis(const operation& op, const tensors& inputs, std::string_vi
                       const std::vector<std::size_t>& positions) {
   tensors out = inputs;
   const std::size_t size = size_of_axis(op, inputs, symbol);
-  // A cotangent whose axis is made of several symbols fits no more: the call is none then, and nobody asks it.
+  // A cotangent whose axis is made of several symbols no longer fits: then this is no valid call, and nobody runs it.
   for (const auto& d : op.inputs) {
     if (d.index_into == symbol && !positions.empty()) renumber(out.at(d.name), d.rule, positions);
     for (std::size_t i = 0; i < d.axes.size(); ++i) {
@@ -315,7 +315,7 @@ tensors restrict_axis(const operation& op, const tensors& inputs, std::string_vi
       if (a.symbol != symbol && a.behind != symbol) continue;
       tensor& t = out.at(d.name);
       std::vector<std::size_t> kept;
-      if (a.behind == symbol) {  // after all that stands before
+      if (a.behind == symbol) {  // kept positions come after everything that stands before them
         const std::size_t before = t.shape()[i] - std::min(t.shape()[i], size);
         for (std::size_t k = 0; k < before; ++k) kept.push_back(k);
         for (const std::size_t p : positions) kept.push_back(before + p);
@@ -329,7 +329,7 @@ tensors restrict_axis(const operation& op, const tensors& inputs, std::string_vi
         t = take(t, i, kept);
         continue;
       }
-      if (a.more > 0) {  // the ends of what is kept: what lies between is theirs
+      if (a.more > 0) {  // the ends of the kept parts: all between two ends belongs to them
         const double last = t.size() == 0 ? 0.0 : t.values.storage().back();
         for (std::size_t k = 0; k < a.more; ++k) kept.push_back(k);
         for (const std::size_t p : positions) kept.push_back(p + a.more);
@@ -412,7 +412,7 @@ result<void> check_declared(const operation& op, const attributes& set) {
 
 namespace {
 
-// Sizes and what has fixed each: an attribute, or the first input with the axis.
+// Sizes, and the name that has fixed each: an attribute, or the first input with the axis.
 class found_sizes {
  public:
   explicit found_sizes(const operation& op) : op_(op) {}
@@ -421,7 +421,7 @@ class found_sizes {
     for (const attribute_declaration& a : op_.attributes)
       if (!a.axis.empty()) set(a.axis, static_cast<std::size_t>(as_number(settings.at(a.name)).value()), a.name);
   }
-  // Of one axis of an input; an error where it contradicts another.
+  // Takes the size of one axis of an input; an error where it contradicts another.
   result<void> take(const tensor_declaration& d, const shape& s, std::size_t i) {
     const axis a = parse_axis(d.axes[i]);
     const std::string symbol(a.symbol);
@@ -462,7 +462,7 @@ class found_sizes {
   std::map<std::string, const std::string*> fixed_by_;  // names that the operation holds
 };
 
-// Of each row of the last axis.
+// Whether each row of the last axis holds offsets.
 bool are_offsets(const tensor& t, std::size_t size) {
   const std::span<const double> all(t.values.storage());
   const std::size_t width = t.shape().empty() ? 0 : t.shape().back();
@@ -560,7 +560,7 @@ result<void> check_domain(const operation& op, const tensors& inputs) {
 
 namespace {
 
-// A row of the last axis.
+// Whether a row of the last axis keeps to the rule.
 bool keeps_to(value_rule rule, dtype type, std::span<const double> row) {
   switch (rule) {
     case value_rule::unit: {

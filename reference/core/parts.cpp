@@ -14,7 +14,7 @@ bool is_multiple(const std::string& axis, const std::string& symbol) {
          axis.find_first_not_of("0123456789") == axis.size() - symbol.size();
 }
 
-// Where the elements of the kept positions stand in a tensor of the given shape, in their order.
+// The places of the elements at the kept positions in a tensor of the given shape, in their order.
 positions places(const tensor_declaration& d, const kept_positions& kept, const shape& whole) {
   positions all{0};
   for (std::size_t axis = 0; axis < whole.size(); ++axis) {
@@ -71,7 +71,7 @@ std::optional<std::size_t> splittable_size(const request& call, const std::strin
   const operation& op = *call.operation;
   if (std::find(op.independent.begin(), op.independent.end(), symbol) == op.independent.end()) return std::nullopt;
   const auto times = [&](const tensor_declaration& d) {
-    // Of another multiple of the symbol, parts cannot be taken: it counts as two.
+    // A tensor with another multiple of the symbol cannot be split into parts: it counts as two.
     std::size_t found = 0;
     for (const std::string& axis : d.axes) found += axis == symbol ? 1 : is_multiple(axis, symbol) ? 2 : 0;
     return found;
@@ -88,7 +88,7 @@ std::optional<std::size_t> splittable_size(const request& call, const std::strin
 
 part_size usual_part_of(const operation& forward) {
   constexpr std::size_t elements = std::size_t{1} << 14;
-  // So many lanes fill the widest registers.
+  // This number of lanes fills the widest registers.
   if (forward.recurrent) return {.elements = elements, .lanes = 32, .most_elements = 16 * elements};
   return {.elements = elements, .most_elements = elements};
 }
@@ -117,8 +117,8 @@ std::vector<kept_positions> split_call(const request& call, const part_size& par
   std::size_t wanted = pieces_wanted(part, largest, lanes);
   std::vector<kept_positions> parts(1);
   if (wanted < 2) return parts;
-  // The larger axes first, but of lanes neighbours stay together; an axis that only has a few positions leaves the rest
-  // to the next one.
+  // The larger axes come first, except that neighbouring lanes stay together. An axis with only a few positions leaves
+  // the rest of the split to the next one.
   if (part.lanes == 1) std::sort(axes.rbegin(), axes.rend());
   for (const auto& [size, symbol] : axes) {
     const std::size_t pieces = std::min(size, wanted);

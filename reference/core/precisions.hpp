@@ -15,30 +15,31 @@ namespace assay::core {
 struct stage_declaration {
   std::string name;
   std::string meaning;
-  /// The format of f16 and bf16 code of which nothing else is known: that of the tensors, as common frameworks have
-  /// it, or f32.
+  /// The format of f16 and bf16 code where nothing else is known: true means the format of the tensors, as in common
+  /// frameworks; false means f32.
   bool narrow = false;
 };
 
-/// The stage in which sums of products are added up, where an operation declares it. The total is rounded to the
-/// stage that it belongs to.
+/// The stage in which sums of products are added up, where an operation declares it. The total is rounded to the format
+/// of the stage that it belongs to.
 inline constexpr std::string_view accumulation = "accumulation";
 
-/// A format for each stage. Errors are counted in units of u of the least precise one.
+/// A format for each stage. Errors are counted in units of u of the least precise format.
 class precisions {
  public:
-  /// One for all.
+  /// One format for all stages.
   precisions(dtype all) : unit_(all) {}
-  /// In the order of the declared stages; one for all where they are equal. Precondition: there are as many of both,
-  /// at least one, and all are floating-point.
+  /// Formats in the order of the declared stages; one for all where they are equal. Precondition: there are as many
+  /// formats as stages, at least one, and all are floating-point.
   precisions(const std::vector<stage_declaration>& stages, std::vector<dtype> formats);
 
   [[nodiscard]] dtype unit() const { return unit_; }
   [[nodiscard]] dtype of(std::size_t stage) const { return by_stage_.empty() ? unit_ : by_stage_[stage]; }
   [[nodiscard]] bool differ() const { return !by_stage_.empty(); }
-  /// Of `accumulation`; nothing where sums have the format of the stage that they belong to.
+  /// The format of the stage `accumulation`; nothing where sums have the format of the stage that they belong to.
   [[nodiscard]] std::optional<dtype> sums() const { return sums_; }
-  /// The same, where every rounding goes up or down at random (readings/rounded.hpp). Another seed, other directions.
+  /// The same formats, where every rounding goes up or down at random (readings/rounded.hpp). Another seed gives other
+  /// directions.
   [[nodiscard]] precisions at_random(std::uint64_t seed) const {
     precisions same = *this;
     same.seed_ = seed;

@@ -7,7 +7,7 @@
 
 namespace assay::core {
 
-/// What went wrong, in words that name the thing, what was expected and what came.
+/// Names the thing that went wrong, what was expected and what came.
 struct error {
   std::string message;
 };

@@ -122,7 +122,8 @@ void check_position(const operation& op, const tensor_declaration& d, const axes
     refuse(op, "'" + d.name + "' is the position of no token and of no key");
 }
 
-// A step has one row and one token: nothing is for all of them.
+// Check of the role "parameter" (the same for all rows and tokens). A step has one row and one token, so it has no such
+// inputs.
 void check_for_all(const operation& op, const tensor_declaration& d, const axes_by_role& axes) {
   const bool is_for_all = !has_axis(op, d, {axis_role::batch, axis_role::token, axis_role::key});
   const bool is_of_rows = d.role == input_role::value || d.role == input_role::logit;

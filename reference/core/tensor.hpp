@@ -21,7 +21,7 @@ std::string to_string(const shape& s);
 /// The index of a flat position in row-major order, as text.
 std::string index_text(const shape& s, std::size_t flat);
 
-/// How far apart neighbours along an axis lie.
+/// The distance between neighbours along an axis, in elements.
 std::size_t stride_of(const shape& s, std::size_t axis);
 
 /// Invariant: every value is a value of `type` (round_to(type, x) == x, or NaN). Integers are exact
@@ -34,7 +34,7 @@ struct tensor {
   [[nodiscard]] std::size_t size() const { return values.size(); }
 };
 
-/// By name, in the order of their names.
+/// Tensors by name, in the order of their names.
 using tensors = std::map<std::string, tensor>;
 
 /// A tensor whose values are still to be written.

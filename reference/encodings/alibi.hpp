@@ -6,33 +6,34 @@
 // with a slope m_h for each head. Shapes: slopes [h]; positions of queries [n] and keys [m]; bias [h, n, m]. Attention:
 // q [B, h, n, d], k [B, h, m, d], v [B, h, m, e], o [B, h, n, e].
 //
-// `alibi/slopes`: head k = 1..n of n, c = 2^floor(log2 n), C = 2^ceil(log2 n). Of heads that are split over devices n
-// is `all_heads`, and `first_head` says with which of them, counted from 0, those of a call begin; 0: they end there.
+// `alibi/slopes`: head k = 1..n of n, c = 2^floor(log2 n), C = 2^ceil(log2 n). Where heads are split over devices, n is
+// `all_heads`, and `first_head` is the first head of the call, counted from 0. `all_heads` = 0: the heads of the call
+// are the last ones.
 //   official  2^(-8k/c) for the first c heads, 2^(-4(2t-1)/c) for the remaining ones t = 1..n-c, whatever alpha_max is;
 //             with `alpha_of_official` alpha in place of 8, and half of it in place of 4 (the `max_bias` of llama.cpp).
 //             The two bases of BLOOM and the m0, m1 of llama.cpp are the same function.
 //   naive     2^(-alpha k/n) for every n
 //   mpt       2^(-alpha k/C) at k = 2, 4, .., C, 1, 3, .. in this order, the first n of them; in their own order where
-//             n = C. With alpha = 8 the official ones.
+//             n = C. With alpha = 8 these are the official ones.
 //
-// `alibi/bias`: B = m c with an integer c(i, j), which is exact before it is multiplied.
+// `alibi/bias`: B = m c with an integer c(i, j), which is exact before the multiplication.
 //   distance       c = j - i
 //   absolute       c = -|i - j|, for attention in both directions
 //   key            c = j: rows differ from those of `distance` by the constant m i, invisible after softmax
-//   key_from_last  c = j - last, as MPT has it: another row constant
-// Causal: -inf for j > i. Otherwise the formula holds everywhere. BLOOM's form is `key` with the positions
-// (cumsum(mask) - 1) mask, counted from the first token after the padding; the padding itself has position 0, so no
-// bias. Heads without a bias have the slope 0.
+//   key_from_last  c = j - last, as in MPT: rows differ by another constant
+// With `causal`, B = -inf for j > i. Otherwise the formula holds everywhere. BLOOM's form is `key` with the positions
+// (cumsum(mask) - 1) mask, counted from the first token after the padding; the padding itself has position 0, so it has
+// no bias. Heads without a bias have the slope 0.
 //
-// `alibi/attention`: softmax(scale q k^T + factor B) v as fused kernels have it, which take slopes, and no bias. Tokens
-// are counted as they lie: key j stands at j, query i at i + m - n, or at i. Slopes are constants of it. Rows of logits
-// may differ by constants: where no key behind the query counts by its distance, causal kernels add m j (Dao-AILab/
-// flash-attention, csrc/flash_attn/src/alibi.h) and its tests and MPT m (j - last), which lose digits as keys grow in
-// number: class linear, where m (j - i) is sequential.
-// Falcon scales the bias with q . k: `bias_factor` inverse_sqrt.
+// `alibi/attention`: softmax(scale q k^T + factor B) v as in fused kernels, which take slopes, and no bias. Tokens are
+// counted as they lie: key j stands at j, query i at i + m - n, or at i. Slopes are constants of this operation. Rows
+// of logits may differ by constants. Where no key after the query counts by its distance, causal kernels add m j
+// (Dao-AILab/flash-attention, csrc/flash_attn/src/alibi.h); their tests and MPT add m (j - last). Both lose digits as
+// the number of keys grows, and are of class linear; m (j - i) is sequential. Falcon scales the bias together with
+// q . k: `bias_factor` inverse_sqrt.
 //
-// Special values: a slope of NaN or infinity gives m c by IEEE 754 (infinity times 0 is NaN); what is masked is -inf
-// whatever the slope. Gradients: B is linear in m; cotangents of masked pairs belong to a constant.
+// Special values: a slope of NaN or infinity gives m c by IEEE 754 (infinity times 0 is NaN). A masked pair is -inf
+// whatever the slope is. Gradients: B is linear in m; cotangents of masked pairs belong to a constant.
 #pragma once
 
 #include <cmath>
@@ -48,22 +49,22 @@
 
 namespace assay::reference::encodings {
 
-/// How the slopes of `heads` heads are chosen.
+/// The rule for the slopes of `heads` heads.
 struct alibi_rule {
   std::string name;
   double alpha_max = 8;  ///< a multiple of 1 / alpha_parts
   std::size_t heads = 1;
-  bool alpha_of_official = false;  ///< alpha_max counts for the rule official, too
+  bool alpha_of_official = false;  ///< alpha_max also counts for the rule "official"
   static constexpr long alpha_parts = 16;
 };
 
-/// The slope of a head is a power of the first one of its sequence, 2^first.
+/// The slope of a head is a power of the first slope of its sequence, 2^first.
 struct alibi_term {
   rational first;
   long count;
   [[nodiscard]] rational exponent() const { return ratio(first.p * count, first.q); }
 };
-/// Of head `k`, counted from 0.
+/// The term of head `k`, counted from 0.
 inline alibi_term alibi_term_of(const alibi_rule& rule, std::size_t k) {
   const auto heads = static_cast<long>(rule.heads), head = static_cast<long>(k) + 1;
   const long alpha = std::lround(rule.alpha_max * alibi_rule::alpha_parts);
@@ -81,14 +82,14 @@ inline alibi_term alibi_term_of(const alibi_rule& rule, std::size_t k) {
   const long place = above == heads ? head : head <= above / 2 ? 2 * head : 2 * (head - above / 2) - 1;
   return {ratio(-alpha, alibi_rule::alpha_parts * above), place};
 }
-/// The exponent e of its slope 2^e.
+/// The exponent e of the slope 2^e of a head.
 inline rational alibi_exponent(const alibi_rule& rule, std::size_t k) { return alibi_term_of(rule, k).exponent(); }
 
 inline formula::traced alibi_slope(const alibi_rule& rule, std::size_t k) {
   return formula::power(formula::traced(2.0), alibi_exponent(rule, k));
 }
-/// Slopes by products of the first one of their sequence, as the published program has them: whose rounding they raise
-/// to its power.
+/// Slopes as products of the first slope of their sequence, as in the published program: the power also raises the
+/// rounding of that slope.
 class alibi_products {
  public:
   formula::traced of(const alibi_term& term) {
@@ -102,7 +103,7 @@ class alibi_products {
   std::map<std::pair<long, long>, std::vector<formula::traced>> by_first_{};
 };
 
-/// Where a query, its key and the last of the keys stand in attention.
+/// The places of a query, its key and the last key in attention.
 struct alibi_pair {
   formula::traced_integer query, key, last;
 };
@@ -115,9 +116,9 @@ inline formula::traced alibi_bias(const formula::traced& slope, bool both, const
 inline formula::traced alibi_bias_of_key(const formula::traced& slope, bool both, const alibi_pair& at) {
   return both ? alibi_bias(slope, both, at) : slope * to_real(at.key);
 }
-/// m (j - i) by way of m last. An index of a key is at most `last`, from either end: this errs by more than m j and
-/// m (j - last), and than a logit that is rounded with one of these. Where the logit itself has a less precise format,
-/// that is charged by m (j - i), as of a kernel that adds in f32.
+/// m (j - i), computed through m last. The index of a key is at most `last`, from either end. So the error is larger
+/// than that of m j and of m (j - last), and larger than that of a logit that is rounded with one of these. Where the
+/// logit itself has a less precise format, m (j - i) charges for this, as for a kernel that adds in f32.
 inline formula::traced alibi_law_of_key(const formula::traced& slope, const alibi_pair& at) {
   const auto product = [&](const formula::traced_integer& c) { return slope * to_real(c); };
   return (product(at.key) + product(at.last)) - (product(at.query) + product(at.last));
@@ -151,7 +152,7 @@ struct alibi {
     return {
         .name = "alibi/slopes",
         .source = source,
-        // A power: it has the relative accuracy of its logarithm.
+        // A slope is a power: it has the relative accuracy of its logarithm.
         .outputs =
             {{.name = "slopes", .axes = {"h"}, .meaning = "slope of each head", .scale = core::error_scale::relative}},
         .attributes =
@@ -193,7 +194,7 @@ struct alibi {
   }
   static core::operation attention_declaration() {
     core::tensor_declaration slopes = core::parameter("slopes", {"h"}, "slope of each head");
-    slopes.differentiable = false;  // as kernels have it: alibi/bias has their gradient
+    slopes.differentiable = false;  // as in kernels: alibi/bias has the gradients of slopes
     core::operation op = attention_of_places("alibi/attention", std::move(slopes), true,
                                              {.name = "bias", .meaning = "slopes times distances"});
     op.source = source;

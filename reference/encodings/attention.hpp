@@ -1,22 +1,22 @@
-// Dot-product attention: with an additive bias of the logits, what relative encodings add to and what every later
-// encoding is observed through (kinds/attention.hpp), and as kernels offer it (Dao-AILab/flash-attention,
-// flashinfer).
+// Dot-product attention with an additive bias of the logits, to which relative encodings add, and through which every
+// later encoding is observed (kinds/attention.hpp); and dot-product attention as kernels offer it
+// (Dao-AILab/flash-attention, flashinfer).
 //
 // `attention/output`: bias [h, n, m], shared by the rows of the batch; -inf is the mask. It is added to the scaled
 // product: code that scales both (Falcon's ALiBi) computes another function.
 //
-// `attention/grouped_query`, `attention/sinks`, `attention/lse`: no bias, but settings that hide keys and cap logits.
-// Heads h u of queries meet h heads of keys and values, `group` = u one behind the other (Ainslie et al. 2023, arXiv
+// `attention/grouped_query`, `attention/sinks`, `attention/lse`: no bias, but settings that hide keys and cap logits. h
+// u heads of queries use h heads of keys and values, `group` = u heads one after the other (Ainslie et al. 2023, arXiv
 // 2305.13245; the gradients of k and v are sums over them). `causal`, `alignment`, `window_left` and `window_right`:
-// see kinds/attention_of_places.hpp; a window of w keys with the query's own, as in Mistral, is window_left = w - 1.
-// `chunk`: queries see keys of their own chunk alone (Llama 4; attention_chunk of FlashAttention 3).
-// `softcap` c: logits are c tanh(scale q . k / c) before keys are hidden (Gemma 2, arXiv 2408.00118); 0: none. Laws of
-// these three: tanh(x) is of class sequential, and 2 sigmoid(2x) - 1, as Triton kernels have it, of class linear.
+// see kinds/attention_of_places.hpp; a window of w keys that includes the query's own, as in Mistral, is window_left =
+// w - 1. `chunk`: queries see keys of their own chunk alone (Llama 4; attention_chunk of FlashAttention 3). `softcap`
+// c: logits are c tanh(scale q . k / c) before keys are hidden (Gemma 2, arXiv 2408.00118); 0 means no cap. Laws of
+// these three: tanh(x) is of class sequential, and 2 sigmoid(2x) - 1, as in Triton kernels, is of class linear.
 //
-// - sinks: `sink` [h u] is the logit of one more key of each head, whose weight goes to nobody (gpt-oss; Xiao et al.
-//   2023, arXiv 2309.17453). A query that sees no key gives 0. o sigmoid(lse - sink) of the o and lse of the keys, as
-//   pytorch/torchtitan has it, is of class linear: its gradient loses what the sink takes beside 1.
-// - lse [B, h u, n] = log sum_j exp(S_ij), in units of log 2 where `base` is "2" (flashinfer). Of a query that sees no
+// - sinks: `sink` [h u] is the logit of one more key of each head, whose weight multiplies no value (gpt-oss; Xiao et
+//   al. 2023, arXiv 2309.17453). A query that sees no key gives 0. The form o sigmoid(lse - sink), with the o and lse
+//   of the keys (pytorch/torchtitan), is of class linear: its gradient loses the share of the sink beside 1.
+// - lse [B, h u, n] = log sum_j exp(S_ij), in units of log 2 where `base` is "2" (flashinfer). For a query that sees no
 //   key it is -inf, or +inf where `empty` is "plus_infinity" (FlashAttention 2). grad S_ij = g_i P_ij.
 //
 // `attention/merge`: results over parts of the keys, merged by their log-sum-exp (kinds/merged_attention.hpp).
@@ -88,7 +88,7 @@ struct attention {
   static formula::program lse(const recipe& how, const formula::program_sizes& call);
   static formula::program merge(const recipe& how, const formula::program_sizes& call);
 
-  /// Logits [B, h u, n, m], and which keys are seen.
+  /// Logits [B, h u, n, m], and the keys that are seen.
   struct logits_in_sight {
     traced logits;
     traced_truth seen;
@@ -200,7 +200,7 @@ inline formula::program attention::lse(const recipe& how, const formula::program
   const traced nothing((is_plus ? 1.0 : -1.0) * std::numeric_limits<double>::infinity());
   return in.finish(in_stage<traced>(attention_stage::softmax, [&] {
     if (shape_of(of.logits).back() == 0) return nothing;
-    // The derivative is the weights.
+    // The weights are the derivative.
     const auto weighted = [&] { return summed(detach(how.weights(of.logits, of.seen)) * of.logits, {3}); };
     const traced all = in.is_of_gradient() ? weighted() : reshaped(how.log_sum_exp(of.logits, of.seen), rows);
     return either(any_along(of.seen, 3), in_base_two ? all / log(traced(2.0)) : all, nothing);

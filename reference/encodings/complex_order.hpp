@@ -1,23 +1,23 @@
 // Complex-valued word embeddings (Wang et al., "Encoding word order in complex embeddings", ICLR 2020, arXiv
-// 1912.12333): each component of a word turns with its position, by a frequency of the word's own,
+// 1912.12333): each component of a word is rotated with the position, by a frequency of this word,
 //
 //   complex_order/embed   f_c(m) = a_c e^(i (w_c m + phi_c)) = a_c cos(w_c m + phi_c) + i a_c sin(w_c m + phi_c)
 //   complex_order/scores  s_ij = Re(sum_c q_ic conj(k_jc)) / sqrt(d)     `product` "hermitian"
 //                         s_ij = |sum_c q_ic k_jc| / sqrt(d)             "bilinear"
 //
-// Shapes: amplitude a (of any sign), frequency w, phase phi [B, n, d], rows of tables as words have them; position m
-// [B, n]; f [B, n, d, 2], whose last axis is the pair (re, im), as torch.view_as_real has it: an error is measured
-// against the larger of the two, which is at least |a| / sqrt(2), while either of them passes through zero. q [B, h, n,
-// d, 2], k [B, h, m, d, 2], s [B, h, n, m]. `reversed`: token i has the position of token n - 1 - i, as the classifier
-// of iclr-complex-order/complex-order (TEXT CLASSIFICATION/Transformer) counts.
+// Shapes: amplitude a (of any sign), frequency w, phase phi [B, n, d], the rows of each word in tables; position m [B,
+// n]; f [B, n, d, 2], whose last axis is the pair (re, im), as in torch.view_as_real. An error is measured against the
+// larger of the two: it is at least |a| / sqrt(2), while each of them passes through zero. q [B, h, n, d, 2], k [B, h,
+// m, d, 2], s [B, h, n, m]. `reversed`: token i has the position of token n - 1 - i, as the classifier of
+// iclr-complex-order/complex-order (TEXT CLASSIFICATION/Transformer) counts.
 //
-// Hermitian scores of f(m) and f(n) of equal frequencies depend on m - n. Bilinear ones, which that code has
-// (attention_complex.py), depend on m + n: two tokens that move together change them.
+// Hermitian scores of f(m) and f(n) with equal frequencies depend on m - n. Bilinear ones, which that code has
+// (attention_complex.py), depend on m + n: if two tokens move together, the score changes.
 //
-// Special values: the gradient of the modulus at exactly 0, where it has none, is 0 (algorithms/modulus.hpp); in the
-// public code it is NaN, where a query or key is zero. NaN reaches the pair, or the scores, that it enters.
-// Gradients: that of w is m times that of phi. Law: an angle w m + phi off by (2 |w m| + |phi|) u, of an m that the
-// format holds; cosine and sine also as sums of products (addition theorem).
+// Special values: at exactly 0 the modulus has no gradient; here it is 0 (algorithms/modulus.hpp). In the public code
+// it is NaN, where a query or key is zero. NaN reaches the pair, or the scores, that are computed from it. Gradients:
+// that of w is m times that of phi. Law: an angle w m + phi has an error of (2 |w m| + |phi|) u, for an m that the
+// format holds; cosine and sine may also be sums of products (addition theorem).
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@
 
 namespace assay::reference::encodings {
 
-/// x . y of vectors [B, h, n, d] and [B, h, m, d].
+/// x . y for vectors [B, h, n, d] and [B, h, m, d].
 inline formula::traced product_of_parts(const formula::traced& x, const formula::traced& y) {
   return contracted(x, y, "bhid,bhjd->bhij");
 }
@@ -46,13 +46,13 @@ inline formula::traced bilinear_modulus(const complex_numbers& q, const complex_
   const complex_numbers sum = bilinear_product(q, k);
   return modulus_of(sum.re, sum.im);
 }
-/// As in product_of (relative_scores.hpp), programs may take the factor of the scores into a vector.
+/// As in product_of (relative_scores.hpp), programs may multiply one vector by the factor of the scores.
 inline formula::traced product_of_vectors(bool bilinear, const complex_numbers& q, const complex_numbers& k) {
   const auto of = [&](const complex_numbers& x) { return bilinear ? bilinear_modulus(x, k) : hermitian_product(x, k); };
   return covering(of(q), [&] { return of({rounded_once(q.re), rounded_once(q.im)}); });
 }
 
-/// Of words whose frequencies are no larger than 1, as mild ones are: errors grow with the angle.
+/// Errors grow with the angle: this is for words whose frequencies are at most 1, as in mild inputs.
 inline const core::error_growth with_position_of_mild_words{
     .quantity = core::with_position.quantity, .at = core::with_position.at, .of_mild_inputs = true};
 
@@ -64,13 +64,13 @@ struct complex_order {
             .sources = {{"Wang et al. 2020", "https://arxiv.org/abs/1912.12333"}}};
   }
 
-  /// What of an embedding has a format of its own, in the order of its stages.
+  /// The parts of an embedding that have a format of their own, in the order of its stages.
   enum class stage { angle, product };
 
   using traced = formula::traced;
   /// The steps that variants replace.
   struct recipe : recorded_recipe<recipe> {
-    /// Of the token whose position token i of n has.
+    /// The token that has the position of token i of n.
     std::function<std::size_t(std::size_t i, std::size_t n, bool reversed)> place =
         [](std::size_t i, std::size_t n, bool reversed) { return reversed ? n - 1 - i : i; };
     std::function<complex_numbers(const traced& turned, const traced& phase)> wave = wave_of;
@@ -87,7 +87,7 @@ struct complex_order {
   static core::operation scores_declaration();
   static formula::program embed(const recipe& how, const formula::program_sizes& call);
   static formula::program scores(const recipe& how, const formula::program_sizes& call);
-  /// Queries or keys [B, h, n, d, 2].
+  /// The parts of queries or keys [B, h, n, d, 2].
   static complex_numbers parts_of(const traced& x);
 };
 

@@ -5,8 +5,8 @@
 //   comrope/rotate  y = exp(X_j(p)) x in block j,  S_j = P_j - P_j^T
 //     `variant` "ap", axial partition: X_j = p_{j mod a} S_j; "ld", linearly dependent: X_j = (sum_k p_k theta_kj) S_j
 //
-// Shapes: x [B, n, h, d], p [h, c, b, b], theta [a, c] (of all heads; without effect in "ap"), position [n, a] -> y
-// (kinds/matrix_rotation.hpp). What is symmetric in P is without effect, and has the gradient 0.
+// Shapes: x [B, n, h, d], p [h, c, b, b], theta [a, c] (shared by all heads; without effect in "ap"), position [n, a]
+// -> y (kinds/matrix_rotation.hpp). The symmetric part of P has no effect, and has the gradient 0.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct comrope {
   }
   static std::string conflict(const core::attributes& settings, const core::axis_sizes& sizes);
   static core::operation declaration();
-  /// What multiplies the generator of each token and block, [n, c].
+  /// The factor of the generator for each token and block, [n, c].
   static traced factors(const recipe& how, const recorded_call& in);
   static formula::program rotate(const recipe& how, const formula::program_sizes& call);
 };

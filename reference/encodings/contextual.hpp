@@ -1,30 +1,31 @@
-// Positions that the tokens themselves set, along the path from a key to a query.
+// Positions that the tokens themselves make, along the path from a key to a query.
 //
 //   contextual/path_attention  o_i = softmax_{j <= i}(scale q_i^T H_i H_{i-1} ... H_{j+1} k_j) v_j,
-//     H_t = I - beta_t w_t w_t^T: PaTH attention (Yang et al. 2025, arXiv 2505.16381). Each token moves the keys before
-//     it, not its own. w has length 1 and beta is from 0 to 2: at 0 nothing moves, at 1 H is a projection, at 2 a
-//     reflection.
+//     H_t = I - beta_t w_t w_t^T: PaTH attention (Yang et al. 2025, arXiv 2505.16381). Each token changes the keys
+//     before it, not its own. w has length 1 and beta is from 0 to 2: at 0 nothing changes, at 1 H is a projection, at
+//     2 a reflection.
 //   contextual/selective_rotation  y_t = R(a_t) x_t, a_t = temperature (s0 + phi_1 + ... + phi_t): queries or keys,
-//     which turn by the angles of all tokens so far (Movahedi et al. 2025, Selective RoPE, arXiv 2511.17388)
+//     rotated by the angles of all tokens so far (Movahedi et al. 2025, Selective RoPE, arXiv 2511.17388)
 //
-// Biases of CABLE (Veisi et al. 2025, arXiv 2503.08067), differences of cumulative sums of -softplus(x) in
-// axiomlab/Cable (src/Cable.py), are those of fox/gated_decay with the gate logits -x.
+// The biases of CABLE (Veisi et al. 2025, arXiv 2503.08067) are differences of cumulative sums of -softplus(x) in
+// axiomlab/Cable (src/Cable.py). They are those of fox/gated_decay with the gate logits -x.
 //
-// Shapes: q, k, w [B, h, n, d], beta [B, h, n], v and o [B, h, n, e]. `scale`: 1 / sqrt(d), or 1. Published code
-// divides w by its length and makes beta of 2 sigmoid(x) before (fla-org/flash-linear-attention,
-// fla/layers/path_attn.py). That code can add sums of forget gates to the logits, and scales them with these
-// (fla/ops/path_attn/naive.py), where forgetting attention does not scale its gates (fox.hpp): gates are not part of
-// this operation. Of rotations x, y [B, n, h, 2r], of which feature c turns with feature r + c, phi [B, n, h, r],
-// temperature [r]. The sums s0 before the first token and s_n behind the last one, [B, h, r], are without temperature,
-// as those that timurcarstensen/selective-rope caches (src/selective_rope/modules/rotary.py). phi there is behind a
-// convolution and a gate.
+// Shapes: q, k, w [B, h, n, d], beta [B, h, n], v and o [B, h, n, e]. `scale`: 1 / sqrt(d), or 1. Published code first
+// divides w by its length and computes beta as 2 sigmoid(x) (fla-org/flash-linear-attention, fla/layers/path_attn.py).
+// That code can add sums of forget gates to the logits, and scales them with these (fla/ops/path_attn/naive.py);
+// forgetting attention does not scale its gates (fox.hpp). So gates are not part of this operation. Rotations: x, y [B,
+// n, h, 2r], where features c and r + c are a pair, phi [B, n, h, r], temperature [r]. The sums s0 before the first
+// token and s_n after the last one, [B, h, r], are without temperature, like the sums that
+// timurcarstensen/selective-rope caches (src/selective_rope/modules/rotary.py). phi there comes from a convolution and
+// a gate.
 //
 // Special values: NaN in w or beta reaches the scores of all earlier keys from its token on. A NaN that a query does
 // not see reaches no output of it; a weight of 0 times NaN is NaN in some programs. NaN in phi reaches its pair from
-// its token on. Bound: keys are moved token by token, each time rounded, in f16 and bf16 too, as a cache keeps them;
-// chunks, as kernels have them, solve a triangular system for all moves of a chunk together. An angle is off by what
-// roundings of all sums before it add up to, however small it is. The bound of a key about doubles with each token that
-// moves it, though reflections keep its length: behind some twenty moves in f32 it decides little.
+// its token on. Bound: keys are changed token by token and rounded each time, in f16 and bf16 too, as a cache keeps
+// them. Kernels that work by chunks solve a triangular system for all changes of a chunk together. The error of an
+// angle is the sum of the roundings of all sums before it, however small the angle is. The bound of a key about doubles
+// with each token that changes it, though reflections keep its length: after some twenty changes in f32 it decides
+// little.
 #pragma once
 
 #include <algorithm>
@@ -50,40 +51,40 @@ struct contextual {
 
   using traced = formula::traced;
   using traced_truth = formula::traced_truth;
-  /// What a token has, [B, h, d] and [B, h].
+  /// The parameters of a token, [B, h, d] and [B, h].
   struct token {
     traced w, beta;
   };
-  /// What of PaTH attention has a format of its own besides the stages of its kind.
+  /// The part of PaTH attention that has a format of its own, after the stages of its kind.
   enum class stage { keys = 4 };
   /// The steps that variants replace.
   struct recipe : attention_recipe, recorded_recipe<recipe> {
-    /// Keys [B, h, n, d] as a token moves some of them.
+    /// Keys [B, h, n, d] after a token has changed some of them.
     std::function<traced(const traced& keys, const token& by, const traced_truth& which)> move =
         [](const traced& keys, const token& by, const traced_truth& which) { return keys - moves_of(keys, by, which); };
-    /// Whether token t moves key j.
+    /// Whether token t changes key j.
     std::function<traced_truth(const traced& j, const traced& t)> moves = [](const traced& j, const traced& t) {
       return less(j, t);
     };
-    /// Whether a query reads the keys that its own token has moved.
+    /// Whether a query reads the keys after its own token has changed them.
     bool moves_before = true;
-    /// Products [B, h, n, n] of queries and moved keys.
+    /// Products [B, h, n, n] of queries and changed keys.
     std::function<traced(const recipe& how, const recorded_call& in)> products = by_blocks_of_keys;
 
-    /// Sums [B, n + 1, h, r] before the first token, and behind each, of s0 [B, 1, h, r].
+    /// Sums [B, n + 1, h, r] before the first token and after each token, starting from s0 [B, 1, h, r].
     std::function<traced(const traced& phi, const traced& s0)> sums = [](const traced& phi, const traced& s0) {
       return cumulative_sum(formula::joined({s0, phi}, 1), 1);
     };
-    /// Whether its own angle turns a token.
+    /// Whether a token is rotated by its own angle, too.
     bool turns_by_own = true;
     std::function<traced_rotation(const traced& angle)> rotation = [](const traced& a) { return traced_rotation(a); };
     std::function<traced_pairs(const traced_pairs& x, const traced_rotation& by)> turn = turned;
   };
   static std::vector<recorded_formula<recipe>> formulas();
 
-  /// beta (w . x) w of some of the rows x [B, h, n, d], and 0 of the others.
+  /// beta (w . x) w for the rows x [B, h, n, d] of `which`, and 0 for the others.
   static traced moves_of(const traced& rows, const token& by, const traced_truth& which);
-  /// Products as keys are moved token by token.
+  /// Products where keys are changed token by token.
   static traced by_blocks_of_keys(const recipe& how, const recorded_call& in);
 
  private:
@@ -100,7 +101,7 @@ inline contextual::traced contextual::moves_of(const traced& rows, const token& 
   return contracted_at(broadcast(which, s), share, by.w, "bhj,bhd->bhjd");
 }
 
-/// Those of keys `first` to `last` - 1; 0 where a query stands before all of them.
+/// The products of keys `first` to `last` - 1; 0 where a query stands before all of them.
 inline contextual::traced contextual::key_by_key(const recipe& how, const recorded_call& in, std::size_t first,
                                                  std::size_t last) {
   const std::size_t turns = in.size("n") - first, keys = last - first;
@@ -131,7 +132,7 @@ inline contextual::traced contextual::key_by_key(const recipe& how, const record
   return formula::joined({broadcast(traced(0.0), {in.size("B"), in.size("h"), first, keys}), of_later}, 2);
 }
 
-/// Blocks of keys, which no token before a block moves.
+/// Treats keys by blocks; no token before a block changes its keys.
 inline contextual::traced contextual::by_blocks_of_keys(const recipe& how, const recorded_call& in) {
   const std::size_t n = in.size("n"), block = 16;
   if (n == 0)

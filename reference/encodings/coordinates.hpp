@@ -1,6 +1,6 @@
 // Positions of images and sound by real coordinates, and by convolutions.
 //
-//   coordinates/fourier_features  sin and cos of 2 pi (2 x - 1) . G, frequencies G that are drawn once, or learned
+//   coordinates/fourier_features  sin and cos of 2 pi (2 x - 1) . G, with frequencies G that are drawn once, or learned
 //     (Tancik et al. 2020, arXiv 2006.10739; PositionEmbeddingRandom of facebookresearch/segment-anything,
 //     SamPositionalEmbedding of huggingface/transformers; Li et al. 2021, "Learnable Fourier features", arXiv
 //     2106.02795, eq. (2): factor "one", first "cosine", scale "inverse_sqrt")
@@ -19,21 +19,21 @@
 // d], weight [d, 3, 3], bias [d]; x [B, n, g c], weight [g c, c, k], bias [g c] for g groups of c channels; position, x
 // and y [B, n], table [h, b], x_table and y_table [h, w] to bias [B, h, n, n].
 //
-// Where there is a grid, it is the last rows * columns tokens, row by row; those before them, class tokens and
-// registers, stay as they are. Row i of H has the coordinate 2 (i + 1/2) / N - 1, N = H, or the larger or smaller one
-// of H and W (`normalized`). Of d/2 pairs the first half turns by rows, the second half by columns, by 2 pi c / T_t;
-// of r = d/4 periods T_t is base^(t/r), or goes from `min_period` to `max_period` as (max/min)^(t/(r - 1)). The weights
-// of DINOv3 hold them in bf16 (`held`), as pos_embed_sincos.py of huggingface/pytorch-image-models says.
+// Where there is a grid, it is the last rows * columns tokens, row by row. The tokens before it, class tokens and
+// registers, stay as they are. Row i of H has the coordinate 2 (i + 1/2) / N - 1, where N = H, or the larger or smaller
+// one of H and W (`normalized`). Of d/2 pairs the first half is rotated by rows, the second half by columns, by 2 pi c
+// / T_t. The r = d/4 periods T_t are base^(t/r), or go from `min_period` to `max_period` as (max/min)^(t/(r - 1)). The
+// weights of DINOv3 hold them in bf16 (`held`), as pos_embed_sincos.py of huggingface/pytorch-image-models says.
 //
-// Convolutions are those of deep learning: y_p = sum_u w_u x_{p + u - center}, and 0 outside. Of a kernel of even size
-// k the center is k/2, since both ends are padded by k/2 and the last token is dropped (fairseq, SamePad); or k/2 - 1,
-// as padding = "same" of TensorFlow and PyTorch has it (`more_padding`).
+// Convolutions are those of deep learning: y_p = sum_u w_u x_{p + u - center}, and 0 outside. For a kernel of even size
+// k the center is k/2, since both ends are padded by k/2 and the last token is dropped (fairseq, SamePad). Or it is k/2
+// - 1, as with padding = "same" of TensorFlow and PyTorch (`more_padding`).
 //
-// Special values: NaN in a coordinate reaches all features of its point, NaN in x its own pair, or all that a kernel
-// reaches. Weights that are not finite, beside padding, are a matter of convention: programs multiply them by 0, or
-// leave them out; so is the partner of such a number that turns by the angle 0. Errors: of sines and of sums against
-// max(1, |y|), of rotations against the row. Angles have the error of (2 pi y) . G, term by term, or of a coordinate
-// that is a difference, 2 q - 1.
+// Special values: NaN in a coordinate reaches all features of its point; NaN in x reaches its own pair, or every token
+// within the kernel. Beside padding, weights that are not finite are a matter of convention: programs multiply them by
+// 0, or leave them out. So is the partner of such a number in a pair that is rotated by the angle 0. Errors: sines and
+// sums are measured against max(1, |y|), rotations against the row. Angles have the error of (2 pi y) . G, term by
+// term, or of a coordinate that is a difference, 2 q - 1.
 #pragma once
 
 #include <algorithm>
@@ -66,37 +66,37 @@ struct coordinates {
                      {"LayoutLMv2, LayoutLMv3", "coordinates/bucket_bias"}}};
   }
 
-  /// Of convolutions.
+  /// The stages of convolutions.
   enum class stage { convolution, output };
 
   using traced = formula::traced;
   using index = formula::traced_integer;
-  /// What multiplies what: terms [..., t] that are there, and the kernel.
+  /// The operands of a convolution: terms [..., t], whether they exist, and the kernel.
   struct terms {
     traced x, weights;
     formula::traced_truth there;
   };
   /// The steps that variants replace.
   struct recipe : rotation_recipe, recorded_recipe<recipe> {
-    /// From [0, 1] to [-1, 1].
+    /// Maps [0, 1] to [-1, 1].
     std::function<traced(const traced& x)> both_sides = [](const traced& x) { return traced(2.0) * x - traced(1.0); };
     std::function<traced(const traced& points, const traced& matrix, const traced& factor)> angle =
         [](const traced& points, const traced& matrix, const traced& factor) {
           return contracted(factor * points, matrix, "bna,ar->bnr");
         };
-    /// The coordinate of a place of so many.
+    /// The coordinate of a place, for this number of places.
     std::function<traced(const index& place, std::int64_t size)> center = center_of;
     /// 1 / T.
     std::function<traced(const recorded_call& in, std::size_t r)> frequencies = frequencies_of;
-    /// Which tokens are the grid: so many of n.
+    /// The first of the `grid` tokens among n that are the grid.
     std::function<std::size_t(std::size_t n, std::size_t grid)> first_of_grid = [](std::size_t n, std::size_t grid) {
       return n - grid;
     };
-    /// Where a term of so many stands, from its place on; of an even number the center is the first behind the middle,
-    /// or the last before it.
+    /// The offset of a kernel's term from its place. For an even size the center is the first term after the middle, or
+    /// the last before it.
     std::function<std::int64_t(std::int64_t term, std::int64_t size, bool is_behind)> offset =
         [](std::int64_t term, std::int64_t size, bool is_behind) { return term - (is_behind ? size - 1 : size) / 2; };
-    /// A place outside of so many; -1: there is nothing.
+    /// The place that replaces a place outside the `size` places; -1: there is none.
     std::function<std::int64_t(std::int64_t place, std::int64_t size)> outside = [](std::int64_t, std::int64_t) {
       return std::int64_t{-1};
     };
@@ -106,7 +106,7 @@ struct coordinates {
     };
     std::function<traced(const traced& z)> activate = gelu;
     std::function<std::int64_t(const bucket_map& map, double distance)> bucket = bucket_of;
-    /// Which coordinates meet which table: those of x and y, and the tables of both.
+    /// The tables for the coordinates x and y.
     std::function<std::array<traced, 2>(const std::array<traced, 2>& tables)> tables_of_axes =
         [](const std::array<traced, 2>& tables) { return tables; };
     std::function<traced(const traced& x, const traced& convolved)> add = [](const traced& x, const traced& convolved) {
@@ -137,7 +137,7 @@ struct coordinates {
 
  private:
   static traced number(std::int64_t x) { return index_number(index::constant(x)); }
-  /// As one quotient of integers: 0 in the middle, and no more than that.
+  /// The center as one quotient of integers: it is exactly 0 in the middle.
   static traced center_of(const index& place, std::int64_t size) {
     const index twice = index::constant(2) * place + index::constant(1 - size);
     return covering(index_number(twice) / number(size), [&] { return center_by_difference(place, size); });
@@ -185,16 +185,16 @@ inline coordinates::traced coordinates::frequencies_of(const recorded_call& in, 
   const traced low = in.number("min_period"), high = in.number("max_period");
   return covering(geometric_frequencies(high / low, r, r - 1) / low, [&] { return traced(1.0) / periods_of(in, r); });
 }
-/// As rope_position_encoding.py has them.
+/// The periods as in rope_position_encoding.py.
 inline coordinates::traced coordinates::periods_of(const recorded_call& in, std::size_t r) {
   if (in.setting<std::string>("held") == "bf16") return held_periods(in.settings(), r);
   if (in.setting<std::string>("periods") == "base") return geometric_frequencies(traced(1.0) / in.number("base"), r, r);
   const traced low = in.number("min_period"), high = in.number("max_period");
   return geometric_frequencies(low / high, r, r - 1) / (high / low) * high;
 }
-/// Numbers of bf16, by the definition: each is a power in double, rounded once. The released weights hold these, since
-/// base^(t / r) with r a power of two is rounded once there; code that computes 1 / periods in bf16 step by step rounds
-/// more often, and holds others.
+/// Numbers of bf16, by definition: each is a power in double, rounded once. The released weights hold these numbers,
+/// since base^(t / r), with r a power of two, is rounded once there. Code that computes 1 / periods in bf16 step by
+/// step rounds more often, and holds other numbers.
 inline coordinates::traced coordinates::held_periods(const core::attributes& settings, std::size_t r) {
   const auto number_of = [&](const char* called) { return core::setting<double>(settings, called); };
   const bool by_base = core::setting<std::string>(settings, "periods") == "base";
@@ -235,7 +235,7 @@ inline formula::program coordinates::rotate(const recipe& how, const formula::pr
   return in.finish(formula::joined({between(x, 1, 0, first), turned, between(x, 1, first + grid, n)}, 1));
 }
 
-/// Windows of x [B, H, W, d], nine terms and one for the bias.
+/// Convolves windows of x [B, H, W, d]: nine terms, and one for the bias.
 inline formula::program coordinates::convolve(const recipe& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"], weight = in["weight"], bias = in["bias"];
@@ -267,7 +267,7 @@ inline formula::program coordinates::convolve(const recipe& how, const formula::
   return in.finish(formula::joined({between(x, 1, 0, first), y, between(x, 1, first + grid, n)}, 1));
 }
 
-/// Windows of x [B, n, g, c], c k terms and one for the bias.
+/// Convolves windows of x [B, n, g, c]: c k terms, and one for the bias.
 inline formula::program coordinates::convolve_line(const recipe& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"], weight = in["weight"], bias = in["bias"];

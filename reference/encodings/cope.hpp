@@ -4,28 +4,28 @@
 //
 //   p_ij = min(sum_{j <= l <= i} sigmoid(g_il), positions - 1)                                       eqs. (3) and (4)
 //
-// `cope/interpolate` looks it up in what a query has for each position of a table, z_i = q_i . e,
+// `cope/interpolate` looks up this position in the numbers z_i = q_i . e that a query has for each row of a table e,
 //
 //   b_ij = w z_i[ceil p_ij] + (1 - w) z_i[floor p_ij],   w = p_ij - floor p_ij                               eq. (5)
 //
-// and `cope/attention` is what both are for, o_i = softmax_j(S_ij + c b_ij) v_j with the logits S = scale q k^T, which
-// are the logits of the gates, too. `position_scale` is c: 1, as the paper's listing has it, or 1 / sqrt(d), as
-// facebookresearch/RAM has it (projects/cope/src/cope/context_position.py) without its option cope_nodiv.
+// and `cope/attention` uses both: o_i = softmax_j(S_ij + c b_ij) v_j with the logits S = scale q k^T, which are also
+// the logits of the gates. `position_scale` is c: 1, as in the paper's listing, or 1 / sqrt(d), as in
+// facebookresearch/RAM (projects/cope/src/cope/context_position.py) without its option cope_nodiv.
 //
-// Shapes: gate logits g, positions p and biases b [B, h, n, m]; z [B, h, n, a], positions 0 to a - 1; q [B, h, n, d],
-// k [B, h, m, d], v [B, h, m, e], table [d, a], o [B, h, n, e]. Queries are the last of the keys: query i stands at key
-// i + m - n, and its own gate counts. `causal`: keys behind it have no gate and no weight, and p = 0, a constant; else
-// all keys have one. `positions`: the size of the table that p looks into; 0: no limit.
+// Shapes: gate logits g, positions p and biases b [B, h, n, m]; z [B, h, n, a], positions 0 to a - 1; q [B, h, n, d], k
+// [B, h, m, d], v [B, h, m, e], table [d, a], o [B, h, n, e]. Queries are the last of the keys: query i stands at key i
+// + m - n, and its own gate counts. `causal`: keys after the query have no gate and no weight, and p = 0, a constant;
+// else all keys have one. `positions`: the size of the table that p looks into; 0 means no limit.
 //
-// At an integer p the value is unique and the gradient of p is not: published code has 0, as ceil and floor are the
-// same; the slopes on either side are z[p + 1] - z[p] and z[p] - z[p - 1]. The truth is 0, and the allowance reaches to
-// either slope, as it does where the error of p may take it across an integer (algorithms/interpolation.hpp). Beyond
-// the ends of the table p counts as the end; without a table b is 0.
+// At an integer p the value is unique, but the gradient of p is not. Published code has 0, as ceil and floor are the
+// same there; the slopes on either side are z[p + 1] - z[p] and z[p] - z[p - 1]. The truth is 0, and the allowance
+// reaches to either slope. It does so, too, where the error of p may move it across an integer
+// (algorithms/interpolation.hpp). Beyond the ends of the table p counts as the end; without a table b is 0.
 //
-// Special values: the gate of -inf is 0, that of +inf 1; NaN reaches its own key and older ones. Beyond the limit the
-// gradient is 0, at the limit that of the sum, as in PyTorch's clamp; a sum of 0 is no limit. Laws: sums from the query
-// back are of class sequential; gradients of gates by y (1 - y), as automatic differentiation has them, of class
-// linear; the total less prefix sums of class cumsum.
+// Special values: a gate logit of -inf gives 0, and +inf gives 1; NaN reaches its own key and older ones. Beyond the
+// limit the gradient is 0; at the limit it is that of the sum, as in PyTorch's clamp; a sum of 0 is no limit. Laws:
+// sums from the query back are of class sequential. Gradients of gates by y (1 - y), as in automatic differentiation,
+// are of class linear. The total less prefix sums is of class cumsum.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ struct cope {
   using traced = formula::traced;
   struct recipe : attention_recipe, recorded_recipe<recipe> {
     std::function<traced(const traced& x)> gate = [](const traced& x) { return sigmoid(x); };
-    /// From each key on, to the query; the gates of keys that it does not see are 0.
+    /// Sums of gates from each key on, up to the query; gates of keys that the query does not see are 0.
     std::function<traced(const traced& gates, const formula::traced_truth& seen)> sums =
         [](const traced& gates, const formula::traced_truth&) { return sums_from_each_on(gates, keys); };
     /// The table z at positions p.
@@ -75,7 +75,8 @@ struct cope {
   }
   static constexpr std::size_t keys = 3;  ///< the axis of keys
 
-  /// What of attention has a format of its own besides the stages of its kind; `interpolation` alone of its operation.
+  /// The parts that have a format of their own, after the stages of attention; cope/interpolate has `interpolation`
+  /// alone.
   enum class stage { gates = 4, positions, interpolation };
 
  private:
@@ -85,12 +86,12 @@ struct cope {
   static formula::traced_truth seen_keys(const recorded_call& in) {
     return seen_of(in, seen_by_last_queries(in.size("n"), in.size("m"), in.setting<bool>("causal")));
   }
-  /// 0 where no key is seen.
+  /// The gates; 0 for keys that are not seen.
   static traced gates_of(const recipe& how, const traced& logits, const formula::traced_truth& seen) {
     const traced none(0.0);
     return either(seen, how.gate(either(seen, logits, none)), none);
   }
-  /// Positions in a table of so many, from the gates of keys; 0: there is no limit.
+  /// Positions from the gates of keys, in a table of this size; 0 means no limit.
   static traced positions_of(const recipe& how, const traced& gates, const formula::traced_truth& seen,
                              std::int64_t size);
   static formula::program positions(const recipe& how, const formula::program_sizes& call);
@@ -106,7 +107,7 @@ inline core::operation cope::positions_declaration() {
                       .meaning = "gate logits, queries by keys; -inf: the gate is closed",
                       .domain = {.minus_infinity = true},
                       .role = core::input_role::logit}},
-          // A sum of gates that are all at least 0: nothing cancels.
+          // The output is a sum of gates that are all at least 0: nothing cancels.
           .outputs = {{.name = "p",
                        .axes = {"B", "h", "n", "m"},
                        .meaning = "positions of keys, counted from the query",
@@ -176,7 +177,7 @@ inline formula::program cope::attention(const recipe& how, const formula::progra
   recorded_call in(call);
   const traced q = in["q"], k = in["k"];
   const std::size_t a = in.size("a"), m = in.size("m");
-  // A position is at most the number of keys: what is further in the table is not looked up.
+  // A position is at most the number of keys: later rows of the table are never read.
   const traced table = between(in["table"], 1, 0, std::min(a, m + 1));
   const formula::traced_truth seen = seen_keys(in);
   const auto factor = [&](const char* setting) {

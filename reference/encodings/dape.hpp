@@ -1,18 +1,18 @@
 // DAPE, data-adaptive position encoding (Zheng et al., "DAPE: Data-Adaptive Positional Encoding for Length
 // Extrapolation", NeurIPS 2024, arXiv 2405.14722, first called CAPE; "DAPE V2", arXiv 2410.04798): a network takes the
-// scores s and the biases of all heads at a pair, and what it gives is added to the logits,
+// scores s and the biases of all heads at a pair, and its output is added to the logits,
 //
 //   residual  a = s + bias + f(s, bias)    the published code, chuanyang-Zheng/DAPE
 //   plain     a = s + f(s, bias)           as the paper is cited
 //   f(s, bias)_hj = sum_ut w2_hut y_u(j + t) + c2_h,   y_u(j) = leaky(sum_ct w1_uct x_c(j + t) + c1_u),   x = [s; bias]
 //
 // Shapes: s, a [B, h, n, m]; bias [h, n, m]; w1 [w, 2h, k]; c1 [w]; w2 [h, w, k]; c2 [h]. `kernel`: both layers see the
-// pair alone (k = 1), or k keys around it: V2, whose convolutions run along keys and find zeros before the first and
-// behind the last one. leaky(y) = y where y > 0, else `slope` times y.
+// pair alone (k = 1), or k keys around it (V2): its convolutions run along keys, with zeros before the first key and
+// after the last one. leaky(y) = y where y > 0, else `slope` times y.
 //
-// Special values: an element whose bias is -inf is masked: its logit is -inf, and its score and bias enter no sum, as
-// zeros do. Hidden units stand at masked keys as well, where other heads and neighbours feed them. A NaN reaches all
-// heads of the pairs that see it. Gradients: where a hidden unit is 0 either slope is right; the cotangent of a masked
+// Special values: an element whose bias is -inf is masked: its logit is -inf, and its score and bias count as zeros in
+// every sum. Hidden units exist at masked keys as well, where other heads and neighbours feed them. A NaN reaches all
+// heads of the pairs that see it. Gradients: where a hidden unit is 0, either slope is right. The cotangent of a masked
 // element belongs to a constant, and masked scores and biases have the gradient 0.
 #pragma once
 
@@ -29,7 +29,7 @@ struct dape {
             .also = {{"CAPE", "dape/logits, under its first name"}, {"DAPE V2", "`kernel` of dape/logits"}}};
   }
 
-  /// What of a logit has a format of its own, in the order of stages().
+  /// The parts of a logit that have a format of their own, in the order of stages().
   enum class stage { mlp, accumulation };
 
   using traced = formula::traced;
@@ -37,9 +37,9 @@ struct dape {
   using index = formula::traced_integer;
   /// The steps that variants replace.
   struct recipe : recorded_recipe<recipe> {
-    /// Whether slope is 0 is known.
+    /// The activation; `vanishes` says that the slope is known to be 0.
     std::function<traced(const traced& y, const traced& slope, bool vanishes)> activation = leaky_relu;
-    /// Which elements of queries i and keys j the network does not see.
+    /// Whether the network does not see the element of query i and key j.
     std::function<truth(const index& i, const index& j, const truth& masked)> hides =
         [](const index&, const index&, const truth& masked) { return masked; };
   };
@@ -53,7 +53,7 @@ struct dape {
 };
 
 /// A convolution along keys of x [B, n, m, c] with weights [u, c, k] and biases [u]: [B, n, m, u]. There are zeros
-/// before the first key and behind the last one.
+/// before the first key and after the last one.
 inline dape::traced dape::layer(const traced& x, const traced& weights, const traced& biases) {
   const core::shape shape = shape_of(x), of_weights = shape_of(weights);
   const std::size_t rows = shape[0], n = shape[1], m = shape[2], units = of_weights[0], taps = of_weights[2];
@@ -67,7 +67,7 @@ inline dape::traced dape::layer(const traced& x, const traced& weights, const tr
                              "uc,bnmc->bnmu");
 }
 
-/// Two additions, in any order.
+/// The sum of three terms; the allowance covers any order of the two additions.
 inline dape::traced dape::sum_of(const traced& score, const traced& of_pair, const traced& of_network) {
   return covering(covering((score + of_pair) + of_network, [&] { return score + (of_pair + of_network); }),
                   [&] { return (score + of_network) + of_pair; });

@@ -1,28 +1,29 @@
 // The disentangled scores of DeBERTa (He, Liu, Gao and Chen, "DeBERTa: Decoding-enhanced BERT with Disentangled
-// Attention", ICLR 2021, arXiv 2006.03654): queries meet a key for the relative position, and keys a query for it,
+// Attention", ICLR 2021, arXiv 2006.03654): queries are multiplied by a key of the relative position, and keys by a
+// query of it,
 //
-//   s_ij = (q_i . k_j + q_i . K[delta(i, j)] + k_j . Q[delta(j, i)]) / sqrt(3 d)                        eqs. (3) and
-//   (4)
+//   s_ij = (q_i . k_j + q_i . K[delta(i, j)] + k_j . Q[delta(j, i)]) / sqrt(3 d)                        eqs. (3), (4)
 //
 // with one row of the tables K and Q for each distance r = i - j of the query from the key, of `span` a,
 //
 //   delta = 0 for r <= -a, 2 a - 1 for r >= a, and r + a otherwise                                             eq. (3)
 //
-// so that a - 1 shares its row with all that is farther, and 1 - a does not. Shapes: q, k [B, h, n, d], K, Q [h, 2 a,
-// d], as projected; s [B, h, n, n]. `terms` leaves one of the last two out; the factor is 1 / sqrt(d times the terms
-// that remain). `p2c_index`: "paper" as above; "code", the published program, has Q[delta(i, j)].
+// so that a - 1 shares its row with all larger distances, and 1 - a does not. Shapes: q, k [B, h, n, d], K, Q [h, 2 a,
+// d], after projection; s [B, h, n, n]. `terms` leaves one of the last two terms out; the factor is then 1 / sqrt(d
+// times the number of remaining terms). `p2c_index`: "paper" as above; "code", the published program, has Q[delta(i,
+// j)].
 //
-// `form` "log" has buckets in place of distances, as the second version of the program has them
-// (make_log_bucket_position of microsoft/DeBERTa), the same for r and -r but for the sign: c = a / 2, M =
-// `max_distance`,
+// `form` "log" has buckets in place of distances, as the second version of the program (make_log_bucket_position of
+// microsoft/DeBERTa). They are the same for r and -r except for the sign: c = a / 2, M = `max_distance`,
 //
 //   bucket = r for |r| <= c, else +- (c + ceil((c - 1) log(|r| / c) / log((M - 1) / c)))
 //
-// `deberta/bucket` gives them alone, for `buckets` = a: exact, the ceiling is decided by integers. Distances are at
-// most M - 1 before that where `clamp_first`, as the published program has it; else, as in huggingface/transformers'
-// modeling_deberta_v2.py, buckets go on beyond a - 1, and delta cuts them: the row of r <= -M is 0, and not 1.
+// `deberta/bucket` gives the buckets alone, for `buckets` = a. They are exact: integers decide the ceiling. With
+// `clamp_first`, as in the published program, distances are first limited to M - 1. Without it, as in huggingface/
+// transformers' modeling_deberta_v2.py, buckets go on beyond a - 1, and delta cuts them: the row of r <= -M is 0, and
+// not 1.
 //
-// Gradients: that of a row of a table is the sum of those of its pairs, exactly 0 where there are none.
+// Gradients: a row of a table gets the sum of the gradients of its pairs, exactly 0 where there are none.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +48,7 @@ struct deberta_rows {
     if (logarithmic && max_distance <= span) return "attribute 'max_distance' must be larger than " + span_name;
     return "";
   }
-  /// Of a distance, that of the query less that of the key.
+  /// The bucket of a distance, which is the position of the query less that of the key.
   [[nodiscard]] std::int64_t bucket(std::int64_t distance) const {
     const std::int64_t middle = span / 2, last = max_distance - 1;
     const std::int64_t n = clamp_first ? std::min(std::abs(distance), last) : std::abs(distance);

@@ -1,34 +1,35 @@
-// Attention as decoders of language models call it, in one piece: what stands around the product of queries and keys.
+// Attention as decoders of language models call it, in one piece, with everything around the product of queries and
+// keys.
 //
-// Queries are the last n of m tokens, n <= m, so that each sees its own key at least.
+// Queries are the last n of m tokens, n <= m, so that each query sees at least its own key.
 //
-// `decoder/attention`: all settings of kernels beside one another, as models and the score and mask modifications of
+// `decoder/attention`: all settings of kernels together, as models and the score and mask modifications of
 // FlexAttention (Dong et al. 2024, arXiv 2412.05496) combine them. In this order:
-//   1. queries and keys over the root of the mean of their squares and `epsilon`, times a weight of each feature, w or
-//      1 + w (Qwen3: huggingface/transformers, Qwen3Attention; Gemma 3: 1 + w), for each head; `norm` "after": behind
-//      the rotation (Llama 4, without weights)
+//   1. queries and keys are divided by the root of the mean of their squares and `epsilon`, and multiplied by a weight
+//      of each feature, w or 1 + w, for each head (Qwen3: huggingface/transformers, Qwen3Attention; Gemma 3: 1 + w);
+//      `norm` "after": this comes after the rotation (Llama 4, without weights)
 //   2. rotation by position (Su et al. 2021, arXiv 2104.09864)
 //   3. queries times a temperature of their place p = 1, 2, ...: "log_n", log p / log L0 where p > L0 (Qwen); or
 //      "floored", 1 + 0.1 log(floor(p / L0) + 1) (Llama 4; Nakanishi 2025, arXiv 2501.19399)
 //   4. logits s = scale q . k, capped as c tanh(s / c)
-//   5. less slope |distance| where `alibi` (Press et al. 2022, arXiv 2108.12409)
-//   6. what is hidden: keys behind the query, outside of its window or chunk, or of another document
-//   7. softmax, beside a sink where `sinks`; the sum of values
-// Positions count in a document as the caller wants. That they begin anew in each changes temperatures alone: rotations
-// and biases know differences. Windows and chunks count tokens as they lie. Documents are any integers; packed batches
-// (cu_seqlens) have one for each sequence, padding its own.
+//   5. minus slope |distance| where `alibi` is set (Press et al. 2022, arXiv 2108.12409)
+//   6. hidden keys: those after the query, outside its window or chunk, or of another document
+//   7. softmax, with a sink where `sinks` is set; then the sum of values
+// The caller decides how positions count in a document. If they begin again in each document, only temperatures change:
+// rotations and biases depend on differences. Windows and chunks count tokens as they lie. Documents are any integers;
+// packed batches (cu_seqlens) have one for each sequence, and padding has its own.
 //
 // `decoder/latent`: multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, eqs. 10 to 19): keys and values of all
-// heads are made of a latent c of each token, and a part of the key that turns is shared by the heads:
+// heads are made from a latent c of each token, and all heads share the rotated part of the key:
 //   s_ij = scale (q_i . U_k c_j + R(i) q'_i . R(j) k'_j),  o_i = sum_j P_ij U_v c_j
-// The matrices may be taken into queries and outputs ("absorbed", deepseek-ai/DeepSeek-V3): the allowance is the larger
-// of both.
+// The matrices may be multiplied into queries and outputs ("absorbed", deepseek-ai/DeepSeek-V3): the allowance is the
+// larger of both.
 //
-// `decoder/paged`: keys and values lie in pages of s tokens, and row b has those of a table, `length` tokens of them
-// (Kwon et al. 2023, vLLM, arXiv 2309.06180). What stands in pages of nobody reaches nothing, whatever it is; behind
-// the last token it reaches nothing if it is a number: 0 times NaN is NaN in some programs. Pages may be shared by
-// rows: their gradients are added up. A query before the first token gives 0. A length above t s has the tokens of the
-// table alone, and queries stand behind them; no case is judged there.
+// `decoder/paged`: keys and values lie in pages of s tokens; row b has the pages of its table, with `length` tokens
+// (Kwon et al. 2023, vLLM, arXiv 2309.06180). Numbers in pages that no row uses reach nothing, whatever they are. A
+// number after the last token of a row reaches nothing if it is finite: 0 times NaN is NaN in some programs. Rows may
+// share pages: then their gradients are added up. A query before the first token gives 0. With a length above t s, a
+// row has only the tokens of the table, and queries stand after them; no case is judged there.
 //
 // Special values: NaN reaches the queries that may see it. Errors are those of attention (kinds/attention.hpp) and of
 // rotations (kinds/rotation.hpp).
@@ -65,8 +66,8 @@ struct decoder {
   using traced = formula::traced;
   using traced_truth = formula::traced_truth;
   using index = formula::traced_integer;
-  /// In the order of stages, behind those of attention: roots of means of squares, weights of norms, angles, tables of
-  /// cosines, and products with them.
+  /// The stages after those of attention, in their order: roots of means of squares, weights of norms, angles, tables
+  /// of cosines, and products with them.
   enum class stage { root = 4, norm, angle, table, turned };
   /// The steps that variants replace.
   struct recipe : grouped_recipe, rotation_recipe, recorded_recipe<recipe> {
@@ -74,16 +75,17 @@ struct decoder {
         [](const traced& x, const traced& epsilon, bool is_of_gradient) {
           return over_root(square_norm::mean, x, epsilon, is_of_gradient);
         };
-    /// Of queries at these places 1, 2, ...
+    /// The temperature of queries at these places 1, 2, ...
     std::function<traced(const index& places, const std::string& rule, std::int64_t trained)> temperature =
         temperature_of;
     std::function<traced(const traced& slope, const index& distance)> bias =
         [](const traced& slope, const index& distance) { return -(slope * index_number(magnitude_of(distance))); };
     std::function<traced_truth(const index& of_queries, const index& of_keys)> same_document =
         [](const index& of_queries, const index& of_keys) { return equal(of_queries, of_keys); };
-    /// Whether keys and values are made of latents, or queries are taken to them. Other gradients have the second.
+    /// Whether queries are multiplied into the space of latents, or keys and values are made from latents. The other
+    /// gradient uses the former.
     bool absorbed = false;
-    /// Which tokens of a row there are, and where they lie.
+    /// Whether a token exists, by its place and the length of its row.
     std::function<traced_truth(const index& places, const index& length)> is_there =
         [](const index& places, const index& length) { return less(places, length); };
   };
@@ -99,12 +101,12 @@ struct decoder {
   static core::operation latent_declaration();
   static core::operation paged_declaration();
   static traced normalized(const recipe& how, const recorded_call& in, const traced& x, const traced& weights);
-  /// Turned by positions [B, 1, ., 1].
+  /// x rotated by positions [B, 1, ., 1].
   static traced turned_by(const recipe& how, const recorded_call& in, const traced& x, const index& positions);
-  /// Queries or keys as they are multiplied, at their positions [B, .].
+  /// Queries or keys as they enter the product, at their positions [B, .].
   static traced prepared(const recipe& how, const recorded_call& in, const traced& rows, const traced& weights,
                          const index& positions);
-  /// What [B, m] says of the last n tokens.
+  /// The part of [B, m] that belongs to the last n tokens.
   static index of_queries(const recorded_call& in, const index& of_tokens) {
     return between(of_tokens, 1, in.size("m") - in.size("n"), in.size("m"));
   }
@@ -292,7 +294,7 @@ inline decoder::traced decoder::prepared(const recipe& how, const recorded_call&
 
 inline formula::program decoder::attention(const recipe& how, const formula::program_sizes& call) {
   recorded_call in(call);
-  // Settings leave out parts; their inputs are there, and have gradients of 0.
+  // Settings can switch parts off; the inputs of these parts still exist, and have gradients of 0.
   const traced query_norm = in["query_norm"], key_norm = in["key_norm"], slope = in["slope"], sink = in["sink"];
   const std::size_t rows = in.size("B"), heads = in.size("h") * in.size("u"), n = in.size("n"), m = in.size("m");
   const index positions = in.integers("position"), documents = in.integers("document"),
@@ -367,7 +369,7 @@ inline formula::program decoder::paged(const recipe& how, const formula::program
                     m = in.size("t") * in.size("s");
   const traced q = in["q"], key_pages = in["key_pages"], value_pages = in["value_pages"];
   const index given = in.integers("table"), length = reshaped(in.integers("length"), {rows, 1, 1, 1});
-  if (pages == 0 || m == 0) return in.finish(traced(0.0));  // nobody has a token
+  if (pages == 0 || m == 0) return in.finish(traced(0.0));  // no row has a token
   const index table = clamp(given, 0, static_cast<std::int64_t>(pages) - 1),
               places = reshaped(formula::counted(m), {1, 1, 1, m}),
               own =

@@ -1,20 +1,20 @@
 // Functional interpolation (Li et al., "Functional Interpolation for Relative Positions Improves Long Context
-// Transformers", ICLR 2024, arXiv 2310.04418): a bias that a small network makes of the distance t = i - j, divided by
-// the length that the query has seen,
+// Transformers", ICLR 2024, arXiv 2310.04418): a bias that a small network computes from the distance t = i - j,
+// divided by the length that the query has seen,
 //
 //   B_hij = f(x)_h,   x = psi(t) / (psi(max(L, i)) + epsilon),   psi(y) = log(1 + |c y|),   L = |multiplier threshold|
 //   f(x)_h = sum_k w2_hk activation(w1_k x + b1_k) + b2_h                                                     section 3
 //
 // Shapes: c, multiplier [1]; w1, b1 [w]; w2 [h, w]; b2 [h]; positions of queries [n] and keys [m], from 0; bias [h, n,
 // m]. The authors published no code: epsilon, the learned multiplier and the activations are those of
-// chuanyang-Zheng/DAPE. `normalizer`: the query's position, or the largest distance of its row: the same for causal
-// rows that begin at key 0. `future`: keys after the query are masked, stand at the distance 0, or at their own
-// distance.
+// chuanyang-Zheng/DAPE. `normalizer`: the query's position, or the largest distance of its row; both are equal for
+// causal rows that begin at key 0. `future`: keys after the query are masked, count as the distance 0, or have their
+// own distance.
 //
 // Special values: x is in [0, 1], and 0 at t = 0. Where max(L, i) or c is 0, x is 0 / epsilon; NaN without epsilon.
-// Gradients where the formula has a kink: either slope is right of a hidden unit at 0; at L = i the multiplier has half
-// of it, and all and none are right, too; 0 of |c| and of |multiplier| at 0.
-// Law: log1p is of class sequential; log(1 + y) loses y beside 1: it is of class linear.
+// Gradients where the formula has a kink: at a hidden unit of 0 either slope is right. At L = i the multiplier has half
+// of the gradient, and all and none are right, too. |c| and |multiplier| have the gradient 0 at 0.
+// Law: log1p is of class sequential; log(1 + y), which loses y beside 1, is of class linear.
 #pragma once
 
 #include "reference/kinds/pair_bias.hpp"
@@ -29,8 +29,8 @@ struct fire {
             .sources = {{"Li et al. 2024", "https://arxiv.org/abs/2310.04418"}}};
   }
 
-  /// What of a bias has a format of its own, in the order of stages(). Published code casts x to the dtype of the
-  /// scores before the network.
+  /// The parts of a bias that have a format of their own, in the order of stages(). Published code casts x to the dtype
+  /// of the scores before the network.
   enum class stage { argument, mlp, accumulation };
 
   using recipe = logarithm_recipe;
@@ -61,8 +61,8 @@ inline fire::traced fire::argument(const recorded_pairs& pairs, const recipe& ho
   return either(is_whole, whole_length(t, c, least, larger_length), share);
 }
 
-/// psi(t) / psi(max(L, t)) for L <= t: 1 exactly, which no interval of a quotient says. At L = t it moves with L by
-/// half of -psi'(t) / psi(t). At t = 0 it is 0 / 0, and so is its derivative.
+/// psi(t) / psi(max(L, t)) for L <= t. It is exactly 1, which no interval of a quotient proves. At L = t its derivative
+/// in L is half of -psi'(t) / psi(t). At t = 0 it is 0 / 0, and so is its derivative.
 inline fire::traced fire::whole_length(const traced& t, const traced& c, const traced& least, const traced& length) {
   const traced zero(0.0), one(1.0), product = c * t;
   const traced slope = detach(c / ((one + product) * log1p(product)));
@@ -80,7 +80,7 @@ inline fire::traced fire::network(const recorded_pairs& pairs, const traced& x) 
   sum.add_product(of_units("w1"), reshaped(x, {n, m, 1}));
   sum.add(of_units("b1"));
   const traced hidden = leaky_relu(sum.total(), leaky ? traced(1.0) / traced(100.0) : traced(0.0), !leaky);
-  // The biases of the heads are weights of a unit that is 1.
+  // The biases of the heads are weights of a unit that is always 1.
   const traced units = formula::joined({broadcast(hidden, {n, m, w}), broadcast(traced(1.0), {n, m, 1})}, 2);
   const traced weights = formula::joined({pairs["w2"], reshaped(pairs["b2"], {h, 1})}, 1);
   return formula::contracted(weights, units, "hw,nmw->hnm");

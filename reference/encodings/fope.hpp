@@ -4,22 +4,22 @@
 //   y = (x_first + i x_second) (c + i s)
 //   c = sum_k cos(m omega_k) C_cos[k, o],   s = sum_k sin(m omega_k) C_sin[k, o]
 //
-// for pair o of the first O of d/2; halves are paired. Frequencies that make no turn within the trained length are
-// dropped, and the other pairs are padded.
+// for pair o of the first O of d/2; coordinates are paired by halves. Frequencies that make no full turn within the
+// trained length are dropped, and the other pairs are padded.
 //
 //   fope/kept    length [n] i64                             -> kept [n] i64, of `pairs` frequencies base^(-t/pairs)
-//     rule "at_least": those >= 2 pi / length (TsinghuaC3I/Fourier-Position-Embedding, olmo/model.py, which drops those
-//     below); "above": > 2 pi / length (vllm-project/vllm, rotary_embedding/fope.py). The two are one function: powers
-//     of a rational base are algebraic, and pi is not. "count": `count` of them, or all, at any length (vLLM,
-//     num_inv_freq). Exact: decided by intervals.
+//     rule "at_least": those >= 2 pi / length (TsinghuaC3I/Fourier-Position-Embedding, olmo/model.py, which drops
+//     lower ones); "above": those > 2 pi / length (vllm-project/vllm, rotary_embedding/fope.py). The two are one
+//     function: powers of a rational base are algebraic, and pi is not. "count": `count` of them, or all, at any length
+//     (vLLM, num_inv_freq). Exact: decided by intervals.
 //   fope/rotate  x [B, n, h, d], omega [D], c_cos, c_sin [g, D, O], position [B, n] i64 -> y [B, n, h, d]
 //     h / g heads that follow one another share coefficients: g = h in the authors' code, that of key-value heads in
 //     vLLM, 1 where all heads share them. `padding` "ones": c = s = 1, frequency 0 and another phase (the authors);
 //     "identity": c = 1, s = 0 (vLLM since pull request 55243). `normalized`: coefficients are divided by the sum of
 //     their column, signs and all (the authors' fourier_norm).
 //
-// This is a complex scaling and no rotation: it keeps no lengths, scores depend on both positions, position 0 has s = 0
-// and for c the sums of columns. Without frequencies c = s = 0.
+// This is a complex scaling and no rotation: it does not keep lengths, and scores depend on both positions. Position 0
+// has s = 0, and its c are the sums of columns. Without frequencies c = s = 0.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@
 
 namespace assay::reference::encodings {
 
-/// Which frequencies are kept.
+/// The rule for the frequencies that are kept.
 struct kept_rule {
   using index = formula::traced_integer;
   std::size_t pairs;
@@ -51,10 +51,10 @@ struct kept_rule {
         count(core::setting<std::int64_t>(settings, "count")),
         counts(core::chosen<bool>(settings, "rule", {{"at_least", false}, {"above", false}, {"count", true}})) {}
   [[nodiscard]] std::int64_t all() const { return static_cast<std::int64_t>(pairs); }
-  /// How many at these lengths [n].
+  /// The number of kept frequencies at these lengths [n].
   [[nodiscard]] index at(const index& lengths) const {
     if (counts) return index::constant(std::min(count, all()));
-    std::vector<std::int64_t> first{0};  // the length at which none is kept, one, two, ...
+    std::vector<std::int64_t> first{0};  // the first lengths at which none is kept, one, two, ...
     for (std::size_t t = 0; t < pairs; ++t) first.push_back(length_of_turn(base, t, pairs));
     return last_reached(lengths, std::move(first), no_turn);
   }
@@ -69,7 +69,7 @@ struct fope {
             .also = {{"the positions of Intern-S1-Pro in vLLM", "`padding` of fope/rotate, and `rule` of fope/kept"}}};
   }
 
-  /// What has a format of its own, in the order of the stages: those of a rotation, then the series.
+  /// The parts that have a format of their own, in the order of the stages: those of a rotation, then the series.
   enum class stage { angle, table, product, series };
 
   using traced = formula::traced;
@@ -79,12 +79,12 @@ struct fope {
     recipe() { rotation_at = wave_at; }
     std::function<index(const kept_rule& rule, const index& lengths)> kept =
         [](const kept_rule& rule, const index& lengths) { return rule.at(lengths); };
-    /// The coefficients [g, D, O] over the sums of their columns.
+    /// The coefficients [g, D, O], divided by the sums of their columns.
     std::function<traced(const traced& coefficients)> normalize = [](const traced& c) {
       const core::shape s = shape_of(c);
       return c / reshaped(summed(c, {1}), {s[0], 1, s[2]});
     };
-    /// Whose coefficients a head has.
+    /// The group whose coefficients a head uses.
     std::size_t (*group)(std::size_t head, std::size_t heads, std::size_t groups) =
         [](std::size_t head, std::size_t heads, std::size_t groups) { return head * groups / heads; };
   };
@@ -111,7 +111,7 @@ struct fope {
 inline formula::program fope::rotate(const recipe& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), h = in.size("h"), frequencies = in.size("D");
-  // A request with more columns than pairs is refused; what a diagnosis makes of one stays inside the head.
+  // A request with more columns than pairs is refused; a call that a diagnosis makes from one stays inside the head.
   const std::size_t all = in.size("d") / 2, columns = std::min(in.size("O"), all);
   const traced x = in["x"];
   std::vector<std::int64_t> groups;

@@ -3,19 +3,19 @@
 //
 //   D_ij = log f_{j+1} + ... + log f_i for j <= i, and -inf for j > i (the causal mask)              section 3
 //
-// Shapes: log_f, g [B, n, h], one gate a head and token; D [B, h, n, n], queries by keys. Tokens count from 1.
-// f_1 stands in no D. `fox/decay` takes log f, `fox/gated_decay` the gate logits g, log f = log_sigmoid(g).
-// `fox/attention` is what the decay is for: o = softmax(scale q k^T + D) v for q, k [B, h, n, d], v [B, h, n, e].
+// Shapes: log_f, g [B, n, h], one gate for each head and token; D [B, h, n, n], queries by keys. Tokens count from 1.
+// f_1 is in no D. `fox/decay` takes log f, `fox/gated_decay` takes the gate logits g with log f = log_sigmoid(g).
+// `fox/attention` uses the decay: o = softmax(scale q k^T + D) v for q, k [B, h, n, d], v [B, h, n, e].
 //
-// `fox/cached_decay` and `fox/cached_attention` have n queries that are the last of m keys, as a cache has them: query
-// i stands at key i + m - n. log_f [B, m, h] is of the keys, D [B, h, n, m], k [B, h, m, d], v [B, h, m, e]. Keys
-// before `first_key` [B] are padding on the left: D = -inf, and nothing of them is seen, their gates neither, but by
-// prefix sums, which have them all the same: class cumsum allows for it. A query
-// all of whose keys are padding has o = 0 and gradients 0, as zhixuan-lin/forgetting-transformer has it.
+// `fox/cached_decay` and `fox/cached_attention` have n queries that are the last of m keys, as with a cache: query i
+// stands at key i + m - n. log_f [B, m, h] belongs to the keys; D [B, h, n, m], k [B, h, m, d], v [B, h, m, e]. Keys
+// before `first_key` [B] are padding on the left: D = -inf, and neither they nor their gates are seen. Prefix sums
+// include all gates nevertheless: class cumsum allows for it. A query whose keys are all padding has o = 0 and
+// gradients 0, as in zhixuan-lin/forgetting-transformer.
 //
-// Special values: log f = -inf (f = 0) makes D = -inf for the pairs that it separates and leaves all others alone:
-// a reset. NaN reaches the pairs that it separates. Gradients: D is linear in log f, so a cotangent counts wherever
-// it stands at j <= i; those above the diagonal belong to a constant.
+// Special values: log f = -inf (f = 0) makes D = -inf for the pairs that it separates and leaves all others alone: a
+// reset. NaN reaches the pairs that it separates. Gradients: D is linear in log f, so every cotangent at j <= i counts;
+// cotangents above the diagonal belong to a constant.
 #pragma once
 
 #include <functional>
@@ -39,8 +39,8 @@ struct fox {
   using traced_integer = formula::traced_integer;
   using traced_truth = formula::traced_truth;
   struct recipe : attention_recipe, recorded_recipe<recipe> {
-    /// From log f of the keys [B, h, 1, m], and the key that each query stands at [n, 1], to the sums behind each key
-    /// up to that of the query [B, h, n, m]. What stands at later keys is not read.
+    /// Takes log f of the keys [B, h, 1, m], and the key at which each query stands [n, 1]. Gives the sums after each
+    /// key up to that of the query [B, h, n, m]. Later keys are not read.
     std::function<traced(const traced& gates, const traced_integer& own)> sums = sums_behind_keys;
     std::function<traced_integer(std::size_t n, std::size_t m)> own_keys = [](std::size_t n, std::size_t m) {
       return reshaped(formula::counted(n), {n, 1}) +
@@ -69,19 +69,19 @@ struct fox {
             {of_cache(attention_declaration(true)), attention, all}};
   }
 
-  /// The keys up to those that queries stand at, [n, m].
+  /// The keys up to the key of each query, [n, m].
   static traced_truth up_to(const traced_integer& own, std::size_t m) { return !less(own, formula::counted(m)); }
-  /// Their gates, and 0 in place of later ones.
+  /// The gates of these keys, and 0 in place of later ones.
   static traced gates_up_to(const traced& gates, const traced_integer& own) {
     return either(up_to(own, shape_of(gates)[keys]), gates, traced(0.0));
   }
-  /// Of sums from each key on those behind it.
+  /// The sums after each key, from the sums from each key on.
   static traced behind(const traced& from_each) {
     const core::shape s = shape_of(from_each);
     if (s[keys] == 0) return from_each;
     return formula::joined({between(from_each, keys, 1, s[keys]), broadcast(traced(0.0), {s[0], s[1], s[2], 1})}, keys);
   }
-  /// Of each query what stands at its own key. Precondition: there is one.
+  /// The element of each query at its own key. Precondition: there is one.
   template <class X>
   static X at_own_keys(const X& x, const traced_integer& own) {
     const core::shape s = shape_of(x), queries = shape_of(own);
@@ -98,8 +98,8 @@ struct fox {
   static traced sums_behind_keys(const traced& gates, const traced_integer& own) {
     return behind(sums_from_each_on(gates_up_to(gates, own), keys));
   }
-  /// As published with prefix sums. The own key's sum of nothing is the difference of equal numbers. Its gradient is
-  /// that of prefix sums, in which sums of rows and of columns of cotangents cancel, those of own keys as well.
+  /// The sums as published, with prefix sums. The own key's empty sum is the difference of equal numbers. The gradient
+  /// is that of prefix sums: in it sums of rows and of columns of cotangents cancel, those of own keys as well.
   static traced totals_less_prefixes(const traced& gates, const traced_integer& own) {
     const traced sums = behind(sums_from_each_on_by_total(gates_up_to(gates, own), keys));
     return recorded(formula::op::with_gradient_of,
@@ -109,12 +109,12 @@ struct fox {
   static core::operation decay_declaration(bool of_logits);
   static core::operation attention_declaration(bool cached);
   static core::operation of_cache(core::operation op);
-  /// Of a call what keys are seen [B, h, n, m], and the decay of these.
+  /// The keys that are seen in a call [B, h, n, m], and their decay.
   struct decays_of_seen;
   static formula::program decay(const recipe& how, const formula::program_sizes& call);
   static formula::program attention(const recipe& how, const formula::program_sizes& call);
 
-  static constexpr std::size_t decay_stage = 4;  // the one after those of attention
+  static constexpr std::size_t decay_stage = 4;  // the stage after those of attention
   static constexpr core::value_domain decays{-std::numeric_limits<double>::infinity(), 0.0, true};
   static constexpr const char* source = "Lin et al. 2025, arXiv 2503.02130, section 3";
 };
@@ -128,7 +128,7 @@ inline core::operation fox::decay_declaration(bool of_logits) {
                       .domain = of_logits ? core::value_domain{} : decays,
                       .summed_over_time = true,
                       .role = core::input_role::logit}},
-          // A sum of logarithms that are all at most 0: nothing cancels.
+          // The output is a sum of logarithms that are all at most 0: nothing cancels.
           .outputs = {{.name = "D",
                        .axes = {"B", "h", "n", "n"},
                        .meaning = "logit bias, queries by keys",
@@ -141,14 +141,14 @@ inline core::operation fox::attention_declaration(bool cached) {
   core::operation attention =
       attention_operation("fox/attention", cached ? "m" : "n", decay_declaration(false).inputs.front());
   attention.source = source;
-  // In f32, whatever the dtype, as zhixuan-lin/forgetting-transformer has it
+  // The decay is in f32, whatever the dtype, as in zhixuan-lin/forgetting-transformer
   // (src/forgetting_transformer/ops/forgetting_attention.py: log_fgate.float() before torch.cumsum).
   attention.stages.push_back({.name = "decay", .meaning = "sums of log f"});
   attention.grows_with = core::with_tokens;
   attention.independent = {"B", "h"};
   return attention;
 }
-/// The same with n queries that are the last of m keys.
+/// The same operation with n queries that are the last of m keys.
 inline core::operation fox::of_cache(core::operation op) {
   op.name.insert(op.name.find('/') + 1, "cached_");
   op.inputs.back().axes = {"B", "m", "h"};
@@ -177,7 +177,7 @@ struct fox::decays_of_seen {
     by_head = reshaped(transposed(gates, {0, 2, 1}), {of_gates[0], of_gates[2], 1, m});
     decay = either(seen, how.sums(by_head, own), traced(how.hidden));
   }
-  /// Whether a gate of 0 lies between, which hides the key.
+  /// Whether there is a gate of 0 between query and key, which hides the key.
   [[nodiscard]] traced_truth has_reset() const {
     const traced_truth is_reset = equal(by_head, traced(-std::numeric_limits<double>::infinity()));
     const traced_integer one = traced_integer::constant(1), none = traced_integer::constant(0);
@@ -191,7 +191,7 @@ inline formula::program fox::decay(const recipe& how, const formula::program_siz
   return in.finish(decays_of_seen(how, in, in.has("g") ? how.gate(in["g"]) : in["log_f"]).decay);
 }
 
-/// The decay as the bias of each head.
+/// Attention with the decay as the bias of each head.
 inline formula::program fox::attention(const recipe& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced gates = in["log_f"];

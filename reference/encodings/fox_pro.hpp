@@ -1,19 +1,19 @@
 // The parts of the Pro block of the Forgetting Transformer besides its attention (Lin et al., "Forgetting Transformer:
 // Softmax Attention with a Forget Gate", ICLR 2025, arXiv 2503.02130; zhixuan-lin/forgetting-transformer): keys and
-// values are shifted, queries, keys and the output are normalised head by head, and the output is gated.
+// values are shifted; queries, keys and the output are normalised head by head; and the output is gated.
 //
 //   fox_pro/shift   y_t = sigmoid(a_t) z_{t-1} + sigmoid(-a_t) z_t,  z_t = x_t where the token is visible, else 0
 //   fox_pro/norm    y = w x / sqrt(mean of x^2 over a head + epsilon)
 //   fox_pro/output  y = w o / sqrt(mean of o^2 over a head + epsilon) sigmoid(g)
 //
 // Shapes: x, o, g, y [B, n, h, d]; a [B, n, h]; visible [B, n], 0 or 1; w [h, d]. z_0 is the state x0 [B, h, d], 0 at
-// the beginning of a sequence, and x_n [B, h, d] the last z: a shift of two taps and no recurrence. `shared`: all heads
-// have the weights of the first one, as in the experiments of the paper.
+// the beginning of a sequence, and x_n [B, h, d] is the last z: this is a shift of two taps and no recurrence.
+// `shared`: all heads have the weights of the first head, as in the experiments of the paper.
 //
-// Special values: a = -inf leaves z_t and a = +inf z_{t-1}, as numbers. A hidden token is 0 whatever it holds; any
-// other NaN reaches its own row, and the next one. A row of zeros gives 0. Laws: sigmoid(-a) is of class sequential; 1
-// - sigmoid(a), as the released code has it, of class linear: it loses exp(-a) beside 1. So do the gradients of both
-// gates as automatic differentiation has them, y (1 - y) of y = sigmoid.
+// Special values: a = -inf gives exactly z_t, and a = +inf gives exactly z_{t-1}. A hidden token is 0 whatever it
+// holds; any other NaN reaches its own row, and the next one. A row of zeros gives 0. Laws: sigmoid(-a) is of class
+// sequential. 1 - sigmoid(a), as in the released code, is of class linear: it loses exp(-a) beside 1. The gradients of
+// both gates by automatic differentiation, y (1 - y) with y = sigmoid, lose it, too.
 #pragma once
 
 #include <algorithm>
@@ -34,12 +34,12 @@ struct fox_pro {
             .sources = {{"Lin et al. 2025", "https://arxiv.org/abs/2503.02130"}}};
   }
 
-  /// What of a row, and of a token, has a format of its own, in the order of their declarations.
+  /// The parts of a row, and of a token, that have a format of their own, in the order of their declarations.
   enum class stage { norm, output };
   enum class shift_stage { gates, product };
 
   using traced = formula::traced;
-  /// The weights of the token before, and of the token itself.
+  /// The weights of the previous token, and of the token itself.
   struct taps {
     traced before, own;
   };
@@ -47,7 +47,7 @@ struct fox_pro {
   struct recipe : recorded_recipe<recipe> {
     std::function<taps(const traced& a)> taps_of = [](const traced& a) { return taps{sigmoid(a), sigmoid(-a)}; };
     std::function<traced(const traced& g)> gate = [](const traced& g) { return sigmoid(g); };
-    /// Rows over the root of the mean of their squares and epsilon.
+    /// Rows divided by the root of the mean of their squares plus epsilon.
     std::function<traced(const traced& x, const traced& epsilon, bool is_of_gradient)> norm =
         [](const traced& x, const traced& epsilon, bool is_of_gradient) {
           return over_root(square_norm::mean, x, epsilon, is_of_gradient);
@@ -94,7 +94,7 @@ inline core::operation fox_pro::shift_declaration() {
                                     core::input_role::value)},
           .outputs = {{.name = "y", .axes = {"B", "n", "h", "d"}, .meaning = "shifted keys or values"},
                       {.name = "x_n", .axes = {"B", "h", "d"}, .meaning = "the last token, unshifted"}},
-          // Eager code rounds what reaches a token from each of its two uses.
+          // Eager code rounds both gradients that reach a token, one from each of its two uses.
           .stages = {{.name = "gates", .meaning = "sigmoid(a), and 1 less that"},
                      {.name = "product", .meaning = "products with two tokens, and their sum", .narrow = true}},
           .recurrent = core::recurrence{.state_in = "x0", .state_out = "x_n"},
@@ -138,7 +138,7 @@ inline formula::program fox_pro::shift(const recipe& how, const formula::program
   const auto hidden = equal(reshaped(in.integers("visible"), {rows, n, 1, 1}), formula::traced_integer::constant(0));
   const traced a = reshaped(in["a"], {rows, n, heads, 1}), first = reshaped(in["x0"], {rows, 1, heads, width}),
                tokens = formula::joined({first, either(hidden, traced(0.0), in["x"])}, 1);
-  // Class linear has the gradient of sequential, too, by y (1 - y) of its own sigmoids.
+  // Class linear also has the gradient of sequential, by y (1 - y) of its own sigmoids.
   const recipe& gates = in.is_other_gradient() ? recipe{} : how;
   const taps weight = in_stage<traced>(shift_stage::gates, [&] { return gates.taps_of(a); });
   const traced y = in_stage<traced>(shift_stage::product, [&] {

@@ -1,5 +1,5 @@
-// The recurrence as an owner of formulas. Its templates are compiled here alone, once for each reading: those of
-// multiprecision are slow to compile.
+// The recurrence as an owner of formulas. Its templates are compiled here alone, once for each reading: the templates
+// of multiprecision are slow to compile.
 #include "reference/encodings/heinsen.hpp"
 
 #include <cmath>
@@ -25,7 +25,7 @@ xt::xarray<double> numbers_of(const field<R>& f, Number number) {
   return out;
 }
 
-/// Each element as round(storage, x) proves it.
+/// The outputs of a rung, each element as round(storage, x) proves it.
 template <class R, class Round>
 rung_outputs rounded_fields(const core::request& call, const fields<R>& all, Round round) {
   rung_outputs out;
@@ -78,7 +78,8 @@ class heinsen_owner final : public formula_owner {
                                               const core::precisions& compute) const override;
   [[nodiscard]] std::map<std::string, xt::xarray<double>> tangent(const core::request& call,
                                                                   const core::tensors& direction) const override;
-  /// The inputs are numbers of the storage dtype: no stage that is narrower rounds those that it does not take.
+  /// The inputs are numbers of the storage dtype. A stage with a narrower format does not round inputs that it does not
+  /// take.
   [[nodiscard]] core::tensors evaluate_in(const core::request& call, const core::precisions& formats,
                                           accuracy_class c) const override {
     const auto inputs = [&] {
@@ -103,8 +104,8 @@ std::vector<law_outputs> heinsen_owner::laws(const core::request& call, const st
   std::vector<law_outputs> all;
   for (const accuracy_class c : classes) {
     law_outputs& out = all.emplace_back();
-    // Where the formula as it is written gives no number, there is no allowance; where another algorithm gives none, it
-    // is wrong there, and adds nothing to the allowance.
+    // Where the formula as written gives no number, there is no allowance. Where another algorithm gives none, it is
+    // wrong there, and adds nothing to the allowance.
     const bool as_written = all.size() == 1;
     const auto allowed = [&](const R& x) { return as_written || std::isfinite(x.number) ? x.allowance() : 0.0; };
     for (const auto& [name, f] : evaluate<heinsen, R>(in, series.next(c)))

@@ -5,15 +5,15 @@
 //   H(x) = (sigmoid(W_p x + b_p), W_h x + b_h),  R(s) = W_R s + b_R                                eq. (2)
 //   s_i = LSE(log p_i + s_{i-1}, h_i),  log p_i = log_sigmoid(W_p x_i + b_p),  s_0 = 0 by default  eq. (3)
 //
-// Shapes: log_p, g, h, s [B, n, d]; s0, s_n [B, d]; x, y [B, n, e]; W_H [2d, e], gate half first;
-// b_H [2d]; W_R [e, d]; b_R [e]. Tokens count from 1. s_n is the last state, s0 where n = 0: the s0 of the
-// next chunk. Its cotangent grad_s_n is the gradient that the next chunk hands back; 0 detaches it.
+// Shapes: log_p, g, h, s [B, n, d]; s0, s_n [B, d]; x, y [B, n, e]; W_H [2d, e], gate half first; b_H [2d]; W_R [e, d];
+// b_R [e]. Tokens count from 1. s_n is the last state, or s0 where n = 0; it is the s0 of the next chunk. Its cotangent
+// grad_s_n is the gradient that comes back from the next chunk; 0 detaches it.
 //
 // Errors of states are measured against max(1, |s|): a state is a logarithm and passes through zero, where an error of
-// u in e^s is one of u in s. So do tokens with position, x + R(s).
+// u in e^s is an error of u in s. Tokens with position, x + R(s), are measured in the same way.
 //
-// Special values: log p = -inf cuts the past, h = -inf adds nothing, a state may be -inf. NaN stays in its
-// lane from there on. Gradients at -inf: see algorithms/adjoint.hpp.
+// Special values: log p = -inf cuts the past, h = -inf adds nothing, a state may be -inf. NaN stays in its lane from
+// its token on. Gradients at -inf: see algorithms/adjoint.hpp.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,7 @@ struct heinsen {
             .sources = {{"Heinsen 2024", "https://github.com/glassroom/heinsen_position_embeddings"}}};
   }
 
-  /// How one lane is computed: what algorithms, accuracy classes and mutants replace.
+  /// The steps of one lane, which algorithms, accuracy classes and mutants replace.
   template <class R>
   struct recipe {
     recipe_step<R, void(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s)> scan = sequential_scan<R>;
@@ -47,7 +47,7 @@ struct heinsen {
     recipe_step<R, void(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, scan_direction<R> direction,
                         lane<R> ds)>
         tangent = scan_tangent<sigmoid_form, R>;
-    /// What is handed on after no tokens: the state as it was, and its tangent.
+    /// The results after no tokens: the state as it was, and its tangent.
     recipe_step<R, R(const R& s0)> state_kept = [](const R& s0) { return s0; };
     recipe_step<R, R(const R& s0, const R& of_s0)> tangent_kept = [](const R&, const R& of_s0) { return of_s0; };
     recipe_step<R, R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
@@ -58,14 +58,15 @@ struct heinsen {
   template <class R>
   static recipe<R> algorithm(accuracy_class c);
 
-  /// The laws of ascending classes for one call: `algorithm` widened to all algorithms of the classes up to each.
+  /// The laws of ascending classes for one call: each class widens `algorithm` to all algorithms of the classes up to
+  /// it.
   class laws;
 
-  /// What of `embed_position` has a format of its own, in the order of module_stages().
+  /// The parts of `embed_position` that have a format of their own, in the order of module_stages().
   enum class module_stage { logits, scan, output, accumulation };
   static std::vector<core::stage_declaration> module_stages();
 
-  /// What the decay is: the logarithm a = log p itself, or a gate logit.
+  /// The kind of decay: the logarithm a = log p itself, or a gate logit.
   enum class decay { log_p, gate };
 
   template <class R>
@@ -158,8 +159,8 @@ struct heinsen {
   }
 };
 
-/// f16 and bf16: the linear maps give that dtype and add up in f32, as torch.nn.Linear does under torch.autocast; what
-/// cumsum, exp and log compute is f32 (pytorch.org, "Automatic Mixed Precision", the lists of operations).
+/// For f16 and bf16: the linear maps give that dtype and add up in f32, as torch.nn.Linear does under torch.autocast;
+/// cumsum, exp and log compute in f32 (pytorch.org, "Automatic Mixed Precision", the lists of operations).
 inline std::vector<core::stage_declaration> heinsen::module_stages() {
   return {{.name = "logits", .meaning = "H: gate logits, log p and h", .narrow = true},
           {.name = "scan", .meaning = "the states"},
@@ -359,8 +360,8 @@ fields<R> heinsen::embed_position(const H& to_logits, const Rest& to_tokens, con
   return {{"y", std::move(y)}, {"s_n", std::move(state.s_n)}};
 }
 
-/// With gamma = w lambda sigmoid(-g) and eta = v lambda: gbar = W_R^T ybar, W_R-bar = sum ybar s^T,
-/// W_H-bar = sum [gamma; eta] x^T, xbar = ybar + W_H^T [gamma; eta]; biases are the same sums without x.
+/// Let gamma = w lambda sigmoid(-g) and eta = v lambda. Then gbar = W_R^T ybar, W_R-bar = sum ybar s^T, W_H-bar = sum
+/// [gamma; eta] x^T, xbar = ybar + W_H^T [gamma; eta]; biases are the same sums without x.
 template <class R, class H, class Rest>
 heinsen::module_gradients<R, H, Rest> heinsen::embed_position_vjp(const H& to_logits, const Rest& to_tokens,
                                                                   const field<R>& x, const field<R>& s0,
@@ -409,7 +410,7 @@ heinsen::module_gradients<R, H, Rest> heinsen::embed_position_vjp(const H& to_lo
   return out;
 }
 
-/// The inputs of a scan: the decay as it is given, and its logarithm a.
+/// The inputs of a scan: the given decay, and its logarithm a.
 template <heinsen::decay Decay, class R>
 struct heinsen::scan_inputs {
   static constexpr const char* name = Decay == decay::gate ? "g" : "log_p";
@@ -418,7 +419,7 @@ struct heinsen::scan_inputs {
 
   scan_inputs(const arguments<R>& call, const recipe<R>& how)
       : given(call[name]), h(call["h"]), s0(call["s0"]), a(Decay == decay::gate ? mapped(given, how.gate) : given) {}
-  /// A derivative in a, or along a, with the slope of the gate.
+  /// Multiplies a derivative in a, or along a, by the slope of the gate.
   [[nodiscard]] field<R> through_gate(field<R> of_a, const recipe<R>& how) const {
     if constexpr (Decay == decay::gate)
       for (std::size_t i = 0; i < of_a.size(); ++i)

@@ -1,20 +1,20 @@
 // Kernelised relative positions (Chi, Fan, Ramadge and Rudnicky, "KERPLE: Kernelized Relative Positional Embedding for
-// Length Extrapolation", NeurIPS 2022, arXiv 2205.09921): biases of conditionally positive definite kernels of the
+// Length Extrapolation", NeurIPS 2022, arXiv 2205.09921): biases from conditionally positive definite kernels of the
 // distance t = |i - j|, with parameters for each head.
 //
 //   kerple/log              B = -r1 log(1 + r2 t)                         eq. (7), the logarithmic variant
 //   kerple/power            B = -r1 t^r2                                  eq. (6), the power variant
-//   kerple/log_power        B = -r1 log(1 + r2 t^r3)                      as NVIDIA/NeMo has it
-//   kerple/weighted_scores  S' = S exp(-w1 t^w2) - r1 t^r2, S the scores  of the published code
+//   kerple/log_power        B = -r1 log(1 + r2 t^r3)                      as in NVIDIA/NeMo
+//   kerple/weighted_scores  S' = S exp(-w1 t^w2) - r1 t^r2, S the scores  as in the published code
 //
-// Shapes: parameters [h]; positions of queries [n] and keys [m]; bias [h, n, m]; scores [B, h, n, m].
-// `future`: keys after the query are masked, stand at the distance 0 (the lower triangle of the published code, whose
-// attention masks them), or at their own distance. Floors and ceilings of parameters are a projection outside.
+// Shapes: parameters [h]; positions of queries [n] and keys [m]; bias [h, n, m]; scores [B, h, n, m]. `future`: keys
+// after the query are masked, count as the distance 0 (the lower triangle of the published code, whose attention masks
+// them), or have their own distance. Floors and ceilings of parameters are a projection outside this operation.
 //
-// Special values: at t = 0 the power is 0, and so is the gradient of an exponent: the limit. Of the exponent 0 it is 1
-// as IEEE 754, PyTorch and JAX have it, and the limit 0 is right, too. A NaN parameter gives NaN at every distance, an
-// infinite exponent NaN at t = 0. Law: log1p is of class sequential; log(1 + x), as published, loses x beside 1: it is
-// of class linear.
+// Special values: at t = 0 the power is 0, and so is the gradient of an exponent: the limit. With the exponent 0 it is
+// 1, as in IEEE 754, PyTorch and JAX, and the limit 0 is right, too. A NaN parameter gives NaN at every distance; an
+// infinite exponent gives NaN at t = 0. Law: log1p is of class sequential; log(1 + x), as published, loses x beside 1
+// and is of class linear.
 #pragma once
 
 #include <string_view>
@@ -41,7 +41,7 @@ struct kerple {
   static core::operation declared(const char* called, std::vector<core::tensor_declaration> inputs);
   static core::operation declaration(form of);
 
-  /// What of a bias has a format of its own.
+  /// The parts of a bias that have a format of their own.
   enum class stage { distance, function, product };
 
   static traced distance(const recorded_pairs& p) {
@@ -58,7 +58,7 @@ struct kerple {
   static traced less_product(const traced& x, const traced& y) {
     return in_stage<traced>(stage::product, [&] { return -(x * y); });
   }
-  /// x, of which nothing is right as well where it has a power 0^0.
+  /// x; 0 is right as well where it contains a power 0^0.
   static traced or_nothing(const recorded_pairs& p, const char* exponent, const traced& x) {
     const traced zero(0.0);
     const formula::traced_truth is_zero_to_zero =
@@ -90,7 +90,7 @@ inline core::operation kerple::declared(const char* called, std::vector<core::te
   return of_pairs({.name = called,
                    .source = "Chi et al. 2022, arXiv 2205.09921, eqs. (6) and (7)",
                    .inputs = with_pair_positions(std::move(inputs)),
-                   .outputs = {pair_bias_output(core::error_scale::relative)},  // a product, and nothing cancels
+                   .outputs = {pair_bias_output(core::error_scale::relative)},  // a product, so nothing cancels
                    .attributes = {future_keys::declared()},
                    .stages = {{.name = "distance", .meaning = "t, its power and r2 t"},
                               {.name = "function", .meaning = "the logarithm or exponential"},

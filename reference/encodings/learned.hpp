@@ -1,20 +1,20 @@
-// Learned absolute positions: a table row for each position, added to the token or multiplied with it (ConvS2S: Gehring
+// Learned absolute positions: a table row for each position, added to the token or multiplied by it (ConvS2S: Gehring
 // et al. 2017, "Convolutional Sequence to Sequence Learning", arXiv 1705.03122, section 3.1: e = w + p; Devlin et al.
 // 2019, BERT, arXiv 1810.04805, section 3.2; Radford et al. 2019, GPT-2).
 //
-//   learned/positions  the ids of tokens: past + i + offset as they lie; counted, past + c_i - 1 + offset where c_i is
-//                      the number of tokens up to token i and itself among them, and one id for all padding
+//   learned/positions  the ids of tokens. As they lie: past + i + offset. Counted: past + c_i - 1 + offset, where c_i
+//                      is the number of tokens up to and including token i, and one id for all padding
 //   learned/embed      y = factor x + table[position], factor 1 or sqrt(d)
 //   learned/multiply   y = x table[position], element by element
 //
 // Shapes: mask, position [B, n], integers; x, y [B, n, d]; table [N, d]. `offset` is the id of the first token: 0 in
 // BERT and GPT-2, 2 in OPT, padding_idx + 1 in fairseq and RoBERTa, whose rule is (cumsum(mask) + past) mask +
-// padding_idx. `masked`: padding has the id before the first (fairseq, RoBERTa, OPT), 0 or 1 (GPT-2 as
-// huggingface/transformers generates with it). Ids are exact.
+// padding_idx. `masked`: padding has the id before the first one (fairseq, RoBERTa, OPT), or 0, or 1 (GPT-2 in
+// generation by huggingface/transformers). Ids are exact.
 //
-// Special values: a position outside the table is refused: no row is taken for another. A NaN in a row reaches the
-// tokens at its position alone. Gradient of the table: the sum over the tokens at each position, exactly 0 where there
-// are none. Errors: of the sum against max(1, |y|), of the product against |y|.
+// Special values: a position outside the table is refused: no row is taken for another. A NaN in a row reaches only the
+// tokens at its position. Gradient of the table: the sum over the tokens at each position, exactly 0 where there are
+// none. Errors: those of the sum are measured against max(1, |y|), those of the product against |y|.
 #pragma once
 
 #include <cmath>
@@ -25,11 +25,11 @@
 
 namespace assay::reference::encodings {
 
-/// How tokens get their ids.
+/// The rule that gives tokens their ids.
 struct position_rule {
   using index = formula::traced_integer;
   bool counted;
-  std::int64_t past, offset, masked;  ///< masked: the id of padding
+  std::int64_t past, offset, masked;  ///< `masked` is the id of padding
 
   explicit position_rule(const core::attributes& settings)
       : counted(core::chosen<bool>(settings, "rule", {{"counted", true}, {"as_they_lie", false}})),
@@ -37,7 +37,7 @@ struct position_rule {
         offset(core::setting<std::int64_t>(settings, "offset")),
         masked(
             core::chosen<std::int64_t>(settings, "masked", {{"before_first", offset - 1}, {"zero", 0}, {"one", 1}})) {}
-  /// Of the tokens at these places, so many tokens being there up to each.
+  /// The ids of tokens at these places; `tokens` is the number of tokens up to each place.
   [[nodiscard]] index of(const index& places, const index& tokens, const formula::traced_truth& visible) const {
     if (!counted) return places + index::constant(past + offset);
     return either(visible, tokens + index::constant(past - 1 + offset), index::constant(masked));
@@ -56,7 +56,7 @@ struct learned {
                      {"ids of BERT, GPT-2, RoBERTa, OPT", "`rule` of learned/positions"}}};
   }
 
-  /// What of a row has a format of its own, in the order of stages().
+  /// The parts of a row that have a format of their own, in the order of stages().
   enum class stage { output, accumulation };
 
   using traced = formula::traced;
@@ -100,7 +100,7 @@ inline core::operation learned::positions_declaration() {
               integer("past", {0, 3, 1000}, {0, furthest}, "how many tokens came before the first one")}};
 }
 
-/// The backward of torch.nn.Embedding adds up in the dtype of the table on a CPU.
+/// On a CPU, the backward pass of torch.nn.Embedding adds up in the dtype of the table.
 inline core::operation learned::embed_declaration() {
   core::tensor_declaration position =
       core::integers("position", {"B", "n"}, "the row of each token", {0.0, furthest}, core::input_role::value);
@@ -140,7 +140,8 @@ inline formula::program learned::positions(const recipe& how, const formula::pro
   return in.finish(how.position(position_rule(call.settings), formula::counted(in.size("n")), tokens, visible));
 }
 
-/// [B, n, d]. A request with another position is refused; what a mutant makes of one stays inside the table.
+/// The row of each token, [B, n, d]. A request with a position outside the table is refused; a call that a mutant makes
+/// from it stays inside the table.
 inline learned::traced learned::row_of_each_token(const recorded_call& in) {
   const traced table = in["table"];
   const index position = in.integers("position");
@@ -156,7 +157,8 @@ inline formula::program learned::embed(const recipe& how, const formula::program
   const traced x = in["x"], row = row_of_each_token(in);
   return in.finish(in_stage<traced>(stage::output, [&] {
     if (!is_scaled || width == 0) return how.sum(x, row);
-    // The root of a square is an integer, and a sum may then lie halfway between two numbers: no interval decides that.
+    // If the width is a square, its root is an integer, and a sum may lie halfway between two numbers: no interval
+    // decides that.
     return how.sum(x * (root * root == width ? traced::from_integer(root) : power(traced(width), ratio(1, 2))), row);
   }));
 }

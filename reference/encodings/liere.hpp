@@ -6,13 +6,13 @@
 //   liere/rotation  R of each position
 //   liere/rotate    blocks of x times R (kinds/matrix_rotation.hpp)
 //
-// Shapes: generators [a, b, b], or [h, a, c, b, b] of each head and block; position [n, a] -> R [n, b, b], or x
-// [B, n, h, d] -> y. Setting `form` of A: "upper", the part of U above the diagonal alone (StanfordMIMI/LieRE,
-// models/rope_vit.py), or "difference", all of it (Longin-Yu/ComRoPE, model.py): what is symmetric in U is without
-// effect there, and has the gradient 0.
+// Shapes: generators [a, b, b], or [h, a, c, b, b] of each head and block; position [n, a] -> R [n, b, b], or x [B, n,
+// h, d] -> y. Setting `form` of A: "upper", the part of U above the diagonal alone (StanfordMIMI/LieRE,
+// models/rope_vit.py), or "difference", all of it (Longin-Yu/ComRoPE, model.py): there the symmetric part of U has no
+// effect, and has the gradient 0.
 //
-// The released code subtracts 1/2 of U before it takes the difference, which changes nothing but roundings; the
-// allowance has them. Rotations depend on differences of positions where generators commute, and not otherwise.
+// The released code subtracts 1/2 of U before it takes the difference, which changes only the roundings; the allowance
+// covers them. Rotations depend on differences of positions where generators commute, and not otherwise.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ struct liere {
   using traced = formula::traced;
   /// The steps that variants replace.
   struct recipe : matrix_recipe, recorded_recipe<recipe> {
-    /// Entries of A_k from those of U_k in their places and in the transposed ones.
+    /// Entries of A_k from the entries of U_k at their places and at the transposed places.
     std::function<traced(const traced& upper, const traced& lower, bool difference)> skew = skew_entries;
   };
   static std::vector<recorded_formula<recipe>> formulas() {
@@ -49,7 +49,7 @@ struct liere {
     return covering(upper, [&] { return (upper - traced(0.5)) + traced(0.5); });
   }
   static std::array<core::operation, 2> declarations();
-  /// The entries of X above the diagonal, by what of positions and generators is summed.
+  /// The entries of X above the diagonal: sums of products of positions and generators; `letters` says which.
   static traced exponents(const recipe& how, const recorded_call& in, const char* letters) {
     const bool difference = core::chosen<bool>(in.settings(), "form", {{"upper", false}, {"difference", true}});
     return in_stage<traced>(matrix_stage::exponent, [&] {

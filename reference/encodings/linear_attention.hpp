@@ -1,5 +1,5 @@
-// Linear attention with gates and delta rules: a matrix S of keys by values carries what was said before, and where.
-// Each token t of a head fades it, writes to it, and reads it:
+// Linear attention with gates and delta rules: a matrix S of keys by values is the memory of earlier tokens. Each token
+// t of a head makes it fade, writes to it, and reads it:
 //
 //   S_t = exp(g_t) S_{t-1} + k_t u_t^T,   o_t = scale S_t^T q_t,   S_0 = s0
 //
@@ -8,23 +8,23 @@
 //   linear_attention/scalar_gates     g [B, n, h], u = v: Mamba-2 (Dao and Gu 2024, arXiv 2405.21060)
 //   linear_attention/channel_gates    g [B, n, h, d], one for each channel of the keys, u = v: GLA (Yang et al. 2023,
 //     arXiv 2312.06635), HGRN2 with k = 1 - exp(g) (Qin et al. 2024, arXiv 2404.07904)
-//   linear_attention/delta_rule       u = beta (v - S_{t-1}^T k): it writes what the state lacks (Yang et al. 2024,
-//     arXiv 2406.06484)
-//   linear_attention/gated_delta_rule the same of the state that has faded, g [B, n, h] (Yang et al. 2024, arXiv
+//   linear_attention/delta_rule       u = beta (v - S_{t-1}^T k): it writes the part that the state lacks (Yang et al.
+//     2024, arXiv 2406.06484)
+//   linear_attention/gated_delta_rule the same with the state after fading, g [B, n, h] (Yang et al. 2024, arXiv
 //     2412.06464)
 //   linear_attention/channel_gated_delta_rule  the same, g [B, n, h, d] (Kimi Linear 2025, arXiv 2510.26692)
 //   linear_attention/low_rank_rule    S_t = diag(exp(g_t)) S_{t-1} + b_t (S_{t-1}^T a_t)^T + k_t v_t^T: RWKV-7 (Peng et
 //     al. 2025, arXiv 2503.14456)
 //
-// Shapes: q, k, a, b [B, n, h, d]; v, o [B, n, h, e]; beta [B, n, h]; s0 and s_n, the state behind the last token, [B,
-// h, d, e]. `scale`: 1 / sqrt(d), or 1. `normalized`: q and k are divided by sqrt(sum of their squares + 1e-6) before
+// Shapes: q, k, a, b [B, n, h, d]; v, o [B, n, h, e]; beta [B, n, h]; s0 and s_n, the state after the last token, [B,
+// h, d, e]. `scale`: 1 / sqrt(d), or 1. `normalized`: q and k are first divided by sqrt(sum of their squares + 1e-6)
 // (fla-org/flash-linear-attention, use_qk_l2norm_in_kernel).
 //
-// Special values: the state fades to 0 where g is large and negative, and not at all where it is 0. NaN reaches the
-// state from its token on. Products of a chunk take it to earlier tokens of the chunk, too: what these give then is a
-// matter of convention. Laws: exp(g_t) of each token is of class sequential. Cumulative sums G of gates, as chunks have
-// them, are of class cumsum: what two tokens are apart, exp(G_t - G_u), has the error of G; the gradient of G_t is q .
-// dq of what reads at t less k . dk of what writes there, which cancel.
+// Special values: the state fades to 0 where g is large and negative, and not at all where g is 0. NaN reaches the
+// state from its token on. Products of a chunk carry it to earlier tokens of the chunk, too: their outputs are then a
+// matter of convention. Laws: exp(g_t) for each token is of class sequential. Cumulative sums G of gates, as in code by
+// chunks, are of class cumsum: the decay between two tokens, exp(G_t - G_u), has the error of G. The gradient of G_t is
+// q . dq of the reads at t less k . dk of the writes there, which cancel.
 #pragma once
 
 #include <functional>
@@ -54,31 +54,31 @@ struct linear_attention {
                      {"RWKV-7, DPLR", "linear_attention/low_rank_rule"}}};
   }
 
-  /// What has a format of its own besides sums over features; `gates` where there are some.
+  /// The parts that have a format of their own besides sums over features; `gates` exists where there are gates.
   enum class stage { writes, state, output, gates = 4 };
 
   using traced = formula::traced;
-  /// What a token has: rows [B, h, d] or [B, h, e]; of the fading a row or one number. `read_at` is k where it reads;
-  /// `last` is 1, and has the gradient that the state behind the last token gives to sums of gates.
+  /// The numbers of a token: rows [B, h, d] or [B, h, e]; the fading is a row or one number. `read_at` is k as it reads
+  /// the state; `last` is 1, and carries the gradient that the state after the last token gives to sums of gates.
   struct token {
     traced q, k, v, read_at;
     std::optional<traced> fading, beta, a, b, last;
   };
   /// The steps that variants replace.
   struct recipe : recorded_recipe<recipe> {
-    /// exp(g) of logits [B, n, h, 1 or d].
+    /// exp(g) for logits [B, n, h, 1 or d].
     std::function<traced(const traced& g)> fading = [](const traced& g) { return exp(g); };
-    /// What is written at k: v, or the share beta of what it lacks there. `before` has not faded.
+    /// The row that is written at k: v, or beta times the part of v that the state lacks there. `before` has not faded.
     std::function<traced(const token& now, const traced& before, const traced& faded)> write = written;
     std::function<traced(const token& now, const traced& before, const traced& faded, const traced& write)> next =
         next_state;
-    /// What q reads.
+    /// The state that q reads.
     std::function<traced(const traced& before, const traced& after)> read = [](const traced&, const traced& after) {
       return after;
     };
-    /// Gates by their cumulative sums, as chunks have them.
+    /// Computes gates from their cumulative sums, as code by chunks does.
     bool by_sums = false;
-    /// q or k over its length.
+    /// q or k divided by its length.
     std::function<traced(const traced& rows, bool is_of_gradient)> normalize = over_length;
   };
   static recipe algorithm(accuracy_class c) {
@@ -88,7 +88,7 @@ struct linear_attention {
   }
   static std::vector<recorded_formula<recipe>> formulas();
 
-  /// Rows meet the rows of the state.
+  /// Products of rows with the rows of the state.
   static traced met(const traced& rows, const traced& state) { return contracted(rows, state, "bhd,bhde->bhe"); }
   static traced outer(const traced& x, const traced& y);
   static traced written(const token& now, const traced&, const traced& faded) {
@@ -96,9 +96,9 @@ struct linear_attention {
   }
   static traced next_state(const token& now, const traced& before, const traced& faded, const traced& write);
   static traced over_length(const traced& rows, bool is_of_gradient);
-  /// Of gates, from the first token on.
+  /// Cumulative sums of gates, from the first token on.
   static traced sums_of(const traced& g) { return shape_of(g)[1] == 0 ? g : cumulative_sum(g, 1); }
-  /// What the token before has, and 0 at the first one.
+  /// The numbers of the token before; 0 at the first token.
   static traced one_before(const traced& x);
 
  private:
@@ -142,15 +142,16 @@ inline linear_attention::token linear_attention::tokens_of(const recipe& how, co
   all.fading = in_stage<traced>(stage::gates, [&] { return how.by_sums ? by_sums_of(g, all) : how.fading(g); });
   return all;
 }
-/// The fading by sums G of gates, whose gradient is that of what reads and writes: each has a factor of 1 with it.
+/// The fading from sums G of gates. Their gradient comes from the reads and the writes: each is multiplied by a factor
+/// of 1 that carries it.
 inline linear_attention::traced linear_attention::by_sums_of(const traced& g, token& all) {
   const traced sums = sums_of(g), before = one_before(sums), one(1.0);
-  // The error of a sum reaches what is between two tokens once, by what reads and by what writes.
+  // The error of a sum enters the decay between two tokens once, through the reads and through the writes.
   const auto exactly = [](const traced& x) { return without_error(detach(x)); };
   const auto zero = [&](const traced& x) { return x - exactly(x); };
   const traced reads = one + zero(sums), writes = one - zero(sums);
   all.q = all.q * reads, all.read_at = all.k * reads, all.k = all.k * writes;
-  // It reads before its token fades the state, after G_t - g_t.
+  // `a` reads before its token fades the state, after G_t - g_t.
   if (all.a) all.a = *all.a * exp(detach((sums - g) - before)) * (one + zero(before)), all.b = *all.b * writes;
   all.last = reads;
   return exp(exactly(sums) - exactly(before));
@@ -211,7 +212,7 @@ inline std::vector<recorded_formula<linear_attention::recipe>> linear_attention:
   };
   tensor_declaration log_decay =
       core::parameter("log_decay", {"h"}, "the same logarithm for all tokens of a head", {.low = -0x1p40, .high = 0.0});
-  log_decay.differentiable = false;  // a number of a configuration
+  log_decay.differentiable = false;  // a number in a configuration
   const tensor_declaration beta{.name = "beta",
                                 .axes = numbers,
                                 .meaning = "share of what the state lacks that is written",

@@ -1,5 +1,5 @@
-// Recurrences in log space: cumulative log-sum-exp, the gated recurrences of positive states that are scanned as
-// logarithms (Heinsen 2023, arXiv 2311.06281), and the same of numbers with signs.
+// Recurrences in log space: cumulative log-sum-exp, gated recurrences of positive states that are scanned as logarithms
+// (Heinsen 2023, arXiv 2311.06281), and the same for numbers with signs.
 //
 //   log_space/logcumsumexp  y_t = log sum_{u <= t} exp(x_u): torch.logcumsumexp, jax.lax.cumlogsumexp
 //   log_space/min_gru       h_t = (1 - z_t) h_{t-1} + z_t g(v_t), z = sigmoid(k): minGRU (Feng et al. 2024, arXiv
@@ -12,22 +12,23 @@
 //
 //   g(v) = v + 1/2 for v >= 0, sigmoid(v) below
 //
-// Shapes: x, y, k, f, i, v, h [B, n, d]; h0 and h_n, the states before the first and behind the last token, [B, d]; of
-// matrices a [B, n, d], b [B, d, m], y [B, n, m]; of the signed scan a, b, x [B, n, d], x0 [B, d].
-// h0 >= 0, so all states are, and errors of states are measured against themselves. Those of y are measured against
-// max(1, |y|): it passes through zero.
+// Shapes: x, y, k, f, i, v, h [B, n, d]; h0 and h_n, the states before the first and after the last token, [B, d];
+// matrices: a [B, n, d], b [B, d, m], y [B, n, m]; the signed scan: a, b, x [B, n, d], x0 [B, d]. h0 >= 0, so no
+// state is negative, and errors of states are measured against themselves. Errors of y are measured against max(1,
+// |y|): y passes through zero.
 //
-// Special values: x = -inf adds nothing, and y is -inf before the first other number, where its gradient is 0, or that
-// of y = x; +inf stays from its token on, and so does NaN. h0 = 0 adds nothing; gradients through its logarithm, -inf,
-// are NaN. Where v = 0, code has other slopes of g. The sign of NaN is a matter of convention.
+// Special values: x = -inf adds nothing, and y is -inf before the first other number; there its gradient is 0, or that
+// of y = x. +inf stays from its token on, and so does NaN. h0 = 0 adds nothing; gradients through its logarithm, -inf,
+// are NaN. At v = 0 code may have other slopes of g. The sign of NaN is a matter of convention.
 //
-// Laws of logcumsumexp: log_add_exp step by step is of class sequential, in pairs of blocks of class tree. The sum of
-// exponentials less a running maximum, and gradients by exp(x - y), are of class linear. Laws of states: the recurrence
-// as it is written is of class sequential; products of its maps of class tree; h + z (g - h), and log_add_exp step by
-// step, of class linear; A + logcumsumexp(b - A) of cumulative sums A of log (1 - z), as its authors have it, of class
-// cumsum. What a logarithm s is off by, exp(s) is off by as a share of itself. The law of matrices is that of terms
-// less their own largest, and of exponentials less the largest of a row and of a column, which are wrong where they
-// underflow. Laws of the signed scan: step by step of class sequential, by cumulative sums of class cumsum.
+// Laws of logcumsumexp: log_add_exp step by step is of class sequential; in pairs of blocks it is of class tree. The
+// sum of exponentials less a running maximum, and gradients by exp(x - y), are of class linear. Laws of states: the
+// recurrence as written is of class sequential; products of its maps are of class tree; h + z (g - h), and log_add_exp
+// step by step, are of class linear; A + logcumsumexp(b - A) with cumulative sums A of log (1 - z), as its authors
+// compute it, is of class cumsum. An error of a logarithm s is a relative error of exp(s). The law of matrices covers
+// terms less their own largest one, and exponentials less the largest of a row and of a column; programs are wrong
+// where these underflow. Laws of the signed scan: step by step is of class sequential, by cumulative sums of class
+// cumsum.
 #pragma once
 
 #include <functional>
@@ -56,15 +57,15 @@ struct log_space {
   using shares = log_scans::shares;
   static constexpr double infinity = log_scans::infinity;
 
-  /// How states [n, B, d] are made of shares and g.
+  /// A function that computes states [n, B, d] from shares and g.
   using scan_of_states =
       std::function<traced(const shares& factors, const shares& logs, const traced& new_ones, const traced& h0)>;
   /// The steps that variants replace.
   struct recipe : recorded_recipe<recipe> {
-    /// y [n, B, d] of x.
+    /// y [n, B, d] from x.
     std::function<traced(const traced& x)> sum = log_scans::step_by_step;
     std::function<traced(const traced& v)> candidate = positive;
-    /// Of a gate logit; of two.
+    /// Shares from one gate logit, and from two.
     std::function<shares(const traced& k)> of_gate = log_scans::complementary;
     std::function<shares(const traced& f, const traced& i)> of_gates = log_scans::normalized;
     std::function<shares(const traced& k)> logs_of_gate = log_scans::log_complementary;

@@ -1,20 +1,20 @@
-// Attention without positions, and the temperatures that it is given for long contexts.
+// Attention without positions, and temperatures for it in long contexts.
 //
 // `nope/attention`: o_i = softmax_j(lambda_h q_i . k_j / sqrt(d)) v_j, with one number for each head (HeadScale of Wang
 // et al., "Length Generalization of Causal Transformers without Position Encoding", 2024, arXiv 2404.12224;
-// AntNLP/nope_head_scale, models/llama_nope.py: the query is multiplied by it). The mask alone tells the order
-// (Kazemnejad et al. 2023, arXiv 2305.19466): `causal`. Shapes: q [B, h, n, d], k [B, h, m, d], v [B, h, m, e],
+// AntNLP/nope_head_scale, models/llama_nope.py: the query is multiplied by this number). The mask alone carries the
+// order (Kazemnejad et al. 2023, arXiv 2305.19466): `causal`. Shapes: q [B, h, n, d], k [B, h, m, d], v [B, h, m, e],
 // head_scale [h]; o [B, h, n, e]; queries are the last of the keys. The gradient of head_scale is sum_ij G_ij S_ij /
-// lambda, G that of the logits S.
+// lambda, where G is the gradient of the logits S.
 //
-// `nope/temperature`: what Llama 4 multiplies the queries of its layers without positions by,
+// `nope/temperature`: the factor by which Llama 4 multiplies the queries of its layers without positions,
 //
 //   f = 1 + attn_scale log(1 + floor((i + 1) / floor_scale))
 //
 // in f32, whatever the dtype, for positions i from 0 on (huggingface/transformers, modeling_llama4.py,
-// Llama4TextAttention; meta-llama/llama-models, models/llama4/model.py). The floor is that of a quotient of integers,
-// and f is 1 exactly for i < floor_scale - 1. Without `from_one` it is i in place of i + 1, as of Ministral 3
-// (huggingface/transformers, modeling_ministral3.py, get_llama_4_attn_scale).
+// Llama4TextAttention; meta-llama/llama-models, models/llama4/model.py). The floor is the floor of a quotient of
+// integers, and f is exactly 1 for i < floor_scale - 1. Without `from_one`, i takes the place of i + 1, as in Ministral
+// 3 (huggingface/transformers, modeling_ministral3.py, get_llama_4_attn_scale).
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct nope {
   using index = formula::traced_integer;
   /// The steps that variants replace.
   struct recipe : attention_recipe, recorded_recipe<recipe> {
-    /// How often a position, of which the first is 0, has passed the end of a floor; of -1 never.
+    /// How often a position has passed the end of a floor; the first position is 0, and -1 has passed none.
     std::function<index(const index& position, const index& floor_scale)> step_of = [](const index& position,
                                                                                        const index& floor_scale) {
       return floor_divide(position + index::constant(1), floor_scale);

@@ -9,35 +9,37 @@
 //     (Zhang et al. 2025, "Group representational position encoding", arXiv 2512.07805)
 //
 // RoPE has one frequency for two features; PoPE has one for each. delta is learned, by head of keys; published code
-// (lucidrains/PoPE-pytorch, lucidrains/x-transformers) adds it to the phase of keys, and makes of a query and a key the
-// real and imaginary parts that are multiplied.
+// (lucidrains/PoPE-pytorch, lucidrains/x-transformers) adds it to the phase of keys, and multiplies the real and
+// imaginary parts of queries and keys.
 //
 // Shapes: q [B, n, h u, d], k [B, m, h, d], phase delta [h, r], query_position [B, n], key_position [B, m] i64
 // -> s [B, h u, n, m]; x [B, n, h, d], vectors a and b [h, d], omega [h], position [B, n] i64 -> y [B, n, h, d], d
 // >= 2. r <= d: features from r on have neither magnitude nor phase, and add q_ic k_jc (PoPE-pytorch, "partial"). u =
-// `group` heads of queries have a head of keys together: one behind the other, or as `heads` = "tiled", where head i
-// has i mod h, as PoPE-pytorch repeats keys ('b h ... -> b (g h) ...').
+// `group` heads of queries share a head of keys: one after the other, or, with `heads` = "tiled", head i of queries has
+// head i mod h of keys, as PoPE-pytorch repeats keys ('b h ... -> b (g h) ...').
 //
-// `bound` "clamped": delta is cut at -2 pi and 0, as published code does; the slope is 1 at 0, where training begins,
-// as that of torch.clamp is (jax.numpy.clip has 1/2 there), and 0 outside. "free": delta as it is. `softplus` "exact":
-// log(1 + exp(x)); "linear_above_20": x itself above 20, with the slope 1, as torch.nn.functional.softplus and the
-// Triton kernels of PoPE-pytorch have it. f64 sees the difference, 2e-9, f32 not.
+// `bound` "clamped": delta is limited to [-2 pi, 0], as in published code. The slope is 1 at 0, where training begins,
+// as for torch.clamp (jax.numpy.clip has 1/2 there), and 0 outside. "free": delta as it is. `softplus` "exact": log(1 +
+// exp(x)); "linear_above_20": x itself above 20, with the slope 1, as in torch.nn.functional.softplus and the Triton
+// kernels of PoPE-pytorch. The difference, 2e-9, is visible in f64, and not in f32.
 //
-// Special values: NaN in a query or a key reaches all of its scores, NaN in delta those of its head. Infinities are not
-// for scores: by real and imaginary parts they are NaN where by the cosine of the difference they are infinite.
+// Special values: NaN in a query or a key reaches all of its scores; NaN in delta reaches those of its head. Infinities
+// are outside the domain of scores: real and imaginary parts give NaN where the cosine of the difference gives an
+// infinity.
 //
-// GRAPE: with unit vectors of coordinates t and t' for a and b it turns their pair as RoPE does, clockwise, by m omega.
-// The released code (model-architectures/GRAPE) has such planes alone, with learned frequencies: rope/rotate_by. Where
-// a and b are parallel L is 0, y is x, and s = 0 divides: no case is judged there. A NaN in x reaches its whole vector.
+// GRAPE: where a and b are unit vectors of coordinates t and t', it rotates their pair as RoPE does, clockwise, by m
+// omega. The released code (model-architectures/GRAPE) has only such planes, with learned frequencies: rope/rotate_by.
+// Where a and b are parallel, L is 0 and y is x, but the formula divides by s = 0: no case is judged there. A NaN in x
+// reaches its whole vector.
 //
-// torch.linalg.matrix_exp(m omega L) squares what it scales, and each square doubles its error: in f32 it is off by 76
-// ulp at position 300, where the closed form is allowed 67, and has no digit at 2^31.
+// torch.linalg.matrix_exp(m omega L) scales and squares, and each square doubles the error. In f32 it has an error of
+// 76 ulp at position 300, where the closed form is allowed 67, and it has no digit at 2^31.
 //
-// Laws: angles are off as in rope/scores, and by the sum with delta; cosine and sine of that also as sums of products
-// (addition theorem: a product of two complex numbers). softplus as log1p(exp(x)) is of class sequential.
-// log(1 + exp(x)), as those Triton kernels have it, loses exp(x) beside 1: magnitudes are off by u, whatever they are
-// themselves, which is class linear. GRAPE: an angle is off by what s^2 is off by (algorithms/plane_rotation.hpp), 1 -
-// cos by u.
+// Laws: angles have the error of rope/scores, and that of the sum with delta. Cosine and sine of the sum may also be
+// sums of products (addition theorem: a product of two complex numbers). softplus as log1p(exp(x)) is of class
+// sequential. log(1 + exp(x)), as in those Triton kernels, loses exp(x) beside 1: magnitudes have an error of u,
+// however small they are, which is class linear. GRAPE: an angle has the error that comes from s^2
+// (algorithms/plane_rotation.hpp), and 1 - cos has an error of u.
 #pragma once
 
 #include <cstdint>
@@ -72,14 +74,14 @@ struct polar {
     std::function<traced(const traced& base, std::size_t r)> frequencies = [](const traced& base, std::size_t r) {
       return geometric_frequencies(base, r, r);
     };
-    /// delta as it is used.
+    /// The delta that is used.
     std::function<traced(const traced& delta)> clamped = cut_at_a_turn;
-    /// What queries have for delta.
+    /// The delta of queries, if they have one.
     std::function<std::optional<traced>(const traced& delta)> of_queries = [](const traced&) { return std::nullopt; };
     std::function<traced(const traced& turned, const traced& delta)> angle =
         [](const traced& turned, const traced& delta) { return turned + delta; };
     std::function<complex_numbers(const traced& turned, const traced& delta, const traced& angle)> wave = wave_at;
-    /// Features without a phase.
+    /// The features without a phase, as they are multiplied.
     std::function<traced(const traced& rest)> rest = [](const traced& x) { return x; };
   };
   static recipe algorithm(accuracy_class c) {
@@ -92,7 +94,7 @@ struct polar {
             {grape_operation(), grape}};
   }
 
-  /// Within [-2 pi, 0].
+  /// delta, limited to [-2 pi, 0].
   static traced cut_at_a_turn(const traced& delta) {
     const traced none(0.0), turn = traced(-2.0) * pi<traced>();
     return either(less(none, delta), none, either(less(delta, turn), turn, delta));
@@ -149,7 +151,7 @@ inline polar::traced polar::magnitude(const recipe& how, const recorded_call& in
 inline polar::traced polar::parts(const recipe& how, const recorded_call& in, const traced& x, const char* position,
                                   const std::optional<traced>& delta) {
   const std::size_t r = in.size("r"), d = in.size("d");
-  static_cast<void>(in.integers(position));  // an input, whatever depends on it
+  static_cast<void>(in.integers(position));  // it is an input, whatever depends on it
   if (r == 0) return x;
   const auto [turned, angle] = in_stage<traced>(rotary_stage::angle, [&] {
     const traced base = in.number("base");

@@ -1,5 +1,5 @@
-// Rotary position embedding (Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021,
-// arXiv 2104.09864): pairs of coordinates are turned by angles that grow with the position m, counted from 0,
+// Rotary position embedding (Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021, arXiv
+// 2104.09864): pairs of coordinates are rotated by angles that grow with the position m, counted from 0,
 //
 //   angle of pair t = m theta_t,   theta_t = base^(-t/r), t = 0 ... r-1   eqs. (15), (34)
 //
@@ -8,35 +8,36 @@
 //
 //   rope/frequencies  base [k], r = `pairs`                 -> theta [k, r]
 //     scaling "interpolation" (Chen et al. 2023, arXiv 2306.15595): theta / factor
-//     scaling "ntk": of base' = base factor^(r/(r-1)), so that theta_0 = 1 and theta_{r-1} is divided by the factor;
-//     it is read as base^(-t/r) factor^(-t/(r-1)), which overflows in no format. One pair has theta_0 = 1.
+//     scaling "ntk": frequencies of base' = base factor^(r/(r-1)), so that theta_0 = 1 and theta_{r-1} is divided by
+//     the factor; computed as base^(-t/r) factor^(-t/(r-1)), which overflows in no format. One pair has theta_0 = 1.
 //   rope/extended_frequencies  base [k]                     -> theta [k, r]: yarn, llama3, dynamic and others, by
 //     algorithms/extended_frequencies.hpp
 //   rope/divided_frequencies   base [k], factors [r]        -> theta [k, r], theta_t / factors_t (LongRoPE, Ding et al.
 //     2024, arXiv 2402.13753)
-//   rope/switched_frequencies  base [k], short_factor [r], long_factor [r] -> theta [k, r], divided by one of the two:
-//     by the long one where L = `length` is above L0 = `trained_length`, or, by `switch`, at L0 as well. No element of
-//     the other is used, and its gradient is 0.
+//   rope/switched_frequencies  base [k], short_factor [r], long_factor [r] -> theta [k, r], divided by one of the two
+//     lists: by the long one where L = `length` is above L0 = `trained_length`, or, with `switch`, at L0 as well. No
+//     element of the other list is used, and its gradient is 0.
 //   rope/magnitude    factor s [k]                          -> magnitude [k]; 1 for s <= 1
-//     rule "yarn": c log s / 10 + 1, c = `mscale`; "ratio": that over the same with `mscale_all_dim` (DeepSeek), of
-//     which 0 is a number like others: it divides by 1 (huggingface/transformers: not given, yarn with c = 1);
+//     rule "yarn": c log s / 10 + 1, c = `mscale`; "ratio": this divided by the same with `mscale_all_dim` (DeepSeek).
+//     A `mscale_all_dim` of 0 is a number like others: it divides by 1 (huggingface/transformers: not given, yarn with
+//     c = 1).
 //     "su": sqrt(1 + log s / log L0), L0 = `trained_length` (LongRoPE)
 //   rope/rotate       x [B, n, h, d], position [B, n] i64    -> y [B, n, h, d], angle m / position_scale theta_t
-//     `rotary` pairs rotate, all floor(d/2) where it is 0; theta_t has their number for r. d may be odd.
+//     `rotary` pairs rotate, or all floor(d/2) where it is 0; the r of theta_t is their number. d may be odd.
 //     `direction` "clockwise": by the negative angle (karpathy/nanochat). `partial` "proportional": the first of all
 //     pairs of the head, with their frequencies (Gemma 4); `at` "end": a block of the last coordinates (DeepSeek).
-//     `magnitude` multiplies the coordinates of pairs that rotate, and no others, as tables of cosines and sines times
-//     `attention_scaling` do (huggingface/transformers).
-//   rope/rotate_extended   x [B, n, h, d], position [B, n] i64 -> y: the whole call of a model, whose frequencies are
-//     those of rope/extended_frequencies for as many pairs as rotate, and whose magnitude is that of `rule`, of the
-//     same factor: as in rope/magnitude, or `magnitude`, where it is "given" (`attention_factor`)
+//     `magnitude` multiplies only the coordinates of pairs that rotate, as do tables of cosines and sines times
+//     `attention_scaling` (huggingface/transformers).
+//   rope/rotate_extended   x [B, n, h, d], position [B, n] i64 -> y: the whole call of a model. Its frequencies are
+//     those of rope/extended_frequencies for the rotated pairs. Its magnitude, for the same factor, is that of `rule`
+//     in rope/magnitude, or `magnitude` where the rule is "given" (`attention_factor`)
 //   rope/rotate_divided    x [B, n, h, d], factors [r], position [B, n] i64 -> y: the same with frequencies
-//     theta_t / factors_t of r pairs: LongRoPE, with the list of the lengths that are run
+//     theta_t / factors_t of r pairs: LongRoPE, with the list for the lengths in use
 //   rope/rotate_by    x [B, n, h, d], theta [r], position [B, n] real -> y, 2r <= d
 //   rope/scores       q [B, n, h u, d], k [B, m, h, d], query_position [B, n], key_position [B, m] i64
-//     -> s [B, h u, n, m] = scale logit_factor (R_i q_i) . (R_j k_j), R as of rope/rotate; scale is 1 / sqrt(d) or 1,
-//     and `logit_factor` what some multiply all logits by (mscale^2 of DeepSeek), whichever coordinates turn;
-//     u = `group`.
+//     -> s [B, h u, n, m] = scale logit_factor (R_i q_i) . (R_j k_j), with R of rope/rotate. scale is 1 / sqrt(d) or 1.
+//     `logit_factor` is a factor of all logits in some models (mscale^2 of DeepSeek), whichever coordinates rotate. u =
+//     `group`.
 #pragma once
 
 #include <array>
@@ -70,12 +71,12 @@ struct rope {
   using traced = formula::traced;
   /// The steps that variants replace.
   struct recipe : rotation_recipe, recorded_recipe<recipe> {
-    /// base^(-t / steps) of the first pairs, along an axis behind those of base.
+    /// base^(-t / steps) for the first pairs, along an axis after the axes of base.
     std::function<traced(const traced& base, std::size_t pairs, std::size_t steps)> frequencies = geometric_frequencies;
-    /// The steps of the exponent by features, pairs that have frequencies, and those of them that rotate.
+    /// The steps of the exponent, from the number of features, of pairs with a frequency, and of pairs that rotate.
     std::function<std::size_t(std::size_t features, std::size_t pairs, std::size_t turning)> steps =
         [](std::size_t, std::size_t pairs, std::size_t) { return pairs; };
-    /// What "ntk" multiplies frequencies by.
+    /// The factor by which "ntk" multiplies frequencies.
     std::function<traced(const traced& factor, std::size_t pairs)> stretch =
         [](const traced& factor, std::size_t pairs) { return geometric_frequencies(factor, pairs, pairs - 1); };
     std::function<std::optional<traced>(const extension& by, const traced& base)> ramp = ramp_of;
@@ -89,20 +90,20 @@ struct rope {
 
  private:
   static std::array<core::operation, 10> declarations();
-  /// theta [k, r] of bases [k].
+  /// theta [k, r] for bases [k].
   static traced frequencies_of(const recipe& how, const recorded_call& in, std::size_t steps);
   static formula::program frequencies(const recipe& how, const formula::program_sizes& call);
   static formula::program extended(const recipe& how, const formula::program_sizes& call);
   static formula::program divided(const recipe& how, const formula::program_sizes& call);
   static formula::program switched(const recipe& how, const formula::program_sizes& call);
   static formula::program magnitudes(const recipe& how, const formula::program_sizes& call);
-  /// Whether a ratio of magnitudes is that of equal numbers.
+  /// Whether the setting is a ratio of equal magnitudes.
   static bool is_ratio_of_equal(const core::attributes& settings);
-  /// What multiplies the coordinates that turn, by a rule or given; nothing where that is 1.
+  /// The factor of the coordinates that rotate, from a rule or given; nothing where it is 1.
   static std::optional<traced> magnitude_of(const recipe& how, const recorded_call& in);
-  /// Those of a base, for longer contexts where the operation has their settings.
+  /// The frequencies of a base, extended for longer contexts where the operation has those settings.
   static traced frequencies_in_layout(const recipe& how, const recorded_call& in, const rotary_layout& layout);
-  /// Queries, keys or both, at such positions.
+  /// Queries or keys, rotated at the positions of this input.
   static traced turned_by_base(const recipe& how, const recorded_call& in, const traced& x, const char* position);
   static formula::program rotate(const recipe& how, const formula::program_sizes& call);
   static formula::program rotate_by(const recipe& how, const formula::program_sizes& call);
@@ -113,7 +114,7 @@ inline rope::traced rope::frequencies_of(const recipe& how, const recorded_call&
   return how.frequencies(in["base"], in.size("r"), steps);
 }
 
-/// Stretched as the settings say.
+/// Frequencies, stretched as the settings say.
 inline formula::program rope::frequencies(const recipe& how, const formula::program_sizes& call) {
   enum class scaling { none, ntk, interpolation };
   recorded_call in(call);
@@ -149,8 +150,8 @@ inline bool rope::is_ratio_of_equal(const core::attributes& settings) {
   return core::setting<std::string>(settings, "rule") == "ratio" &&
          core::setting<double>(settings, "mscale") == core::setting<double>(settings, "mscale_all_dim");
 }
-/// The ratio of equal numbers is 1, which no interval shows: proofs are told. Programs divide, and the terms of the
-/// derivative cancel but for their roundings.
+/// The ratio of equal numbers is 1, which no interval proves: programs for proofs have the 1. Other programs divide,
+/// and the terms of the derivative cancel except for their roundings.
 inline formula::program rope::magnitudes(const recipe& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced factor = in["factor"];
@@ -224,7 +225,7 @@ inline std::array<core::operation, 10> rope::declarations() {
     return real("factor", {low, 2.0, 4.0, 3.5}, {low, 0x1p31},
                 "s: how many times as long as the trained context this one is");
   };
-  // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
+  // A frequency is a power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
   const core::tensor_declaration frequencies{
       .name = "theta", .axes = {"k", "r"}, .meaning = "frequencies", .scale = core::error_scale::relative};
   const auto pairs = [](const std::vector<std::int64_t>& values) {
@@ -261,7 +262,7 @@ inline std::array<core::operation, 10> rope::declarations() {
     return integer("trained_length", values, {low, 0x1p31}, meaning);
   };
   const auto crossed = choice("crossed", {"reversed", "step", "turns"}, "yarn: what the ramp is where hi < lo");
-  // What stretches frequencies, behind other settings.
+  // Joins the settings that stretch frequencies to other settings, after them.
   const auto of_extension = [&](const core::attribute_declaration& at_crossed_ends, settings_list all) {
     return joined_settings(
         std::move(all),
@@ -298,7 +299,7 @@ inline std::array<core::operation, 10> rope::declarations() {
     return core::parameter(name, {"r"}, meaning, {0x1p-20, largest});
   };
   const auto base = [](double low) { return core::parameter("base", {"k"}, "base of the frequencies", {.low = low}); };
-  // Numbers of a configuration: floors and ramps of them are no function to train.
+  // These are numbers in a configuration: their floors and ramps are no functions to train.
   core::tensor_declaration fixed_base = base(2.0), fixed_divisors = divisors("factors", "what divides each frequency");
   fixed_base.differentiable = fixed_divisors.differentiable = false;
   const std::vector<std::string> rules{"given", "yarn", "ratio", "su"};

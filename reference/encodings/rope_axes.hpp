@@ -1,23 +1,26 @@
-// Rotary position embedding on several axes: width and height of an image, time. Pairs of coordinates are turned as by
+// Rotary position embedding on several axes: width and height of an image, time. Pairs of coordinates are rotated as in
 // RoPE (Su et al. 2021, arXiv 2104.09864); the angle of a pair is
 //
 //   rope_axes/rotate     p_k base^(-e)       of one axis k: axial (Heo et al. 2024, arXiv 2403.13298, eq. (9)), M-RoPE
 //     (Wang et al. 2024, "Qwen2-VL", arXiv 2409.12191, section 2.1)
 //   rope_axes/rotate_by  sum_k p_k theta_k   of all axes, with frequencies of each head: mixed (eq. (10))
 //
-// Shapes: x [B, n, h, d], position [B, n, a] -> y [B, n, h, d]; i64 (exact), or real beside theta [h, a, r].
+// Shapes: x [B, n, h, d], position [B, n, a] -> y [B, n, h, d]. Positions are i64 (exact), or real with theta [h, a,
+// r].
 //
-// Pairs are shared out to axes:
-//   `section_0` to `section_2`: how many the first three axes have; where all are 0, each of the a axes has an equal
-//     share of floor(d/2), which a must divide. r is their sum: the coordinates from 2r on stay as they are.
-//   `sections`: so many axes have a section, of which the last ones may be 0; 0: those up to the last that is not 0.
-//   `assignment` "blocks": those of the first axis, then those of the second (rope-vit; Qwen2-VL: 16, 24, 24);
-//     "alternating": one of each axis by turns, what an axis lacks belongs to the first (Qwen3-VL: 24, 20, 20).
-//   `exponent` e of pair t, which is number i of its axis k, which has s pairs, of m axes that have some:
+// Pairs are divided among the axes:
+//   `section_0` to `section_2`: the numbers of pairs of the first three axes. Where all are 0, each of the a axes has
+//     an equal share of floor(d/2), which a must divide. r is their sum: the coordinates from 2r on stay as they are.
+//   `sections`: how many axes have a section; the last ones may be 0. 0 means: the axes up to the last that is not 0.
+//   `assignment` "blocks": the pairs of the first axis, then those of the second (rope-vit; Qwen2-VL: 16, 24, 24);
+//     "alternating": one of each axis in turn; pairs that an axis lacks belong to the first axis (Qwen3-VL: 24, 20,
+//     20).
+//   `exponent` e of pair t, which is number i of its axis k; the axis has s pairs, and m axes have pairs:
 //     "per_axis" i/s (rope-vit, Llama 4), "shared" t/r (M-RoPE), "by_turns" (m i + k)/r < 1 (Pixtral)
-//   `halves` of the layout half_split: "vector", those of all pairs; "axis", each axis has a block of coordinates, and
-//     its pairs are halves of that (croco's RoPE2D, of DUSt3R and MASt3R; VGGT). Not where axes alternate.
-//   `order` "xy": the first of these axes is the first number of a position; "yx": they run from the last one on.
+//   `halves` of the layout half_split: "vector": the halves of all pairs; "axis": each axis has a block of coordinates,
+//     and its pairs are the halves of this block (croco's RoPE2D, of DUSt3R and MASt3R; VGGT). Not where axes
+//     alternate.
+//   `order` "xy": the first of these axes is the first number of a position; "yx": axes count from the last one.
 //
 // Position 0 on all axes is the identity: class tokens.
 #pragma once
@@ -64,7 +67,7 @@ struct rope_axes {
     return core::chosen<bool>(settings, "assignment", {{"blocks", false}, {"alternating", true}});
   }
   static std::string conflict(const core::attributes& settings, const core::axis_sizes& sizes);
-  /// base^(-step / steps) of each pair.
+  /// base^(-step / steps) for each pair.
   static traced frequencies(const recorded_call& in, const std::vector<pair_on_axis>& shared);
   static formula::program rotate(const recipe& how, const formula::program_sizes& call);
   static formula::program rotate_by(const recipe& how, const formula::program_sizes& call);
@@ -102,7 +105,8 @@ inline std::string rope_axes::conflict(const core::attributes& settings, const c
     return "halves = \"axis\" are those of blocks, and assignment = \"alternating\" has none";
   if (counts.empty() && pairs % axes != 0)
     return a + " axes do not divide the " + std::to_string(pairs) + " pairs of d = " + std::to_string(sizes.at("d"));
-  // By turns the first axis has pairs, too, that the others lack; its exponents by turns end at 1 as all others do.
+  // With alternating axes the first axis also has the pairs that the others lack. With "by_turns" its exponents stay
+  // below 1 as all others do.
   const bool by_turns = core::setting<std::string>(settings, "exponent") == "by_turns";
   for (std::size_t k = by_turns ? 0 : 1; k < counts.size() && (by_turns || alternates(settings)); ++k)
     if (counts[k] > 0 && counts.size() * (counts[k] - 1) + k >= pairs)
@@ -116,7 +120,7 @@ inline std::string rope_axes::conflict(const core::attributes& settings, const c
 
 inline rope_axes::traced rope_axes::frequencies(const recorded_call& in, const std::vector<pair_on_axis>& shared) {
   const traced base = in.number("base");
-  // As many steps have one series of frequencies, of which each pair has one.
+  // Pairs with equal `steps` share one series of frequencies, and each pair uses one of them.
   std::map<std::size_t, std::size_t> counts;
   for (const pair_on_axis& pair : shared) counts[pair.steps] = std::max(counts[pair.steps], pair.step + 1);
   std::map<std::size_t, std::size_t> first;

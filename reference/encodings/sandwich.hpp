@@ -1,18 +1,18 @@
 // Sandwich (Chi, Fan, Rudnicky and Ramadge, "Dissecting Transformer Length Extrapolation via the Lens of Receptive
 // Field Analysis", ACL 2023, arXiv 2212.10356): a bias that is the inner product of the sinusoidal encodings of query
-// and key, so a function of the distance t = |i - j| without parameters,
+// and key. So it is a function of the distance t = |i - j| without parameters,
 //
 //   B_hij = (sum_k cos(t theta_k) - d/2) / c_h,   theta_k = b^(-2k/d),   c_h = 8 h / H for the heads h = 1 ... H
 //
-// Shapes: positions of queries [n] and keys [m], integers; bias [h, n, m]. No input has a gradient.
-// `first`: k = 1 ... d/2, as NVIDIA/NeMo has it, or k = 0 ... d/2 - 1, the table of Vaswani et al. 2017. `offset`: d/2
-// is subtracted, which no softmax sees. `future`: keys after the query are masked, stand at the distance 0 (the lower
-// triangle of NeMo, whose attention masks them), or at their own distance.
+// Shapes: positions of queries [n] and keys [m], integers; bias [h, n, m]. No input has a gradient. `first`: k = 1 ...
+// d/2, as in NVIDIA/NeMo, or k = 0 ... d/2 - 1, as in the table of Vaswani et al. 2017. `offset`: d/2 is subtracted,
+// which changes no softmax. `future`: keys after the query are masked, count as the distance 0 (the lower triangle of
+// NeMo, whose attention masks them), or have their own distance.
 //
 // Special values: with the offset the bias is 0 at t = 0 and between -d / c_h and 0 elsewhere. It is not monotone.
-// Errors are measured against 1: without the offset the sum passes through zero. They grow with t, as those of angles
-// do. Law: -2 sum_k sin^2(t theta_k / 2), whose terms have one sign, is of class sequential; the sum of cosines less
-// d/2, as published, loses what is small beside d/2: it is of class linear.
+// Errors are measured against 1: without the offset the sum passes through zero. They grow with t, as errors of angles
+// do. Law: -2 sum_k sin^2(t theta_k / 2), whose terms have one sign, is of class sequential. The sum of cosines less
+// d/2, as published, loses terms that are small beside d/2: it is of class linear.
 #pragma once
 
 #include "reference/kinds/pair_bias.hpp"
@@ -27,19 +27,19 @@ struct sandwich {
             .sources = {{"Chi et al. 2023", "https://arxiv.org/abs/2212.10356"}}};
   }
 
-  /// What of a bias has a format of its own, in the order of stages(). Published code has all in f32, whatever the
-  /// scores are in.
+  /// The parts of a bias that have a format of their own, in the order of stages(). Published code computes all of it
+  /// in f32, whatever the dtype of the scores.
   enum class stage { angle, wave, accumulation };
 
   using traced = formula::traced;
-  /// The sum of cos(angle) - 1 over the last axis, by sines: cos(x) - 1 = -2 sin^2(x / 2). Without the offset, that of
-  /// cos(angle).
+  /// The sum of cos(angle) - 1 over the last axis, by sines: cos(x) - 1 = -2 sin^2(x / 2). Without the offset, the sum
+  /// of cos(angle).
   static traced sum_by_sines(const traced& angles, bool offset) {
     if (!offset) return sum_by_cosines(angles, false);
     const traced sines = sin(angles / traced(2.0));
     return traced(-2.0) * contracted(sines, sines, "ijk,ijk->ij");
   }
-  /// The same by cosines, less their number at the end.
+  /// The same by cosines; their number is subtracted at the end.
   static traced sum_by_cosines(const traced& angles, bool offset) {
     const traced sum = summed(cos(angles), {2});
     return offset ? sum - traced::from_integer(static_cast<double>(shape_of(angles).back())) : sum;

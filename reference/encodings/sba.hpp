@@ -1,24 +1,24 @@
 // Stick-breaking attention (Tan, Shen, Yang, Courville and Panda, "Scaling Stick-Breaking Attention: An Efficient
-// Implementation and In-depth Study", ICLR 2025, arXiv 2410.17980): weights that each key breaks off what nearer keys
-// have left, and no position encoding beside,
+// Implementation and In-depth Study", ICLR 2025, arXiv 2410.17980): each key breaks its weight off the part that nearer
+// keys have left, and there is no other position encoding,
 //
 //   a_ij = sigmoid(z_ij) prod_{j < l < i} (1 - sigmoid(z_il)),   r_i = prod_{l < i} (1 - sigmoid(z_il))     eq. (2)
 //
-// `sba/attention` is what they are for: o_i = sum_j a_ij v_j for z = scale q k^T, and + r_i v_i where `remainder` is
-// "value", as the released layer has it.
+// `sba/attention` uses these weights: o_i = sum_j a_ij v_j for z = scale q k^T, plus r_i v_i where `remainder` is
+// "value", as in the released layer.
 //
-// Shapes: logits z and weights a [B, h, n, m], remainder r [B, h, n]; q [B, h, n, d], k [B, h, m, d], v [B, h, m, e],
-// o [B, h, n, e]. Queries are the last of the keys: query i stands at key i + m - n, and sees those before it, and
-// itself with `attend_current`. A query that sees none has r = 1; the weight of a key that it does not see is 0, a
+// Shapes: logits z and weights a [B, h, n, m], remainder r [B, h, n]; q [B, h, n, d], k [B, h, m, d], v [B, h, m, e], o
+// [B, h, n, e]. Queries are the last of the keys: query i stands at key i + m - n. It sees the keys before it, and its
+// own key with `attend_current`. A query that sees none has r = 1; the weight of a key that it does not see is 0, a
 // constant.
 //
-// `softplus`: exact; linear_above_15, as shawntan/stickbreaking-attention describes it, whose softplus(z) is z for
-// z > 15, so that a row may add up to 1 + 3e-7; base2, as its kernels have it (sb_varlen/softplus.py), which compare
-// with 15 in units of log 2: 10.397, and 1 + 3e-5. It is another function there, with the slope 1, and no rounding.
-// z = -inf: the key is transparent, of weight 0. z = +inf: it takes what is left, and older keys have exactly 0. NaN
-// reaches its own key, older ones and r. Laws: sums of softplus from the query back are of class sequential; products
-// of sigmoid(-z), and log(1 + exp(z)) for softplus, of class linear, both lose exp(z) beside 1; sums as the total less
-// prefix sums are of class cumsum.
+// `softplus`: "exact"; "linear_above_15", as shawntan/stickbreaking-attention describes it, where softplus(z) is z for
+// z > 15, so that a row may add up to 1 + 3e-7; "base2", as in its kernels (sb_varlen/softplus.py), which compare with
+// 15 in units of log 2, 10.397, so that the sum may be 1 + 3e-5. There it is another function, with the slope 1, and no
+// rounding. z = -inf: the key is transparent and has weight 0. z = +inf: the key takes all that is left, and older keys
+// have exactly 0. NaN reaches its own key, older ones and r. Laws: sums of softplus from the query back are of class
+// sequential. Products of sigmoid(-z), and log(1 + exp(z)) for softplus, are of class linear: both lose exp(z) beside
+// 1. Sums computed as the total less prefix sums are of class cumsum.
 #pragma once
 
 #include <algorithm>
@@ -40,21 +40,21 @@ struct sba {
             .sources = {{"Tan et al. 2025", "https://arxiv.org/abs/2410.17980"}}};
   }
 
-  /// What of the weights has a format of its own.
+  /// The parts of the weights that have a format of their own.
   enum class stage { weights, softplus };
 
   using traced = formula::traced;
-  /// Weights of keys [B, h, n, m], and what is left, a column beside them.
+  /// Weights of keys [B, h, n, m], and the remainder, a column beside them.
   struct broken {
     traced weights, left;
   };
-  /// Which keys are seen, and the softplus of a logit: where it is linear it is the logit, the key breaks off
-  /// everything, and what it leaves is exp(-z) all the same.
+  /// The keys that are seen, and the softplus of a logit. Where softplus is linear it is the logit; then the key breaks
+  /// off everything, but the remainder is still multiplied by exp(-z).
   struct stick {
     formula::traced_truth seen;
-    formula::traced_integer factors, all_factors;  ///< how many keys a weight, and the rest, is a product of
+    formula::traced_integer factors, all_factors;  ///< number of factors in a weight, and in the remainder
     std::string softplus;
-    std::size_t stage;  ///< of the softplus, which a program may keep in the dtype of the logits
+    std::size_t stage;  ///< stage of the softplus, which a program may keep in the dtype of the logits
     bool is_truth;
 
     [[nodiscard]] traced either_way(const traced& z, const traced& linear, const traced& exact) const {
@@ -66,7 +66,7 @@ struct sba {
     [[nodiscard]] traced left_by(const traced& z) const { return either_way(z, exp(-z), sigmoid(-z)); }
     /// log sigmoid(z) = z - softplus(z)
     [[nodiscard]] traced log_share(const traced& z) const { return either_way(z, traced(0.0), log_sigmoid(z)); }
-    /// 0 where no key is seen.
+    /// The softplus of logits; 0 for keys that are not seen.
     [[nodiscard]] traced softplus_by(const std::function<traced(const traced&)>& of, const traced& z) const {
       const traced all = in_stage<traced>(stage, [&] { return either_way(z, z, of(z)); });
       return either(seen, all, traced(0.0));
@@ -74,10 +74,10 @@ struct sba {
   };
   struct recipe : recorded_recipe<recipe> {
     std::function<traced(const traced& z)> softplus_of = [](const traced& z) { return softplus(z); };
-    /// From each key on, to the query.
+    /// Sums from each key on, up to the query.
     std::function<traced(const traced& terms)> sums = [](const traced& x) { return sums_from_each_on(x, keys); };
     bool has_factors = false;  ///< products of sigmoids are right as well
-    /// In place of all that, from the logits to what is broken off.
+    /// If set, it replaces all steps from the logits to the weights.
     std::function<broken(const traced& z, const stick& of)> weights{};
   };
   static recipe algorithm(accuracy_class c) {
@@ -92,13 +92,13 @@ struct sba {
   }
   static constexpr std::size_t keys = 3;  ///< the axis of keys
 
-  /// Sums from each key on, and behind the last one 0; from the next key on; and of all keys.
+  /// Three sums: from each key on, with 0 after the last key; from the next key on; and of all keys.
   struct sums_of_keys {
     traced from_own, from_next, of_all;
     explicit sums_of_keys(const traced& sums);
   };
-  /// exp(z - sum). Arithmetic subtracts the sum with the key's own softplus in it, as kernels do, unless that is
-  /// infinity from infinity; proofs keep all digits of log sigmoid(z).
+  /// exp(z - sum). Arithmetic subtracts the sum that includes the key's own softplus, as kernels do, unless this is
+  /// infinity less infinity. Proofs keep all digits of log sigmoid(z).
   static broken by_sums(const recipe& how, const traced& z, const stick& of);
 
  private:
@@ -107,7 +107,7 @@ struct sba {
   static traced log_of_sum(const traced& z);
   static traced softplus_of_law(const traced& z);
   static broken of_factors(const broken& all, const traced& z, const stick& of);
-  /// 0 for an infinite number.
+  /// z, or 0 where z is infinite.
   static traced finite(const traced& z) {
     return either(equal(magnitude_of(z), traced(std::numeric_limits<double>::infinity())), traced(0.0), z);
   }
@@ -171,21 +171,21 @@ inline sba::sums_of_keys::sums_of_keys(const traced& sums) {
 }
 
 inline sba::traced sba::log_of_sum(const traced& z) {
-  const traced most(9.0);  // 1 is nothing beside exp(z) of more
+  const traced most(9.0);  // 1 is negligible beside exp(z) of larger z
   return either(less(z, most), log(traced(1.0) + exp(either(less(z, most), z, most))), softplus(z));
 }
 
-/// Whose slope is 1 - y, too, as automatic differentiation of y = sigmoid(-z) has it.
+/// softplus whose slope may also be 1 - y, as in automatic differentiation of y = sigmoid(-z).
 inline sba::traced sba::softplus_of_law(const traced& z) {
   const traced x = finite(z);
   return with_slope(softplus(z), x, covering(sigmoid(x), [&] { return traced(1.0) - sigmoid(-x); }));
 }
 
-/// What products of sigmoids are off by: each of these by 4 u, and a product by 1, besides what the logits are off by.
+/// The errors of products of sigmoids: 4 u for each sigmoid, 1 u for each product, and the errors of the logits.
 inline sba::broken sba::of_factors(const broken& all, const traced& z, const stick& of) {
   const traced x = finite(z), error = x - without_error(x), none(0.0);
   const sums_of_keys sums(sums_from_each_on(either(of.seen, without_error(sigmoid(x)) * error, none), keys));
-  // The relative error of k factors is r_k = (1 + 4 u) r_{k-1} + 5 u; less what is charged for the ways here.
+  // The relative error of k factors is r_k = (1 + 4 u) r_{k-1} + 5 u, less the part that the other ways already charge.
   const auto off = [&](const traced& y, const traced& error_of_log, const formula::traced_integer& factors) {
     using integer = formula::traced_integer;
     const integer roundings = clamp(factors * integer::constant(4) - integer::constant(4), 0, 1 << 30);

@@ -1,20 +1,21 @@
-// Relative keys and values (Shaw, Uszkoreit and Vaswani, "Self-Attention with Relative Position Representations",
-// NAACL 2018, arXiv 1803.02155): a learned vector for each clipped distance meets the query as the key does,
+// Relative keys and values (Shaw, Uszkoreit and Vaswani, "Self-Attention with Relative Position Representations", NAACL
+// 2018, arXiv 1803.02155): the query is multiplied by a learned vector for each clipped distance, as by the key,
 //
 //   s_ij = (q_i . k_j + q_i . a[index]) / sqrt(d),   index = clip(rho, -left, right) + left             eqs. (3), (4)
 //
-// with rho = j - i, of the key's position less the query's ("key_minus_query"), or its negative ("query_minus_key", as
-// BERT's relative_key in huggingface/transformers has it). Shapes: q [B, h, n, d], k [B, h, m, d], the table a [b, d],
-// shared by heads; s [B, h, n, m]. Queries are the last of the keys. b = left + 1 + `right`: rows of negative rho, of
-// 0, and of positive rho; -1: as many as of negative rho (b is odd, 2 k + 1 in the paper). wav2vec2-BERT has left = 64
-// and right = 8. `meets`: "queries", or keys as well: + k_j . a[index] (BERT's relative_key_query).
+// where rho = j - i is the key's position less the query's ("key_minus_query"), or its negative ("query_minus_key", as
+// in BERT's relative_key in huggingface/transformers). Shapes: q [B, h, n, d], k [B, h, m, d], the table a [b, d],
+// shared by heads; s [B, h, n, m]. Queries are the last of the keys. b = left + 1 + `right`: rows for negative rho, for
+// 0, and for positive rho; `right` = -1 means as many as for negative rho (b is odd, 2 k + 1 in the paper).
+// wav2vec2-BERT has left = 64 and right = 8. `meets`: the table multiplies "queries", or keys as well: + k_j . a[index]
+// (BERT's relative_key_query).
 //
-// `shaw/attention` is what they are for, o_i = sum_j P_ij (v_j + w[index]) with P the softmax of s: v [B, h, m, e], and
-// w [b, e] the values of the clipped distances, which `where` may leave out                            eqs. (1), (2)
+// `shaw/attention` uses these scores: o_i = sum_j P_ij (v_j + w[index]), where P is the softmax of s, v is [B, h, m,
+// e], and w [b, e] holds the values of the clipped distances, which `where` may leave out             eqs. (1), (2)
 //
-// Gradients: that of a row of a table is the sum of those of its pairs, exactly 0 where there are none. One vector
-// added to all rows of a changes no output of attention where queries alone meet it, and one added to all rows of w is
-// added to what every query with a key reads.
+// Gradients: a row of a table gets the sum of the gradients of its pairs, exactly 0 where there are none. One vector
+// added to all rows of a changes no output of attention where only queries use the table. One added to all rows of w is
+// added to the output of every query with a key.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +41,8 @@ struct shaw {
 
   /// The steps that variants replace.
   struct recipe : score_recipe, attention_recipe, recorded_recipe<recipe> {
-    /// The row of a table for a distance, of so many rows on the left of that of 0 and on the right.
+    /// The row of a table for a distance; `left` rows are on the left of the row of distance 0, and `right` on the
+    /// right.
     std::function<std::int64_t(std::int64_t rho, std::int64_t left, std::int64_t right)> index =
         [](std::int64_t rho, std::int64_t left, std::int64_t right) { return std::clamp(rho, -left, right) + left; };
   };
@@ -56,7 +58,7 @@ struct shaw {
 
   /// The rows of a table for n queries and m keys.
   struct rows_of_pairs {
-    std::size_t n, m, count;  ///< of so many rows
+    std::size_t n, m, count;  ///< number of rows of the table
     std::vector<std::int64_t> all{};
 
     rows_of_pairs(const recorded_call& in, const recipe& how);
@@ -147,7 +149,7 @@ inline formula::program shaw::attention(const recipe& how, const formula::progra
   const traced logits = in_stage<traced>(attention_stage::scores, [&] {
     return how.of(factor_of_logits(in.setting<std::string>("scale"), in.size("d")), terms(in, rows, keys));
   });
-  // The rows of values that a query reads at all.
+  // Which rows of values each query reads.
   std::vector<bool> reads(rows.n * rows.count, false);
   for (std::size_t i = 0; i < rows.n; ++i)
     for (std::size_t j = 0; j < rows.m; ++j)

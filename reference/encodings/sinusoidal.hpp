@@ -1,5 +1,6 @@
 // Sinusoidal position encodings (Vaswani et al., "Attention Is All You Need", 2017, arXiv 1706.03762, section 3.5) and
-// what Su derived of them ("Transformer Upgrade Road: 1", 2021, kexue.fm/archives/8231). With theta_i = b^(-2i/d),
+// the functions that Su derived from them ("Transformer Upgrade Road: 1", 2021, kexue.fm/archives/8231). With theta_i =
+// b^(-2i/d),
 //
 //   p_{m,2i} = sin(m theta_i),  p_{m,2i+1} = cos(m theta_i),  i = 0 ... d/2 - 1
 //
@@ -7,14 +8,14 @@
 //
 //   I_b(s) = integral of cos(s b^-t) dt = 1 - (Cin(s) - Cin(s/b)) / ln b,  s = m - n,  I_b(0) = 1
 //
-// which is [Ci(|s|) - Ci(|s|/b)] / ln b for s other than 0, where its derivative is (cos s - cos(s/b)) / (s ln b).
-// His other family, theta_t = t^alpha at t = 2i/d, is the rule "power" of the table; its first pair is the constant
-// 0, 1. The base is of the other rules, alpha of this one.
+// which is [Ci(|s|) - Ci(|s|/b)] / ln b for s other than 0, where its derivative is (cos s - cos(s/b)) / (s ln b). His
+// other family, theta_t = t^alpha at t = 2i/d, is the rule "power" of the table; its first pair is the constant 0, 1.
+// This rule uses alpha; the other rules use the base.
 //
 // SHAPE (Kiyono et al., "SHAPE: Shifted Absolute Position Embedding for Transformers", 2021, arXiv 2109.05644) needs no
-// operation of its own: it is this table with a random `offset` k, drawn once for a sequence while it trains. p_{m+k}
-// is p_m turned by the angles of k, so that inner products stay. butsugiri/shape draws k below K, not up to it, and
-// adds K where it does not train.
+// operation of its own: it is this table with a random `offset` k, drawn once for each sequence in training. p_{m+k} is
+// p_m rotated by the angles of k, so that inner products stay the same. butsugiri/shape draws k below K, and not up to
+// K, and adds K outside training.
 //
 // Shapes: `sinusoidal/table` position [n] to p [n, d]; `sinusoidal/table_at` position [n], theta [r] to p [n, 2r];
 // `sinusoidal/frequencies` base [k] to theta [k, r]; `sinusoidal/decay` s [n] to g [n]. Conventions on which
@@ -27,17 +28,17 @@
 //   SIN-SU      interleaved  cosine  paper, power   Su 2021
 //   SIN-TIME    half_split   cosine  paper          openai/guided-diffusion, CompVis/stable-diffusion (odd "padded")
 //
-// Odd widths d, which the paper leaves out: sinusoidal_columns.hpp; "paper" and "power" keep 2i/d but where a column
-// is added to the table of the even width (timestep_embedding of openai/guided-diffusion, guided_diffusion/nn.py).
-// `offset` is added to every position (fairseq counts from padding_idx + 1).
+// Odd widths d, which the paper leaves out: see sinusoidal_columns.hpp. "paper" and "power" keep 2i/d, except where a
+// column is added to the table of the even width (timestep_embedding of openai/guided-diffusion,
+// guided_diffusion/nn.py). `offset` is added to every position (fairseq counts from padding_idx + 1).
 //
 // Errors of sines, cosines and the curve of decay, which pass through zero, are measured against 1.
 //
-// Special values: position 0 gives sines 0 and cosines 1 exactly; a NaN in position or theta reaches the elements that
-// it enters. Gradients: with the angle x = m theta, dp/dm = theta p'(x) and dp/dtheta = m p'(x); the factor m makes the
-// gradient of trainable frequencies grow with position. dtheta/db = -e theta / b, e the exponent. Law: one rounding of
-// theta (as exp(-e log b) or exp(alpha log t)) and one of the angle, so the error grows as m theta u; the addition
-// theorem where that is less (frequencies.hpp).
+// Special values: position 0 gives sines of exactly 0 and cosines of exactly 1. A NaN in position or theta reaches the
+// elements that are computed from it. Gradients: with the angle x = m theta, dp/dm = theta p'(x) and dp/dtheta = m
+// p'(x); the factor m makes the gradient of trainable frequencies grow with position. dtheta/db = -e theta / b, where e
+// is the exponent. Law: one rounding of theta (as exp(-e log b) or exp(alpha log t)) and one of the angle, so the error
+// grows as m theta u; the addition theorem where its error is smaller (frequencies.hpp).
 #pragma once
 
 #include <algorithm>
@@ -64,14 +65,14 @@ struct sinusoidal {
                      {"timestep embeddings of diffusion", "`layout`, `first` and `odd` of sinusoidal/table"}}};
   }
 
-  /// What of a table has a format of its own. All are in f32 and stored once, whatever the dtype, as
-  /// SinusoidalPositionalEmbedding.get_embedding of facebookresearch/fairseq has it
+  /// The parts of a table that have a format of their own. All are computed in f32 and stored once, whatever the dtype,
+  /// as in SinusoidalPositionalEmbedding.get_embedding of facebookresearch/fairseq
   /// (fairseq/modules/sinusoidal_positional_embedding.py). Transformer-XL and XLNet compute angles in the dtype of the
   /// tensors.
   enum class stage { angle, table };
 
   using traced = formula::traced;
-  /// t^alpha of the first so many t = stride i / steps, 0 for t = 0. Precondition: alpha > 0.
+  /// t^alpha for the first `count` numbers t = stride i / steps; 0 for t = 0. Precondition: alpha > 0.
   static traced powers(const traced& alpha, std::size_t count, const frequency_scale& by);
   /// sin or cos of m theta.
   static traced wave_at(waveform function, const traced& m, const traced& theta);
@@ -98,7 +99,7 @@ struct sinusoidal {
   static formula::program frequencies(const recipe& how, const formula::program_sizes& call);
   static formula::program decay(const recipe& how, const formula::program_sizes& call);
   static traced decay_slope_at(const traced& s, const traced& base);
-  /// Rows of these columns for positions [n], by the frequencies of pairs.
+  /// Rows with these columns for positions [n], from the frequencies of pairs.
   static traced rows(const recipe& how, const std::vector<column>& columns, const traced& position,
                      const traced& theta);
 };
@@ -120,8 +121,8 @@ inline sinusoidal::traced sinusoidal::decay_at(const traced& s, const traced& ba
   const traced curve = traced(1.0) - (entire_cosine_integral(s) - entire_cosine_integral(s / base)) / log(base);
   return with_slope(curve, s, decay_slope_at(s, base));
 }
-/// (cos s - cos(s/b)) / (s log b), 0 at s = 0. Where s is small and the cosines cancel, their difference is a product
-/// of sines; programs may have either.
+/// (cos s - cos(s/b)) / (s log b), 0 at s = 0. Where s is small and the cosines cancel, their difference is computed as
+/// a product of sines; programs may use either.
 inline sinusoidal::traced sinusoidal::decay_slope_at(const traced& s, const traced& base) {
   const traced by_cosines = (cos(s) - cos(s / base)) / (s * log(base)), half = s / traced(2.0), share = half / base;
   const traced by_sines = -(traced(2.0) * sin(half + share) * (sin(half - share) / (s * log(base))));
@@ -156,7 +157,7 @@ inline sinusoidal::traced sinusoidal::rows(const recipe& how, const std::vector<
   return all.empty() ? broadcast(traced(0.0), {n, 0}) : at(formula::joined(all, 1), places, 1);
 }
 
-/// Frequencies follow from the settings.
+/// The table; its frequencies follow from the settings.
 inline formula::program sinusoidal::table(const recipe& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto [scale, columns] = how.plan(call.settings);
@@ -233,7 +234,7 @@ inline std::array<core::operation, 4> sinusoidal::declarations() {
        {.name = "sinusoidal/frequencies",
         .source = source,
         .inputs = {core::parameter("base", {"k"}, "b", {.low = 1.0})},
-        // A power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
+        // A frequency is a power: it has the relative accuracy of its logarithm, and angles m theta need all of it.
         .outputs = {{.name = "theta",
                      .axes = {"k", "r"},
                      .meaning = "frequencies of d = 2r columns",

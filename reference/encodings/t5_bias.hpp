@@ -2,15 +2,15 @@
 // learned logit bias for each head and bucket of the distance rho = j - i of key j and query i (in the source's words
 // memory position less query position), B_hij = table[h, bucket(rho)].
 //
-// With N buckets for one direction (all, or half of them where both directions count), E = floor(N / 2), D the largest
-// distance told apart, and n = |rho| in both directions, n = max(-rho, 0) in one:
+// Let one direction have N buckets (all buckets, or half of them where both directions count). Let E = floor(N / 2),
+// and let D be the largest distance that buckets tell apart. n = |rho| in both directions, n = max(-rho, 0) in one:
 //
 //   bucket = base + n                                                              for n < E
 //            base + min(N - 1, E + floor((N - E) log(n / E) / log(D / E)))         otherwise      (tensorflow/mesh)
 //
-// where base = N for rho > 0 in both directions, 0 otherwise. Bucket N is never used then. The form `clipped` is base +
-// min(n, N - 1) for all n, without D: in one direction the usual text-book bias r_min(i - j, N - 1). Keys after the
-// query share bucket 0 with the query's own where one direction counts: they are masked elsewhere.
+// where base = N for rho > 0 in both directions, 0 otherwise. Bucket N is then never used. The form `clipped` is base +
+// min(n, N - 1) for all n, without D: in one direction the usual text-book bias r_min(i - j, N - 1). Where one
+// direction counts, keys after the query share bucket 0 with the query's own key: other code masks them.
 //
 // `t5_bias/contextual`: the table depends on the query, B_bhij = q_bhi . w[h, :, bucket(rho)], q [B, h, n, d], w [h, d,
 // b] (tensorflow/mesh, relative_attention_type "contextual"). `t5_bias/attention`: softmax(scale q k^T + factor B) v
@@ -18,8 +18,8 @@
 // and factor 1; GPT-NeoX and lucidrains/x-transformers multiply the bias by sqrt(d).
 //
 // Shapes: distance, bucket [n]; table [h, b]; positions of queries [n] and keys [m]; bias [h, n, m]. Buckets are exact:
-// the floor is decided by integers (algorithms/log_buckets.hpp). An element of the table is copied, NaN included.
-// Gradient: that of a bucket is the sum of its cotangents, exactly 0 where there are none.
+// integers decide the floor (algorithms/log_buckets.hpp). An element of the table is copied, NaN included. Gradient: a
+// bucket gets the sum of its cotangents, exactly 0 where there are none.
 #pragma once
 
 #include <cstdint>
@@ -56,8 +56,8 @@ struct t5_bias {
             core::setting<bool>(settings, "bidirectional"), core::setting<std::string>(settings, "form")};
   }
 
-  /// `buckets_axis`: the axis whose size the number of buckets is, or empty. Pairs of the first two settings on which
-  /// published code in f32 goes wrong by one are among them. Up to 256 bucket numbers are exact in every format.
+  /// `buckets_axis` is the axis whose size is the number of buckets, or empty. The values of the first two settings
+  /// include pairs for which published code in f32 is wrong by one. Up to 256 bucket numbers are exact in every format.
   static core::operation declared(const char* called, std::vector<core::tensor_declaration> inputs,
                                   core::tensor_declaration output, const char* buckets_axis) {
     return {.name = called,
@@ -108,7 +108,7 @@ struct t5_bias {
     op.independent.insert(op.independent.begin(), "B");
     return op;
   }
-  /// In f16 and bf16 a bias has the dtype of its table, as T5Attention of huggingface/transformers has it.
+  /// For f16 and bf16 a bias has the dtype of its table, as in T5Attention of huggingface/transformers.
   static core::operation attention_declaration() {
     const core::operation bias = bias_declaration();
     core::operation op =
@@ -129,7 +129,7 @@ struct t5_bias {
   }
 
  private:
-  /// Buckets of distances that nobody knows yet.
+  /// Buckets of distances that are not known when the program is recorded.
   static index buckets_of(const recipe& how, const recorded_call& in, const index& distance);
   static index buckets_of_pairs(const recipe& how, const recorded_pairs& pairs) {
     return buckets_of(how, pairs, pairs.key() - pairs.query());
@@ -157,7 +157,7 @@ inline formula::program t5_bias::bias(const recipe& how, const formula::program_
   return pairs.finish(gathered(pairs["table"], buckets_of_pairs(how, pairs), 1));
 }
 
-/// Queries meet all buckets, and each pair reads its own.
+/// Queries are multiplied with all buckets, and each pair reads its own.
 inline formula::program t5_bias::contextual(const recipe& how, const formula::program_sizes& call) {
   recorded_pairs pairs(call);
   const index buckets = buckets_of_pairs(how, pairs);

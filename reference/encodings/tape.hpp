@@ -8,13 +8,13 @@
 //
 // Shapes: x, e [B, h, n, 2r] of `apply`, rotate_half(x) = (-x_2, x_1) of the halves; weights [B, h, n, n], e [B, h, n,
 // d], mix [h, h]; x [B, n, c] of the token, U `up` [k, h], G `gate` [k, c], D `down` [h, k]. `across_heads`: head h
-// gets the sum over g of mix_hg P_g e_g. Without it mix is a factor of each head, the sum of its row, which is what the
-// released einsum computes, whose second index is none of its output.
+// gets the sum over g of mix_hg P_g e_g. Without it, mix is one factor for each head, the sum of its row. The released
+// einsum computes this, since its second index is not in its output.
 //
-// Special values: mix = 0 or U = 0, as they are at first, leave finite states as they are. States are neither
-// normalised nor kept on the circle: three layers of mix = 1/2 leave |e| between 0.24 and 3.4 (tests/drift_test.cpp).
-// Laws: of sums of products; errors are measured against max(1, |f|), and of y against its row. The gradient of silu
-// may have y (1 - y) of y = sigmoid, as automatic differentiation has it.
+// Special values: mix = 0 or U = 0, the initial values, leave finite states as they are. States are neither normalised
+// nor kept on the circle: after three layers of mix = 1/2, |e| is between 0.24 and 3.4 (tests/drift_test.cpp). Laws:
+// those of sums of products. Errors are measured against max(1, |f|), and errors of y against its row. The gradient of
+// silu may contain y (1 - y) with y = sigmoid, as in automatic differentiation.
 #pragma once
 
 #include <string>
@@ -34,7 +34,7 @@ struct tape {
             .sources = {{"Zhu et al. 2025", "https://arxiv.org/abs/2501.00712"}}};
   }
 
-  /// What of a state has a format of its own, in the order of stages(): all in the dtype of the tensors.
+  /// The parts of a state that have a format of their own, in the order of stages(): all in the dtype of the tensors.
   enum class stage { product, accumulation };
 
   using traced = formula::traced;
@@ -50,12 +50,12 @@ struct tape {
   static core::operation apply_declaration();
   static core::operation mix_declaration();
   static core::operation update_declaration();
-  /// The states of all tokens, and a change of them.
+  /// An operation that takes the states of all tokens, and changes them.
   static core::operation of_states(const char* called, std::vector<core::tensor_declaration> others);
   static formula::program apply(const recipe& how, const formula::program_sizes& call);
   static formula::program mix(const recipe& how, const formula::program_sizes& call);
   static formula::program update(const recipe& how, const formula::program_sizes& call);
-  /// e + change(e), of e_cos and of e_sin.
+  /// e + change(e), for e_cos and for e_sin.
   template <class Change>
   static formula::program changed(recorded_call& in, Change change);
 

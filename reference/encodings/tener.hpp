@@ -1,15 +1,15 @@
 // The relative scores of TENER (Yan, Deng, Li and Qiu, "TENER: Adapting Transformer Encoder for Named Entity
-// Recognition", 2019, arXiv 1911.04474): those of Transformer-XL (transformer_xl.hpp) in both directions, with
-// sinusoids for keys of distances, which are not projected, and without a factor,
+// Recognition", 2019, arXiv 1911.04474): those of Transformer-XL (transformer_xl.hpp) in both directions. The keys of
+// distances are sinusoids without a projection, and there is no factor,
 //
 //   s_ij = (q_i + u) . k_j + (q_i + v) . R_{i - j}
 //   R_t = [sin(t theta_0), ..., sin(t theta_{r-1}), cos(t theta_0), ..., cos(t theta_{r-1})]
 //
-// in the order of the program; eq. (11) has sines and cosines by turns. `terms`: "paper" as above; "code",
-// RelativeMultiHeadAttn of fastnlp/TENER (modules/relative_transformer.py), has R_{j - i} for queries, and k_j . R_{i -
-// j} besides. Shapes: q, k [B, h, n, d]; u, v [h, d] (r_r_bias and r_w_bias there); s [B, h, n, n]; r = floor(d / 2), a
-// last column of odd d is 0. `rule` of the frequencies: 10000^(-t / (r - 1)), the program's, or the paper's 10000^(-t /
-// r). `scale`: 1, or 1 / sqrt(d), which the program has as an option.
+// in the order of the program; in eq. (11) sines and cosines alternate. `terms`: "paper" as above; "code",
+// RelativeMultiHeadAttn of fastnlp/TENER (modules/relative_transformer.py), has R_{j - i} for queries, and also k_j .
+// R_{i - j}. Shapes: q, k [B, h, n, d]; u, v [h, d] (r_r_bias and r_w_bias there); s [B, h, n, n]; r = floor(d / 2);
+// where d is odd, the last column is 0. `rule` of the frequencies: 10000^(-t / (r - 1)) as in the program, or 10000^(-t
+// / r) as in the paper. `scale`: 1, or 1 / sqrt(d), which is an option of the program.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct tener {
             .sources = {{"Yan et al. 2019", "https://arxiv.org/abs/1911.04474"}}};
   }
 
-  /// Its stages: those of scores, and the table.
+  /// The stages: those of scores, and the table.
   enum class stage { scores, accumulation, table };
 
   /// The steps that variants replace.
@@ -60,7 +60,7 @@ inline core::operation tener::declaration() {
   return scores;
 }
 
-/// Rows of the distances 1 - n to n - 1.
+/// The rows of the distances 1 - n to n - 1.
 inline formula::traced tener::table(const recorded_call& in) {
   using formula::traced;
   const std::size_t n = in.size("n"), width = in.size("d"), pairs = width / 2, rows = n == 0 ? 0 : 2 * n - 1;
@@ -92,7 +92,7 @@ inline formula::program tener::recorded(const recipe& how, const formula::progra
   return in.finish(in_stage<traced>(stage::scores, [&] {
     const traced r = taken_from(static_cast<std::size_t>(stage::table), of_distances);
     const auto read_by_queries = [&](const traced& s) { return of_query_and_row(s, of_queries); };
-    // q . R and v . R apart, as the program has them.
+    // q . R and v . R are separate terms, as in the program.
     std::vector<score_term> terms{
         {plus_vector_of_head(q, u), k, "bhid,bhjd->bhij"},
         {q, r, "bhid,rd->bhir", read_by_queries},

@@ -1,25 +1,25 @@
 // The relative scores of Transformer-XL (Dai et al., "Transformer-XL: Attentive Language Models beyond a Fixed-Length
-// Context", ACL 2019, arXiv 1901.02860), and the reshaping by which programs find the distance of a pair.
+// Context", ACL 2019, arXiv 1901.02860), and the reshaping with which programs find the distance of a pair.
 //
-// `transformer_xl/scores`: with a key p_t for each distance t, and two vectors of a head in place of queries,
+// `transformer_xl/scores`, with a key p_t for each distance t, and two vectors of a head that are added to queries:
 //
 //   s_ij = ((q_i + u) . k_j + (q_i + v) . p_t) / sqrt(d),   t = i + m - n - j >= 0                          section 3.3
 //
 // Shapes: q [B, h, n, d], k [B, h, m, d]; u, v [h, d]; p [h, m, d], the rows W_{k,R} R_t; s [B, h, n, m]. Queries are
-// the last of the keys, m - n of which are the memory. Keys behind the query have -inf, a constant. `clamp`: distances
-// beyond it count as it; 0: none do.
+// the last of the keys, m - n of which are the memory. Keys after the query have -inf, a constant. `clamp`: larger
+// distances count as this one; 0 means no limit.
 //
-// `transformer_xl/shift` is _rel_shift of kimiyoung/transformer-xl: x [B, h, n, m] holds for each query what belongs to
-// the distances m - 1 to 0; y_ij is what belongs to key j,
+// `transformer_xl/shift` is _rel_shift of kimiyoung/transformer-xl: x [B, h, n, m] holds, for each query, the numbers
+// for the distances m - 1 to 0; y_ij is the number for key j,
 //
 //   y_ij = x_{i, j + n - 1 - i} for j <= i + m - n
 //
-// which a column of zeros before x and a reshaping give. `above` the diagonal they leave the 0 and numbers of the next
+// A column of zeros before x and a reshaping give this. `above` the diagonal they leave the 0 and numbers of the next
 // queries ("leak": Appendix B does not say so, and the program does not mask them); or there is 0, or -inf.
-// `transformer_xl/shift_both_sides` is that of XLNet (Yang et al. 2019, arXiv 1906.08237; rel_shift of
-// zihangdai/xlnet): x [B, h, n, 2n] holds the distances n to 1 - n, y_ij = x_{i, n - i + j}. The first column is used
-// by no pair: programs with 2n - 1 columns (Conformer, Gulati et al. 2020) have the others. Both copy: no element is
-// rounded, whatever it is, and gradients are copies as well.
+// `transformer_xl/shift_both_sides` is the shift of XLNet (Yang et al. 2019, arXiv 1906.08237; rel_shift of
+// zihangdai/xlnet): x [B, h, n, 2n] holds the distances n to 1 - n, y_ij = x_{i, n - i + j}. No pair uses the first
+// column: programs with 2n - 1 columns (Conformer, Gulati et al. 2020) have the others. Both operations copy: no
+// element is rounded, whatever it is, and gradients are copies as well.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ struct transformer_xl {
         [](std::size_t i, std::size_t j, std::size_t n, std::size_t m) {
           return static_cast<std::ptrdiff_t>(i + m) - static_cast<std::ptrdiff_t>(n + j);
         };
-    /// The place in a row of so many columns that y_ij of n queries is taken from, counted on through the rows.
+    /// The place from which y_ij of n queries is taken, in rows with `columns` columns, counted on through the rows.
     std::function<std::size_t(std::size_t i, std::size_t j, std::size_t n, std::size_t columns)> place =
         [](std::size_t i, std::size_t j, std::size_t n, std::size_t columns) { return n + i * (columns - 1) + j; };
   };
@@ -113,7 +113,7 @@ inline formula::program transformer_xl::shifted(bool causal, const recipe& how, 
                         : above::leak;
   const std::size_t n = in.size("n"), m = causal ? in.size("m") : n, own = causal ? m : 2 * n, zeros = causal ? 1 : 0,
                     columns = own + zeros, rows = in.size("B"), heads = in.size("h");
-  // Behind all that a head has stand 0, and what is above the diagonal.
+  // After all numbers of a head come 0, and the number above the diagonal.
   const auto places = of_each_pair(n, m, [&](std::size_t i, std::size_t j) {
     const std::size_t place = how.place(i, j, n, columns), row = place / columns, column = place % columns;
     const bool is_left = row != i && left != above::leak;

@@ -1,18 +1,19 @@
 // The untied positional bias of TUPE (Ke, He and Liu, "Rethinking Positional Encoding in Language Pre-training", ICLR
-// 2021, arXiv 2006.15595): positions meet positions alone, by projections of their own, and [CLS], the token 0, is
-// untied from them,
+// 2021, arXiv 2006.15595): positions are multiplied with positions alone, with their own projections, and [CLS], the
+// token 0, is untied from them,
 //
 //   v_ij = p_q,i . p_k,j / sqrt(2 d) + table[h, bucket(j - i)]
 //   B_ij = theta_1 for i = 0;  theta_2 for i > 0 and j = 0;  v_ij otherwise                    section 3.2
 //
-// p_q and p_k [h, n, d] are the rows of p U^Q and p U^K, theta [h, 2] two numbers of a head, table [h, b] the
-// relative bias of T5 in both directions (algorithms/log_buckets.hpp), which `relative` "none" leaves out: TUPE-A, else
-// TUPE-R. bias [h, n, n]. The 2 is there because B is added to q . k / sqrt(2 d). guolinke/TUPE
-// (fairseq/modules/transformer_sentence_encoder.py) makes theta_1 and theta_2 by products of two more rows of p, and
-// has two more rows of the table for [CLS], which theta_1 and theta_2 have in them here.
+// p_q and p_k [h, n, d] are the rows of p U^Q and p U^K. theta [h, 2] holds two numbers for each head. table [h, b] is
+// the relative bias of T5 in both directions (algorithms/log_buckets.hpp); with `relative` "none" it is left out:
+// TUPE-A, else TUPE-R. bias [h, n, n]. The factor 2 is there because B is added to q . k / sqrt(2 d). guolinke/TUPE
+// (fairseq/modules/transformer_sentence_encoder.py) computes theta_1 and theta_2 as products of two more rows of p, and
+// has two more rows of the table for [CLS]; here theta_1 and theta_2 contain these.
 //
-// Special values: what a reset replaces reaches no output, NaN included. Gradients: that of theta_1 is the sum of row 0
-// and that of theta_2 of column 0 below; rows 0 of p_q and p_k have exactly 0. Behind a softmax theta_1 has no effect.
+// Special values: numbers that a reset replaces reach no output, NaN included. Gradients: theta_1 gets the sum of row
+// 0, and theta_2 the sum of column 0 below it; rows 0 of p_q and p_k get exactly 0. After a softmax theta_1 has no
+// effect.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,8 @@ struct tupe {
           return scale * product_of({queries, keys, "hid,hjd->hij"});
         };
     std::function<std::int64_t(const bucket_map& map, double distance)> bucket = bucket_of;
-    /// Of all pairs: `terms` are what their positions give, and these truths hold in row 0 and column 0.
+    /// The bias of all pairs: `terms` are the terms of their positions; `row` and `column` are true in row 0 and column
+    /// 0.
     std::function<traced(const truth& row, const truth& column, const std::vector<traced>& terms, const traced& theta_1,
                          const traced& theta_2)>
         reset = [](const truth& row, const truth& column, const std::vector<traced>& terms, const traced& theta_1,

@@ -1,4 +1,4 @@
-// Positions of images, as vision transformers have them.
+// Positions of images, as in vision transformers.
 //
 //   vision/interpolated_table  a learned row for each place of one grid, resampled to another grid (Dosovitskiy et al.
 //     2020, "ViT", arXiv 2010.11929, section 3.2; resample_abs_pos_embed of huggingface/pytorch-image-models;
@@ -9,27 +9,27 @@
 //     2106.08254)
 //   vision/decomposed_bias     b_ij = q_i . (rel_rows[row_i - row_j] + rel_columns[column_i - column_j]), tables of
 //     differences (Li et al. 2021, "MViTv2", arXiv 2112.01526, eq. (4); add_decomposed_rel_pos of ViTDet and SAM)
-//   vision/sinusoids           sines and cosines of rows and of columns (get_2d_sincos_pos_embed of MAE and DiT, MoCo
-//   v3) vision/masked_sinusoids    the same, where rows and columns of an image are counted without its padding (Carion
-//   et
+//   vision/sinusoids           sines and cosines of rows and of columns (get_2d_sincos_pos_embed of MAE and DiT,
+//     MoCo v3)
+//   vision/masked_sinusoids    the same, where rows and columns of an image are counted without its padding (Carion et
 //     al. 2020, "DETR", arXiv 2005.12872, PositionEmbeddingSine)
 //   vision/log_coordinates     sign(x) log2(1 + |x|) / log2(8) of x = 8 distance / (window - 1) (Liu et al. 2021, "Swin
 //     V2", arXiv 2111.09883, eq. (5) and its code)
 //
-// Shapes: table [H, W, d] to y [Y X + k, d], behind the k rows `kept` [k, d] of class tokens, which stay as they are;
-// table [2H - 1, 2W - 1, h], rows [3, h] of the class token (it asks, it is asked, both), bias [h, HW, HW] or [h, HW +
+// Shapes: table [H, W, d] to y [Y X + k, d], after the k rows `kept` [k, d] of class tokens, which stay as they are;
+// table [2H - 1, 2W - 1, h], rows [3, h] of the class token (as query, as key, as both), bias [h, HW, HW] or [h, HW +
 // 1, HW + 1]; q [B, H, W, d], rel_rows [2H - 1, d], rel_columns [2W - 1, d] to bias [B, HW, HW]; rows [H], columns [W]
 // to p [H, W, 4r]; mask [B, H, W] to p [B, H, W, 4r]; distances [H], [W] to [H, W, 2]. Tokens are counted row by row of
 // the image.
 //
 // `mode`, `align_corners`, `antialias` and `scale`: algorithms/resampling.hpp.
 //
-// Special values: NaN in a row of a table reaches what is made of it. A number with the weight 0 is a matter of
-// convention: programs add 0 times it, or leave it out. A row or column that is padding alone has the positions 0;
-// where 1/2 is subtracted, -1/2 over 1e-6, whose angles no format holds. Errors: of sums, sines and coordinates against
-// max(1, |y|); biases are copies, and exact. Weights have the error of src, which grows with the size of the grid,
-// times the slopes of K; angles have that of a position. Gradients: each entry of a table has the sum over what is made
-// of it.
+// Special values: NaN in a row of a table reaches every number that is computed from it. A number with the weight 0 is
+// a matter of convention: programs add 0 times it, or leave it out. A row or column that is only padding has the
+// positions 0; where 1/2 is subtracted, -1/2 over 1e-6, whose angles no format holds. Errors: those of sums, sines and
+// coordinates are measured against max(1, |y|); biases are copies, and exact. Weights have the error of src, which
+// grows with the size of the grid, times the slopes of K; angles have the error of a position. Gradients: each entry of
+// a table gets the sum over all numbers that are made from it.
 #pragma once
 
 #include <array>
@@ -59,12 +59,12 @@ struct vision {
                      {"Swin, BEiT", "vision/relative_bias and relative_bias_with_class"}}};
   }
 
-  /// What has a format of its own besides sums.
+  /// The parts that have a format of their own besides sums.
   enum class stage { coordinates, weights, output };
 
   using traced = formula::traced;
   using index = formula::traced_integer;
-  /// Rows and columns of a grid, or how far apart they are.
+  /// A row and a column of a grid, or the distances between two places.
   struct place {
     std::int64_t row, column;
   };
@@ -74,27 +74,28 @@ struct vision {
     std::function<traced(const resampled_axis& of)> distances = [](const resampled_axis& of) {
       return of.distances_by_scale();
     };
-    /// Rows of the grid, or columns, are resampled first.
+    /// Whether columns of the grid are resampled before its rows.
     bool columns_first = false;
-    /// Where the entry for two places stands: from the first one on, in a table of so many rows and columns.
+    /// The index of the entry for two places, from their distance, in a table of this size.
     std::function<std::int64_t(place apart, place size)> entry = [](place apart, place size) {
       return (apart.row + size.row / 2) * size.column + apart.column + size.column / 2;
     };
-    /// Which of the rows of a class token it has where it asks, where it is asked, and for itself.
+    /// The rows of the class token for three cases: it is the query, it is the key, it is both.
     std::array<std::int64_t, 3> of_class{0, 1, 2};
-    /// Of queries, rows of keys and columns of keys: q . rel_rows [b, H, W, H] and q . rel_columns [b, H, W, W].
+    /// The sum of q . rel_rows [b, H, W, H] and q . rel_columns [b, H, W, W], for queries, rows of keys and columns of
+    /// keys.
     std::function<traced(const traced& of_rows, const traced& of_columns)> sum_of_axes = summed_over_grid;
     std::function<traced(const traced& q)> query = [](const traced& q) { return q; };
     /// base^(-t / r)
     std::function<traced(const traced& base, std::size_t r)> frequencies = [](const traced& base, std::size_t r) {
       return formula::geometric_frequencies(base, 0, r, r);
     };
-    /// Of the places of an axis, from 1 on, and the last ones.
+    /// Normalizes the places of an axis, counted from 1, by the last places.
     std::function<traced(const traced& place, const traced& last)> normalize = [](const traced& place,
                                                                                   const traced& last) {
       return place / (last + formula::setting(1e-6)) * (traced(2.0) * pi<traced>());
     };
-    /// What padding counts for.
+    /// The number that padding adds to a count of places.
     std::int64_t padding = 0;
     /// log(1 + x)
     std::function<traced(const traced& x)> log_of = [](const traced& x) { return log(traced(1.0) + x); };
@@ -140,7 +141,8 @@ inline vision::traced vision::resampled(const resampled_axis& axis, const traced
                           along == 0 ? "it,itxd->ixd" : "jt,yjtd->yjd");
 }
 /// For proofs: sums of exact products, and one division. A quotient may lie halfway between two numbers, where no
-/// enclosure of the weights decides. What is the end of a gradient is the beginning of the formula.
+/// enclosure of the weights decides. The last step of a gradient is the first step of the formula, so there the
+/// division comes first.
 inline vision::traced vision::proved(const recorded_call& in, const resampled_axis& rows, const resampled_axis& columns,
                                      const traced& table) {
   const std::int64_t of_rows = rows.common_sum(), of_columns = columns.common_sum();
@@ -224,7 +226,7 @@ inline formula::program vision::decomposed(const recipe& how, const formula::pro
   return in.finish(in_stage<traced>(sum, [&] { return how.sum_of_axes(of_rows, of_columns); }));
 }
 
-/// Of places [..., 1]: sines and cosines [..., 2r].
+/// Sines and cosines [..., 2r] of places [..., 1].
 inline vision::traced vision::waves(const recipe& how, const recorded_call& in, const traced& places) {
   constexpr std::size_t angle = 0, table = 1;
   const traced x = in_stage<traced>(angle, [&] { return places * how.frequencies(in.number("base"), in.size("r")); });
@@ -237,7 +239,7 @@ inline vision::traced vision::waves(const recipe& how, const recorded_call& in, 
   s[last] *= 2;
   return reshaped(formula::joined({reshaped(sines, one), reshaped(cosines, one)}, last + 1), s);
 }
-/// [..., H, W, 4r] of arrays that the other axis may be left out of.
+/// Joins both axes to [..., H, W, 4r]; each array may lack the other axis.
 inline vision::traced vision::both_axes(const recorded_call& in, const traced& rows, const traced& columns) {
   core::shape s = shape_of(rows);
   const std::size_t last = s.size() - 1;

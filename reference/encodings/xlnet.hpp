@@ -1,12 +1,12 @@
 // The relative scores of XLNet (Yang et al., "XLNet: Generalized Autoregressive Pretraining for Language
 // Understanding", NeurIPS 2019, arXiv 1906.08237): those of Transformer-XL (transformer_xl.hpp) in both directions, and
-// a term that tells whether two tokens are of the same segment,
+// a term for whether two tokens are in the same segment,
 //
 //   s_ij = ((q_i + u) . k_j + (q_i + v) . p_{i - j} + (q_i + w) . e_g(i, j)) / sqrt(d) sections 2.4, 2.5
 //
-// as rel_attn_core of zihangdai/xlnet has it. Shapes: q, k [B, h, n, d]; u, v, w [h, d] (r_w_bias, r_r_bias, r_s_bias);
-// p [h, 2n, d], the keys of the distances n to 1 - n, the first of which no pair has; e [h, 2, d], of the same segment
-// and of another one; g [B, n, n], 0 or 1, as `other_segment`; s [B, h, n, n]. Nothing is masked.
+// as in rel_attn_core of zihangdai/xlnet. Shapes: q, k [B, h, n, d]; u, v, w [h, d] (r_w_bias, r_r_bias, r_s_bias); p
+// [h, 2n, d], the keys of the distances n to 1 - n, where no pair has the first distance; e [h, 2, d], for the same
+// segment and for another one; g [B, n, n], 0 or 1, as `other_segment`; s [B, h, n, n]. Nothing is masked.
 #pragma once
 
 #include <string_view>

@@ -3,17 +3,17 @@
 //
 //   y = z_t (pair t of x, turned by m base^(-t/r)),  z_t = zeta_t^((m - c) / B),  zeta_t = (t/r + gamma) / (1 + gamma)
 //
-// The keys' z_t has the exponent -(m - c) / B: the setting `down`. r pairs turn and scale, the coordinates from 2r on
-// stay as they are. B is `scale_base`, c is `center`: scores do not depend on it. microsoft/torchscale has B = 512 and
-// c = ceil(L/2) for L tokens, lucidrains/rotary-embedding-torch floor(L/2), NVIDIA/NeMo B = 2048.
+// The keys' z_t has the exponent -(m - c) / B: the setting `down`. r pairs are rotated and scaled; the coordinates from
+// 2r on stay as they are. B is `scale_base`. c is `center`: scores do not depend on it. microsoft/torchscale has B =
+// 512 and c = ceil(L/2) for L tokens, lucidrains/rotary-embedding-torch has floor(L/2), NVIDIA/NeMo B = 2048.
 //
 //   xpos/scale   position [n] i64                            -> z [n, r], r = `pairs`
 //   xpos/rotate  x [B, n, h, d], position [B, n] i64          -> y [B, n, h, d]
 //   xpos/scores  q [B, n, h u, d], k [B, m, h, d], query_position [B, n], key_position [B, m] i64
-//     -> s [B, h u, n, m], as rope/scores, of queries that grow and keys that shrink; u = `group`
+//     -> s [B, h u, n, m], as in rope/scores, for queries that grow and keys that shrink; u = `group`
 //
-// Domain: a product of a z that overflows and one that underflows is NaN, though the score is moderate. gamma = 0.4 and
-// B = 512 reach up to |m - c| = 36260 in f32 and bf16, 4532 in f16.
+// Domain: the product of a z that overflows and one that underflows is NaN, though the score is moderate. gamma = 0.4
+// and B = 512 reach up to |m - c| = 36260 in f32 and bf16, 4532 in f16.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ struct xpos {
 
   using traced = formula::traced;
   using index = formula::traced_integer;
-  /// What B divides: keys shrink where queries grow.
+  /// The number that is divided by B: keys shrink where queries grow.
   static index away_from(const index& position, std::int64_t center, bool of_keys) {
     const index c = index::constant(center);
     return of_keys ? c - position : position - c;
@@ -55,11 +55,11 @@ struct xpos {
 
  private:
   static std::array<core::operation, 3> declarations();
-  /// z_t of so many pairs; positions [..., 1].
+  /// z_t for `pairs` pairs; positions [..., 1].
   static traced scales(const recipe& how, const recorded_call& in, const index& positions, std::size_t pairs,
                        bool of_keys);
   static formula::program scale(const recipe& how, const formula::program_sizes& call);
-  /// Queries or keys at such positions.
+  /// Queries or keys, rotated and scaled, at the positions of this input.
   static traced turned_and_scaled(const recipe& how, const recorded_call& in, const traced& x, const char* position,
                                   bool of_keys);
   static formula::program rotate(const recipe& how, const formula::program_sizes& call);

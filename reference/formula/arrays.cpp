@@ -16,7 +16,7 @@ std::vector<place> strided(const core::shape& made, const strides& steps, std::s
   return all;
 }
 
-// A step back is one of 2^64 less it.
+// A negative step is stored modulo 2^64.
 std::vector<place> sliced(const node& n, const core::shape& made, const core::shape& x) {
   strides steps = row_major(x);
   std::size_t first = 0;

@@ -12,7 +12,7 @@
 
 namespace assay::reference::formula {
 
-/// What only the numbers of a call show: an integer overflows, is divided by 0, or points outside of an array.
+/// An error that only the numbers of a call show: an integer overflows, is divided by 0, or points outside an array.
 struct evaluation_error : no_answer {
   using no_answer::no_answer;
 };
@@ -22,16 +22,16 @@ using reals = std::vector<R>;
 using integers = std::vector<std::int64_t>;
 using truths = std::vector<boost::tribool>;
 
-/// An integer hangs on a comparison that the reading cannot tell.
+/// An integer depends on a comparison that the reading cannot decide.
 struct undecided_integer : std::runtime_error {
   undecided_integer() : std::runtime_error("an integer depends on a comparison that is not decided") {}
 };
 
-/// Row-major, of the shape that its node has.
+/// An array in row-major order, with the shape of its node.
 template <class R>
 using array = std::variant<reals<R>, integers, truths>;
 
-/// Where the elements of an array lie for those of another one of so many axes; 0 along what is broadcast.
+/// The distances between the elements of an array along the axes of another array; 0 along a broadcast axis.
 using strides = std::vector<std::size_t>;
 
 inline strides row_major(const core::shape& s) {
@@ -72,7 +72,7 @@ class walk {
   std::vector<std::size_t> index_;
 };
 
-/// The same for one array, many at a time: the places of the next elements, row by row.
+/// The same for one array, many places at a time: the places of the next elements, row by row.
 class walk_by_rows {
  public:
   walk_by_rows(const core::shape& s, const strides& steps)
@@ -99,19 +99,20 @@ class walk_by_rows {
   walk<1> rows_;
 };
 
-/// Of an axis: its size, the elements from one position to the next, and how many rows there are beside it.
+/// The rows along an axis: the size of the axis, the distance from one position to the next, and the number of rows.
 struct rows_along {
   std::size_t size, step, count;
   rows_along(const core::shape& s, std::size_t axis)
       : size(s[axis]), step(row_major(s)[axis]), count(size == 0 ? 0 : elements_of(s) / size) {}
-  /// Where a row begins.
+  /// The place where a row begins.
   [[nodiscard]] std::size_t first(std::size_t row) const { return row / step * step * size + row % step; }
 };
 
-/// The rows that an element of a reduction is made of: where they begin, and their elements from there.
+/// The rows from which each element of a reduction is made: where they begin, and the places of their elements from
+/// there.
 struct reduced_rows {
   std::vector<std::size_t> first, within;
-  /// By which they are added up where programs go axis by axis, in any order.
+  /// The most additions for one sum, where programs go axis by axis in any order.
   double additions = 0.0;
   reduced_rows(const core::shape& shape, const std::vector<std::int64_t>& axes);
 
@@ -124,25 +125,26 @@ struct reduced_rows {
   }
 };
 
-/// Where the terms of a contraction lie for each element of the result: the places in both operands, and those of the
-/// terms from there.
+/// The places of the terms of a contraction: for each element of the result the first places in both operands, and the
+/// places of its terms from there.
 struct contracted_places {
   using pair = std::array<std::size_t, 2>;
   std::vector<pair> first, within;
-  double additions = 0.0;  ///< as of reduced_rows
+  double additions = 0.0;  ///< as in reduced_rows
   contracted_places(const contraction& letters, const core::shape& made, const core::shape& x, const core::shape& y);
 };
 
-/// For each element of a result that only moves elements: which input it is of, and where it lies there.
+/// The source of an element of a result that only moves elements: the input it comes from, and its place there.
 struct place {
   std::size_t input, at;
 };
-/// Precondition: the node is of the family of movement, or of scattering: then the place in x that each element of what
-/// is added is added to. `indices` are those of gather, take_along and their transposes.
+/// The source of each element. Precondition: the node is of the family of movement, or of scattering. For scattering,
+/// each result is the place in x to which an added element goes. `indices` are those of gather, take_along and their
+/// transposes.
 std::vector<place> places_of(const node& n, const core::shape& made, const std::vector<const core::shape*>& in,
                              const integers* indices);
 
-/// Integer arithmetic with errors in place of overflow; // and % as Python has them.
+/// Integer arithmetic; an overflow is an error. // and % are those of Python.
 std::int64_t integer_result(op what, std::int64_t x, std::int64_t y);
 
 }  // namespace assay::reference::formula

@@ -5,7 +5,7 @@
 namespace assay::reference::formula {
 namespace {
 
-// The terms of each sum side by side: a row for each place that a sum begins at.
+// The terms of each sum side by side: a row for each place where a sum begins.
 struct rows_of_terms {
   std::vector<double> high, low, radius;
   std::vector<std::size_t> row_at;  ///< by place
@@ -32,7 +32,7 @@ struct rows_of_terms {
     }
   }
 
-  /// The row of a sum that begins at a place; null where all low parts or radii of it are 0.
+  /// The row of terms for a sum that begins at a place; null where all low parts, or all radii, are 0.
   struct terms {
     const double *high, *low, *radius;
   };
@@ -50,8 +50,8 @@ struct rows_of_terms {
   std::vector<parts> has_{};  // by row
 };
 
-// In blocks, and four sums side by side in each: few additions one after another make a sum, which keeps its error
-// small and hides the latency of an addition.
+// Sums go by blocks, with four sums side by side in each block: then few additions follow one another, which keeps the
+// error small and hides the latency of an addition.
 constexpr std::size_t terms_of_block = 64, sums_of_block = 4;
 
 template <class Term>
@@ -68,7 +68,7 @@ double total(std::size_t n, Term term) {
   }
   return sum;
 }
-// A product and so many additions at most lie between a term and the sum.
+// The roundings of a term: a product and at most this number of additions.
 double roundings_of_a_term(std::size_t n) {
   const auto of_blocks = static_cast<double>((n + terms_of_block - 1) / terms_of_block);
   return 1.0 + static_cast<double>(terms_of_block / sums_of_block) + 2.0 + of_blocks;
@@ -76,7 +76,7 @@ double roundings_of_a_term(std::size_t n) {
 
 using terms = rows_of_terms::terms;
 
-/// The sum of the centres' products. Its bound is still to be made safe against the roundings of n terms.
+/// The sum of the centres' products. The roundings of n terms are not yet included in its bound.
 template <class Number>
 bounded<Number> sum_of_centres(std::size_t n, const terms& x, const terms& y);
 
@@ -88,8 +88,8 @@ bounded<double> sum_of_centres(std::size_t n, const terms& x, const terms& y) {
           gamma * total(n, [=](std::size_t k) { return std::fabs(a[k] * b[k]); }) + static_cast<double>(n) * 0x1p-1074};
 }
 
-// Sums in two doubles, side by side. What additions of the high parts round off goes into the low parts, and
-// what those round off is the error.
+// Sums in two doubles, side by side. The rounding errors of the high parts go into the low parts, and the rounding
+// errors of the low parts are the error.
 struct sums_in_two_doubles {
   std::array<double, sums_of_block> high{}, low{}, off{};
 
@@ -108,8 +108,8 @@ struct sums_in_two_doubles {
   }
 };
 
-// A product's low part is that of two_double.hpp, and so is its bound: 16 u^2 |p| against 9 u^2 |p| hold what cross
-// terms underflow by, too, where p does not.
+// The low part of a product and its bound are those of two_double.hpp. The bound here is 16 u^2 |p| instead of 9 u^2
+// |p|: it also covers cross terms that underflow where p does not.
 template <bool HasLow>
 bounded<two_double> sum_in_two_doubles(std::size_t n, const terms& x, const terms& y) {
   const double *a = x.high, *b = y.high;
@@ -119,7 +119,7 @@ bounded<two_double> sum_in_two_doubles(std::size_t n, const terms& x, const term
   sums_in_two_doubles sums;
   const auto add = [&](std::size_t lane, std::size_t k) {
     const exact_product p(a[k], b[k]);
-    const double rest = a[k] == 0.0 || b[k] == 0.0 ? 0.0 : p.error;  // a huge number has no halves
+    const double rest = a[k] == 0.0 || b[k] == 0.0 ? 0.0 : p.error;  // a huge number cannot be split into halves
     sums.add(lane, p.product, HasLow ? rest + cross(k) : rest);
   };
   std::size_t k = 0;
@@ -138,7 +138,7 @@ bounded<two_double> sum_of_centres(std::size_t n, const terms& x, const terms& y
   return x.low == nullptr && y.low == nullptr ? sum_in_two_doubles<false>(n, x, y) : sum_in_two_doubles<true>(n, x, y);
 }
 
-/// What the radii of the terms move the sum by; |x| is |x_high| and the low part.
+/// The change of the sum by the radii of the terms; |x| counts as |x_high| plus the low part.
 double inherited(std::size_t n, const terms& x, const terms& y) {
   const double *a = x.high, *b = y.high, *r = x.radius, *s = y.radius;
   double off = 0.0;
@@ -160,7 +160,7 @@ std::optional<reals<ball<Number>>> contracted_by_bounds(const reals<ball<Number>
   };
   if (n < shortest || n > longest || !all_finite(x) || !all_finite(y)) return std::nullopt;
   const rows_of_terms left(x, places, 0), right(y, places, 1);
-  // What the sums of bounds round off themselves; n u < 2^-32.
+  // The rounding of the sums of bounds themselves; n u < 2^-32.
   const auto count = static_cast<double>(n);
   const double slack = 1.0 + (4.0 * count + 16.0) * 0x1p-53, underflow = (4.0 * count + 4.0) * 0x1p-1074;
   reals<ball<Number>> made;
@@ -173,7 +173,7 @@ std::optional<reals<ball<Number>>> contracted_by_bounds(const reals<ball<Number>
     const terms a = left.of(at_x, n), b = right.of(at_y, n);
     const bounded<Number> sum = sum_of_centres<Number>(n, a, b);
     const double off = sum.error + inherited(n, a, b);
-    // What radii move may underflow to 0.
+    // Products with radii may underflow to 0.
     const bool is_exact = off == 0.0 && a.radius == nullptr && b.radius == nullptr;
     made.emplace_back(sum.value, is_exact ? 0.0 : off * slack + underflow);
   }

@@ -11,7 +11,7 @@
 namespace assay::reference::formula {
 namespace {
 
-// Which nodes no input is in.
+// Whether each node is a constant: it depends on no input.
 std::vector<bool> constants_of(const program& p) {
   std::vector<bool> all;
   for (node_id k = 0; k < p.nodes().size(); ++k) {
@@ -33,7 +33,7 @@ std::map<node_id, std::vector<double>> values_of(const program& p, const std::ve
   return values;
 }
 
-// Which powers t of one ratio r the numbers are, r^t: three different ones at least, none of them large.
+// The powers t of one ratio r with which the numbers are r^t: at least three different ones, none of them large.
 struct geometric {
   double ratio;
   std::vector<double> powers;
@@ -101,11 +101,11 @@ class block_pass {
  private:
   [[nodiscard]] const node& at(node_id k) const { return from_.nodes()[k]; }
   [[nodiscard]] const core::shape& shape_of(node_id k) const { return from_.type_of(k).shape; }
-  // The one operand of such a node; nothing where it is another.
+  // The one operand of a node, if the node has this operator; else nothing.
   [[nodiscard]] std::optional<node_id> under(node_id k, op what) const {
     return at(k).what == what ? std::optional(at(k).in[0]) : std::nullopt;
   }
-  // Without what only adds axes of one element, repeats, or stops a gradient.
+  // The node below all nodes that only add axes of one element, repeat, or stop a gradient.
   [[nodiscard]] node_id bare(node_id k) const {
     while (at(k).what == op::reshape || at(k).what == op::broadcast || at(k).what == op::detach) k = at(k).in[0];
     return k;
@@ -115,13 +115,13 @@ class block_pass {
     if (n.what == op::to_real) return is_number(n.in[0], x);
     return (n.what == op::number && n.number == x) || (n.what == op::integer && static_cast<double>(n.integer(0)) == x);
   }
-  // The shape of k, with one element along the axes.
+  // Whether `small` has the shape of k, but one element along the axes.
   [[nodiscard]] bool is_beside(node_id small, node_id k, const std::vector<std::int64_t>& axes) const {
     core::shape wanted = shape_of(k);
     for (const std::int64_t axis : axes) wanted[static_cast<std::size_t>(axis)] = 1;
     return shape_of(small) == wanted;
   }
-  // Of x - largest(x) along these axes, x; else the node itself.
+  // x, if the node is x - largest(x) along these axes; else the node itself.
   [[nodiscard]] node_id without_shift(node_id k, const std::vector<std::int64_t>& axes) const {
     if (at(k).what != op::subtract) return k;
     const node_id x = at(k).in[0], shift = at(k).in[1];
@@ -178,7 +178,7 @@ class block_pass {
     const auto x = under(weights, op::exp);
     if (!x || sum.what != op::sum || sum.in[0] != weights || sum.integers[0].size() != 1) return std::nullopt;
     if (!is_beside(total, weights, sum.integers[0])) return std::nullopt;
-    // exp(x - log sum exp(x)) as well: backward passes of fused attention have the weights so.
+    // exp(x - log sum exp(x)) counts, too: backward passes of fused attention compute the weights in this way.
     const node_id row = now_[without_shift(*x, sum.integers[0])];
     if (only_softmax_) return to_.of(op::softmax, {row}, sum.integers[0]);
     const node_id log_sum = to_.of(op::log_sum_exp, {row}, sum.integers[0]);
@@ -232,7 +232,7 @@ class block_pass {
     return std::nullopt;
   }
 
-  // What stands beside a step, and takes nothing from it.
+  // Adds the other ways to compute a step; the step itself stays.
   node_id with_other_ways(node_id k, node_id made) {
     node_id all = made;
     if (only_softmax_) return all;

@@ -9,7 +9,7 @@
 namespace assay::reference::formula {
 namespace {
 
-// Whether a cotangent that reaches a node goes on to an input.
+// Whether a cotangent that reaches a node leads on to an input.
 std::vector<bool> that_lead_to_inputs(const program& p) {
   std::vector<bool> all;
   for (node_id k = 0; k < p.nodes().size(); ++k) {
@@ -45,7 +45,7 @@ std::vector<std::vector<node_id>> uses_in(const program& p) {
   return all;
 }
 
-// Cotangents of boxes that do not overlap are one array, in which nothing is added: what slices of x hand back.
+// Cotangents of boxes that do not overlap are one array, in which nothing is added. Slices of x give such cotangents.
 class sums_of_boxes {
  public:
   explicit sums_of_boxes(program_writer& to) : to_(to) {}
@@ -59,7 +59,7 @@ class sums_of_boxes {
   }
 
  private:
-  /// Whether `g` is zeros but for boxes, and `other` zeros but for one box beside all of these.
+  /// Whether `g` is zero outside some boxes, and `other` is zero outside one box that overlaps none of them.
   [[nodiscard]] bool are_apart(node_id g, node_id other) const {
     const node& box = to_.node_of(other);
     if (box.what != op::update || !to_.is_zeros(box.in[0])) return false;

@@ -9,7 +9,7 @@ namespace {
 
 using replacement = std::function<node_id(program_writer& to, const node& step)>;
 
-// The edits of one step, as they come to mind: what people leave out or mix up.
+// The edits of one step: mistakes that people make, such as operands that are left out or mixed up.
 class step_edits {
  public:
   step_edits(const program& p, node_id step, const std::function<std::string(node_id)>& named)
@@ -125,7 +125,7 @@ class step_edits {
   [[nodiscard]] number_kind kind() const { return program_.type_of(step_).kind; }
   [[nodiscard]] number_kind kind_of(std::size_t k) const { return program_.type_of(node_.in[k]).kind; }
   [[nodiscard]] const core::shape& shape_of(std::size_t k) const { return program_.type_of(node_.in[k]).shape; }
-  // A gradient goes through it.
+  // Whether a gradient goes through the node.
   [[nodiscard]] bool hangs_on_reals() const {
     std::vector<bool> hangs(step_ + 1);
     for (node_id k = 0; k <= step_; ++k) {
@@ -149,7 +149,8 @@ class step_edits {
            return to.append(std::move(n));
          }});
   }
-  // The step is what is left: the other operand of two, or the one that is there (`named`: it is said which one goes).
+  // The remaining operand takes the place of the step: the other one of two, or the only one. `is_named`: the words
+  // name the operand that is left out.
   void without_operand(std::size_t k, const char* words, const char* otherwise, bool is_named = true) {
     const std::size_t left = is_named ? 1 - k : k;
     if (kind_of(left) != kind()) return;
@@ -190,7 +191,7 @@ class step_edits {
            return to.append(std::move(n));
          }});
   }
-  // Of two axes, those of queries and keys as a rule: what the last position sees, the first one lacks.
+  // A mask whose last two axes are usually queries and keys: shifted by one key, or transposed.
   void mask_one_off() {
     const core::shape& shape = program_.type_of(step_).shape;
     if (shape.size() < 2 || shape.back() < 2) return;
@@ -238,7 +239,7 @@ std::vector<program_edit> edits_of(const program& p, node_id step, const std::fu
 
 namespace {
 
-// `number`: of the next node of all.
+// `number` is the number of the next node, counted over all bodies.
 program edited(const program& p, const std::vector<std::size_t>& steps, const program_edit& edit, std::size_t& number) {
   program made;
   program_writer to(made);

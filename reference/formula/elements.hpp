@@ -1,4 +1,4 @@
-// What an elementwise node makes of lanes of its operands, in a reading.
+// The results of an elementwise node, from lanes of its operands, in a reading.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace assay::reference::formula {
 
-/// An operand of a node: of the lanes that are asked for.
+/// An operand of a node, for the wanted lanes.
 template <class T>
 class lanes {
  public:
@@ -39,14 +39,14 @@ std::vector<std::vector<R>> in_units(const std::vector<lanes<R>>& all, double fa
   return made;
 }
 
-/// Where a stage has a place among those that formats are given for.
+/// The place of a stage among the stages with a format of their own.
 inline std::optional<std::size_t> place_of_stage(const std::string& stage, const std::vector<std::string>& stages) {
   const auto it = stage.empty() ? stages.end() : std::find(stages.begin(), stages.end(), stage);
   return it == stages.end() ? std::nullopt : std::optional(static_cast<std::size_t>(it - stages.begin()));
 }
 
-/// f(operands...) in the format of the node's stage. `stages`: the names of those that formats are given for, in their
-/// order; nodes of others have that of all.
+/// f(operands...) in the format of the node's stage. `stages` are the names of the stages with a format of their own,
+/// in their order; nodes of other stages have the format of all.
 template <class R, class F, class... Operands>
 auto in_stage_of(const node& n, const std::vector<std::string>& stages, F&& f, const Operands&... operands) {
   const auto place = place_of_stage(n.stage, stages);
@@ -56,17 +56,17 @@ auto in_stage_of(const node& n, const std::vector<std::string>& stages, F&& f, c
 template <class R>
 class elements {
  public:
-  /// An array, and where its elements lie for the lanes of a tile.
+  /// An array, and the places of its elements for the lanes of a tile.
   struct operand {
     const array<R>* values;
     const std::vector<std::size_t>* places;
   };
-  /// `asked`: lanes. Precondition: all outlive it.
+  /// `asked` are the wanted lanes. Precondition: all arguments outlive this object.
   elements(const node& n, const std::vector<operand>& in, const std::vector<std::size_t>& asked,
            const std::vector<std::string>& stages)
       : n_(n), in_(in), asked_(asked), stages_(stages) {}
 
-  /// Those that are asked for, in order.
+  /// The results for the wanted lanes, in order.
   [[nodiscard]] array<R> of_kind(number_kind kind) const {
     if (kind == number_kind::real) return of_reals();
     if (kind == number_kind::integer) return of_integers();
@@ -168,7 +168,7 @@ class elements {
     return each<integer>([&](integer a) { return keeps_sign && a >= 0 ? a : integer_result(op::negative, 0, a); },
                          in<integer>(0));
   }
-  // Integers have no hull of two branches.
+  // Integers have no hull of two branches, so the comparison must be decided.
   static bool known(truth x) {
     if (boost::indeterminate(x)) throw undecided_integer();
     return static_cast<bool>(x);

@@ -10,12 +10,12 @@
 
 namespace assay::reference::formula {
 
-/// Nodes that are evaluated together (evaluation_order): of one shape, each taken by others of them alone, but the
-/// last.
+/// Nodes that are evaluated together (evaluation_order). All have one shape, and each one except the last is used only
+/// by others of them.
 template <class R>
 class elementwise_run {
  public:
-  /// Precondition: what they take from elsewhere is made.
+  /// Precondition: the other nodes that they use have been evaluated.
   elementwise_run(const program& p, std::span<const node_id> members, const std::vector<std::optional<array<R>>>& made,
                   const std::vector<std::string>& stages)
       : shape_(p.type_of(members.back()).shape), stages_(stages), own_places_(std::min(tile, elements_of(shape_))) {
@@ -39,7 +39,7 @@ class elementwise_run {
     }
   }
 
-  /// The array of the last of them. Throws evaluation_error, which names the node.
+  /// The array of the last node of the run. Throws evaluation_error, which names the node.
   array<R> operator()() {
     const std::size_t count = elements_of(shape_);
     array<R> all = nothing_of(steps_.back().kind);
@@ -47,7 +47,7 @@ class elementwise_run {
     for (std::size_t first = 0; first < count; first += tile) {
       const std::size_t size = std::min(tile, count - first);
       find_places(size);
-      // They say which branches are asked for.
+      // These say which branches are wanted.
       for (step& s : steps_)
         if (s.is_early) evaluate(s, size);
       ask(size);
@@ -69,7 +69,7 @@ class elementwise_run {
   // Some of the lanes of a tile, in order.
   struct lane_set {
     bool has_all = false;
-    std::vector<char> is_in{};  ///< by lane; of no meaning where it has all
+    std::vector<char> is_in{};  ///< by lane; without a meaning where it has all lanes
     std::vector<std::size_t> places{};
 
     void clear(std::size_t size) {
@@ -88,16 +88,16 @@ class elementwise_run {
     }
   };
   struct operand {
-    std::size_t member;     ///< where it is one of the run
-    const array<R>* whole;  ///< where it is not
+    std::size_t member;     ///< its number, where it is a member of the run
+    const array<R>* whole;  ///< its array, where it is not a member
     walk_by_rows at;
-    std::vector<std::size_t> places;  ///< of the lanes of a tile
+    std::vector<std::size_t> places;  ///< places for the lanes of a tile
   };
   struct step {
     node_id id;
     const node& n;
     number_kind kind;
-    bool is_early;  ///< an integer or boolean that hangs on no real number of the run
+    bool is_early;  ///< an integer or boolean that depends on no real number of the run
     std::vector<operand> in{};
     array<R> made{};  ///< by lane
     lane_set asked{};
@@ -126,7 +126,7 @@ class elementwise_run {
     }
   }
 
-  // From the last to the first: a branch is asked for where its condition does not rule it out.
+  // Goes from the last step to the first: a branch is wanted where its condition does not rule it out.
   void ask(std::size_t size) {
     if (!steps_.back().is_early) steps_.back().asked.add_all();
     for (auto s = steps_.rbegin(); s != steps_.rend(); ++s) {

@@ -13,7 +13,7 @@ rung_outputs enclose_on(std::size_t rung, const program& p, const core::tensors&
   return enclose(p, inputs, storage, precision_digits[rung - first_interval_rung]);
 }
 
-// Takes what a rung has proved of what is open; how much then still is.
+// Takes what a rung has proved about the undecided elements. Returns the number of elements that are still undecided.
 std::size_t take(certified_outputs& out, rung_outputs&& found, std::size_t rung, proof wanted) {
   std::size_t open = 0;
   for (auto& [name, proved] : found) {
@@ -38,7 +38,7 @@ storage_of all_in(core::dtype storage) {
   return [storage](const std::string&) { return storage; };
 }
 
-// What evaluate() returns, or why there is nothing.
+// The result of evaluate(), or the reason why there is none.
 template <class Evaluate>
 auto or_error(const program& p, const core::tensors& inputs, Evaluate evaluate) -> core::result<decltype(evaluate())> {
   if (auto ok = check_inputs(p, inputs); !ok) return tl::make_unexpected(ok.error());
@@ -58,7 +58,7 @@ core::result<certified_outputs> certify(const program& p, const core::tensors& i
     const std::size_t last = first_interval_rung + std::min(precisions, precision_digits.size());
     certified_outputs out;
     for (std::size_t rung = first_ball_rung; rung < last; ++rung) {
-      // Balls prove no remainder, and one double decides no rounding to f64 but of what is exact.
+      // Balls prove no remainder, and one double decides no rounding to f64 except of exact numbers.
       if (rung < first_interval_rung && wanted == proof::value_and_low) continue;
       if (rung == first_ball_rung && storage == core::dtype::f64) continue;
       if (take(out, enclose_on(rung, p, inputs, all_in(storage)), rung, wanted) == 0) break;

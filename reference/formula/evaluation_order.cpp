@@ -19,7 +19,7 @@ bool is_elementwise(op what) {
   }
 }
 
-// What a run keeps beside the arrays: so many tiles.
+// The most nodes of a run: each keeps a tile beside the arrays.
 constexpr std::size_t longest_run = 64;
 
 evaluation_order::groups::groups(const std::vector<node_id>& owners) : first_(owners.size() + 1, 0) {
@@ -34,8 +34,8 @@ evaluation_order::groups::groups(const std::vector<node_id>& owners) : first_(ow
 evaluation_order::evaluation_order(const program& p) {
   const auto count = static_cast<node_id>(p.nodes().size());
   const std::vector<node_id> last_uses = p.last_uses();
-  // The one turn that all who take a node are evaluated in, so far, or `several`; in which one a node is evaluated, and
-  // how many others with it.
+  // For each node: the one turn in which all its users so far are evaluated, or `several`; the turn in which it is
+  // itself evaluated; and the number of nodes in that turn.
   constexpr node_id none = most_nodes, several = none + 1;
   std::vector<node_id> asked_in(count, none), turn(count, none), members(count, 0), last_turn(count, 0);
   for (node_id k = count; k-- > 0;) {

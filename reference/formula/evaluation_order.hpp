@@ -1,8 +1,8 @@
-// In which order the nodes of a program are evaluated, and which of them together.
+// The order in which the nodes of a program are evaluated, and which of them are evaluated together.
 //
-// Elementwise nodes of one shape that no other node asks for are a run: they are evaluated in tiles of lanes, so that
-// what lies between them is never a whole array. Real numbers of a run that only a branch asks for are not evaluated
-// for lanes whose condition rules it out, where that hangs on no real number of the run.
+// A run is a group of elementwise nodes of one shape that no node outside the run uses. They are evaluated in tiles of
+// lanes, so that no intermediate result is ever a whole array. A real number of a run that only a branch uses is not
+// evaluated for lanes whose condition rules the branch out, if that condition depends on no real number of the run.
 #pragma once
 
 #include <span>
@@ -16,17 +16,17 @@ class evaluation_order {
   explicit evaluation_order(const program& p);
 
   /// The nodes that are evaluated in the turn of k, in order; k is the last of them. Empty where k has no turn of its
-  /// own: no output needs it, or it is evaluated in that of another.
+  /// own: no output needs it, or it is evaluated in the turn of another node.
   [[nodiscard]] std::span<const node_id> in_turn_of(node_id k) const { return together_.of(k); }
-  /// The arrays that nothing needs behind the turn of k.
+  /// The arrays that no node needs after the turn of k.
   [[nodiscard]] std::span<const node_id> forgotten_after(node_id k) const { return forgotten_.of(k); }
 
  private:
-  /// Nodes by the node that they belong to, in order.
+  /// Nodes by the node that owns them, in order.
   class groups {
    public:
     groups() = default;
-    /// Those that belong to none have an owner beyond all nodes.
+    /// Nodes without an owner have an owner beyond all nodes.
     explicit groups(const std::vector<node_id>& owners);
     [[nodiscard]] std::span<const node_id> of(node_id k) const {
       return std::span(members_).subspan(first_[k], first_[k + 1] - first_[k]);
@@ -38,7 +38,7 @@ class evaluation_order {
   groups together_, forgotten_;
 };
 
-/// Whether its elements are made one by one of those of its inputs, which broadcast.
+/// Whether each element of the result is made from one element of each input; inputs broadcast.
 bool is_elementwise(op what);
 
 }  // namespace assay::reference::formula

@@ -1,4 +1,4 @@
-// What the operators of programs are in any reading, number by number.
+// The operators of programs as functions of numbers, in any reading.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@
 
 namespace assay::reference::formula {
 
-/// Indeterminate where a reading cannot tell.
+/// Whether x is NaN; indeterminate where a reading cannot tell.
 template <class R>
 boost::tribool is_no_number(const R& x) {
   if constexpr (carries_derivatives<R>) {
@@ -58,7 +58,7 @@ R smaller(const R& x, const R& y) {
   return -larger_by_halves(-x, -y);
 }
 
-/// Whether a number may have been computed at the end of a domain or below, though it is not known to lie there.
+/// Whether a program may have computed x at the end of a domain or below, though x is not known to lie there.
 template <class R>
 bool may_reach(const R& x, double end) {
   if constexpr (std::is_same_v<R, tracked>)
@@ -73,7 +73,7 @@ bool is_exact_integer(const R& x) {
   else
     return true;
 }
-/// r, which may be no number.
+/// r; NaN as well where `may_be` says that it may be no number.
 template <class R>
 R beyond_domain(bool may_be, const R& r) {
   if constexpr (std::is_same_v<R, tracked>)
@@ -140,7 +140,7 @@ R function_of(const node& n, const R& x) {
   }
 }
 
-/// An exact zero, which rounds nothing where it is added: what a mask hides is no term.
+/// Whether x is an exact zero, which rounds nothing where it is added: a term that a mask hides is no term.
 template <class R>
 bool adds_nothing(const R& x) {
   if constexpr (std::is_same_v<R, tracked>)
@@ -152,7 +152,7 @@ bool adds_nothing(const R& x) {
   else
     return false;
 }
-/// x + y, where what an exact zero is added to is not rounded, but cast where stages have formats of their own.
+/// x + y. A sum with an exact zero is not rounded; but it is cast where stages have formats of their own.
 template <class R>
 R sum_of(const R& x, const R& y) {
   if constexpr (std::is_same_v<R, tracked>) {
@@ -185,7 +185,7 @@ R function_of(const node& n, const R& x, const R& y) {
     case op::right_as_well:
       return to_double(x) == to_double(y) ? covering(x, [&] { return y; }) : right_as_well(x, y);
     case op::another_way:
-      // Where the other way has no number, it is wrong, and adds nothing.
+      // Where the other way gives no number, it is wrong, and adds nothing.
       if constexpr (std::is_same_v<R, tracked>)
         if (!std::isfinite(y.error)) return x;
       return covering(x, [&] { return y; });
@@ -212,15 +212,15 @@ template <class R>
 R frequency(const R& base, std::size_t t, std::size_t steps) {
   return beyond_domain(t % steps != 0 && may_reach(base, 0.0), geometric_frequency(base, t, steps));
 }
-/// A double: rounded where it is no number of the format.
+/// A double; rounded where it is no number of the format.
 template <class R>
 R as_it_is(double x) {
   if constexpr (std::is_same_v<R, tracked>)
-    return from_setting<R>(x);  // which knows subnormal numbers
+    return from_setting<R>(x);  // from_setting knows subnormal numbers
   else
     return R(x);
 }
-/// A leaf that is one number.
+/// The value of a leaf that is one number.
 template <class R>
 R constant(const node& n) {
   const auto integer = [](std::int64_t x) { return reference::from_integer<R>(static_cast<double>(x)); };
@@ -236,7 +236,7 @@ R constant(const node& n) {
   }
 }
 
-/// Whatever a reading does not know of it.
+/// Whether x is +inf; false where the reading does not know it.
 template <class R>
 bool is_plus_infinity(const R& x) {
   if constexpr (carries_derivatives<R>)
@@ -246,7 +246,7 @@ bool is_plus_infinity(const R& x) {
   else
     return std::isinf(to_double(x)) && to_double(x) > 0.0;
 }
-/// A number for certain, and whether it is one that no double is near to.
+/// Whether x is certainly a finite number.
 template <class R>
 bool is_bounded(const R& x) {
   if constexpr (carries_derivatives<R>)
@@ -273,6 +273,7 @@ bool adds_nothing(const R& x, const R& y) {
   return (is_zero(x) && is_finite(y)) || (is_zero(y) && is_finite(x));
 }
 
+/// Whether x is certainly finite, but so large that no double is near it.
 template <class R>
 bool is_beyond_doubles(const R& x) {
   return is_bounded(x) && std::isinf(to_double(x));

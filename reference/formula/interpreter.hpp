@@ -23,18 +23,18 @@ class interpreter {
  public:
   using arrays = std::map<std::string, array<R>>;
 
-  /// `stages`: see in_stage_of. Preconditions: p and inputs outlive it; an input has the elements that its node says.
+  /// `stages`: see in_stage_of. Preconditions: p and inputs outlive it; an input has as many elements as its node says.
   interpreter(const program& p, const arrays& inputs, std::vector<std::string> stages = {})
       : program_(p), inputs_(inputs), stages_(std::move(stages)), order_(p), made_(p.nodes().size()) {}
 
-  /// Keeps what it finds out of shapes, for the next run: of a body of a loop.
+  /// Keeps the plans that follow from shapes for the next run: used for bodies of loops.
   void keep_plans() {
     runs_.resize(made_.size());
     contractions_.resize(made_.size());
   }
 
-  /// The outputs, of the inputs as they are now. Throws evaluation_error, which names the node. Arrays are forgotten
-  /// behind their last use.
+  /// The outputs for the inputs as they are now. Throws evaluation_error, which names the node. Arrays are freed after
+  /// their last use.
   arrays run() {
     const auto count = static_cast<node_id>(made_.size());
     for (node_id k = 0; k < count; ++k) {
@@ -70,7 +70,7 @@ class interpreter {
     return (*runs_[k])();
   }
 
-  /// In `room` where none are kept.
+  /// The places of a contraction; they are written to `room` where no plans are kept.
   const contracted_places& places_of_contraction(const node& n, node_id k,
                                                  std::optional<contracted_places>& room) const {
     std::optional<contracted_places>& places = contractions_.empty() ? room : contractions_[k];
@@ -245,7 +245,7 @@ class interpreter {
         n, [&](numbers x) { return along_rows<R>(n.what, std::move(x), rows); }, in<R>(n, 0));
   }
 
-  // Turn by turn; what all turns give lies part by part.
+  // The loop, turn by turn. The results of all turns lie part by part.
   array<R> scanned(const node& n) const {
     const program& body = *n.body;
     const scan_counts counts(n);
@@ -289,7 +289,7 @@ class interpreter {
   const std::vector<std::string> stages_;
   const evaluation_order order_;
   std::vector<std::optional<array<R>>> made_;
-  // Of a body, by node.
+  // Plans of a body, by node.
   std::vector<std::optional<elementwise_run<R>>> runs_;
   mutable std::vector<std::optional<contracted_places>> contractions_;
 };

@@ -1,6 +1,6 @@
-// A gradient is linear in the cotangents of the outputs. Its terms have no signs where each factor of a cotangent, and
-// the cotangents themselves, are taken by their magnitudes. A difference of cotangents is one that a rule asks for
-// (that of softmax: less their mean), and no sum of terms: it stays as it is.
+// A gradient is linear in the cotangents of the outputs. Its terms have no signs if the cotangents themselves, and each
+// factor of a cotangent, are replaced by their magnitudes. A difference of cotangents that a rule asks for (softmax:
+// less their mean) is no sum of terms: it stays as it is.
 #include <algorithm>
 #include <functional>
 
@@ -13,12 +13,12 @@ namespace {
 
 class without_signs {
  public:
-  /// `of_cotangents`: which inputs are cotangents. In bodies of loops their magnitudes are inputs, too, "without sign
-  /// NAME".
+  /// `of_cotangents` says which inputs are cotangents. In bodies of loops their magnitudes are inputs, too, "without
+  /// sign NAME".
   without_signs(const program& from, std::function<bool(const std::string&)> of_cotangents, bool in_body)
       : from_(from), to_(made_), of_cotangents_(std::move(of_cotangents)), is_in_body_(in_body) {}
 
-  /// The program with the outputs without their signs; in bodies behind those with signs.
+  /// The program with outputs without signs; in bodies they come after the outputs with signs.
   program run() {
     for (node_id k = 0; k < from_.nodes().size(); ++k) {
       const node& n = from_.nodes()[k];
@@ -67,7 +67,7 @@ class without_signs {
     return to_.append(std::move(made));
   }
 
-  // What it makes of a cotangent with signs, and its allowance of the terms of that.
+  // The result for a cotangent with signs; its allowance comes from the terms of the cotangent without signs.
   node_id of_exponential(const node& n) {
     needs_signs_ = true;
     node made = n;
@@ -75,7 +75,7 @@ class without_signs {
     return to_.of(op::magnitude, {to_.append(std::move(made))});
   }
 
-  // A loop back: what it has of cotangents is there without signs, and with them where its body asks for them.
+  // The loop of a gradient: its cotangents exist without signs, and also with signs where its body needs them.
   node_id of_turns(const node& n) {
     const program& body = *n.body;
     const scan_counts counts(n);
@@ -126,7 +126,7 @@ class without_signs {
     const std::vector<scan_part> parts = parts_of(made);
     const node_id all = to_.append(made);
     if (!has_signs) return all;
-    // Flat, as the loop has them: what is carried, and what the turns give.
+    // The parts are flat, as in the loop: the carried arrays, and the results of the turns.
     std::vector<node_id> flat;
     for (std::size_t k = 0; k < count; ++k) {
       scan_part p = parts[k < counts.carried ? counts.carried + k : count + k];

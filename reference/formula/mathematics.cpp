@@ -53,7 +53,7 @@ class printer {
   }
 
  private:
-  // So many of them, and how many more there were.
+  // Lines up to a limit, and a count of those that are left out.
   class lines {
    public:
     lines(std::string& text, std::string_view what) : text_(text), what_(what) {}
@@ -76,7 +76,7 @@ class printer {
     const bool is_leaf = row_of(n.what).of == family::leaf;
     if (n.body) return show_loop(k, results);
     std::vector<expression> in;
-    for (std::size_t a = 0; a < n.in.size(); ++a)  // beyond these a call shows no more than their number
+    for (std::size_t a = 0; a < n.in.size(); ++a)  // of inputs beyond these a call shows only the number
       in.push_back(a < most_shown_inputs ? shown_[n.in[a]] : expression{});
     expression made = is_leaf ? shown_leaf(n) : shown_operator(n, in);
     if (!n.stage.empty()) made = {made.text + " [in " + shown_name(n.stage) + "]", binding::in_stage};
@@ -118,7 +118,7 @@ class printer {
     shown_[k] = {name};
   }
 
-  // A contraction says which axis each letter is, but for one that has a name already.
+  // A contraction says which axis each letter is, unless the contraction has a name already.
   std::string left_side(const std::string& name, node_id k) const {
     const node& n = program_.nodes()[k];
     return n.what == op::contract && !has_line_[k] ? indexed({name}, contraction_of(n.text)->result) : name;
@@ -131,7 +131,7 @@ class printer {
     return name;
   }
 
-  const char letter_;  // of names: each body has its own
+  const char letter_;  // the letter of names: each body has its own
   const program& program_;
   std::vector<node_id> last_;
   std::vector<std::size_t> uses_;

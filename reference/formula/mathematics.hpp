@@ -1,12 +1,12 @@
-// A program as people write formulas: for eyes alone, nothing reads it.
+// A program as people write formulas. It is for reading alone: no code parses it.
 //
 //   q: real [3, 2]
 //   k: real [3, 2]
 //   t1[n,m] = sum_d q[n,d] k[m,d]
 //   output p = softmax over axis 1 of (t1 / 2^(1/2))
 //
-// What is used more than once, is long, or is a contraction, has a name and a line of its own. What no output needs is
-// not shown. A loop has its body below it, and is all that it gives in one flat array.
+// A result has a name and a line of its own if it is used more than once, is long, or is a contraction. Nodes that no
+// output needs are not shown. A loop has its body below it, and all its results are one flat array.
 #pragma once
 
 #include <string>
@@ -15,10 +15,11 @@
 
 namespace assay::reference::formula {
 
-/// So many inputs, named results and outputs are shown at most, each with a count of those that are left out.
+/// At most this number of inputs, of named results and of outputs is shown, each with a count of those that are left
+/// out.
 inline constexpr std::size_t most_shown_lines = 1000;
 
-/// The same program gives the same text. No line is longer than a few hundred letters beside the names in it.
+/// The same program gives the same text. Apart from the names in it, no line is longer than a few hundred letters.
 std::string as_mathematics(const program& p);
 
 }  // namespace assay::reference::formula

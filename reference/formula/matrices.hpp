@@ -9,7 +9,7 @@
 
 namespace assay::reference::formula {
 
-/// f(matrices...) of those that lie at the same place of all operands.
+/// f(matrices...) for the matrices at the same place of all operands.
 template <class R, class F, class... Operands>
 reals<R> of_each_matrix(std::size_t b, F f, const reals<R>& x, const Operands&... others) {
   reals<R> made;
@@ -24,7 +24,7 @@ reals<R> of_each_matrix(std::size_t b, F f, const reals<R>& x, const Operands&..
   return made;
 }
 
-/// No text has these: programs that are sketched, or whose gradients are differentiated, come from texts.
+/// These operators occur in no text; only programs from texts are sketched, or have gradients that are differentiated.
 template <class R>
 reals<R> exponentials(const reals<R>& x, std::size_t b) {
   if constexpr (exponentiates_matrices<R>)

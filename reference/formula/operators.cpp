@@ -18,7 +18,7 @@ constexpr attribute of_number[]{{"value", form::real}}, of_integer[]{{"value"}},
     of_frequencies[]{{"first"}, {"count"}, {"steps"}},
     of_scan[]{{"turns"}, {"carried"}, {"stepped"}, {"body", form::program}};
 
-// In the order of the enumeration.
+// The rows are in the order of the enumeration.
 constexpr operator_row rows[]{
     {op::input, "input", family::leaf, 0, of_input},
     {op::data, "data", family::leaf, 0, of_data},

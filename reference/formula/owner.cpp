@@ -28,7 +28,7 @@ number_kind kind_of(const core::tensor_declaration& d) {
   return *d.own_type == core::dtype::boolean ? number_kind::boolean : number_kind::integer;
 }
 
-// Inputs and outputs are those of the declaration, in any order.
+// Checks that the inputs and outputs are those of the declaration, in any order.
 void check_program(const program& p, const core::operation& op, const core::axis_sizes& sizes) {
   const auto refuse = [&](const std::string& why) { throw core::contract_violation(op.name + ": " + why); };
   const auto check = [&](const core::tensor_declaration& d, node_id n) {
@@ -60,7 +60,7 @@ storage_of storage_in(const core::request& call) {
   return [&call](const std::string& name) { return call.operation->output(name)->type_in(call.type); };
 }
 
-// In the shapes that the operation declares.
+// The outputs in the shapes that the operation declares.
 rung_outputs as_declared(rung_outputs all, const core::request& call) {
   const core::axis_sizes sizes = core::sizes_of(call);
   for (auto& [name, o] : all) {
@@ -94,12 +94,12 @@ program checked(const recorded_operation& r, const program_sizes& sizes) {
   try {
     check_program(forward, r.declaration, sizes.axes);
   } catch (const core::contract_violation& wrong) {
-    if (r.is_of_any_steps) throw no_answer(wrong.what());  // at these sizes it is another function than it declares
+    if (r.is_of_any_steps) throw no_answer(wrong.what());  // at these sizes it is not the function that it declares
     throw;
   }
   return forward;
 }
-// Where an operation has class linear, slopes of sigmoids that lose their digits are of that class.
+// Where an operation has class linear, slopes of sigmoids that lose digits belong to this class.
 program gradient_of(const recorded_operation& r, const program& forward, const program_sizes& sizes) {
   const bool has_linear = std::ranges::find(r.algorithms, accuracy_class::linear) != r.algorithms.end();
   return or_violation(
@@ -108,8 +108,8 @@ program gradient_of(const recorded_operation& r, const program& forward, const p
                      .keeps_digits_of_sigmoids = has_linear && sizes.algorithm == accuracy_class::sequential}));
 }
 
-// Of whatever formula, where no output has an element: no step of it need be recorded. Somebody else's is asked, as it
-// may refuse such sizes.
+// The program of any formula where no output has an element: then no step need be recorded. The formula of another
+// owner is recorded nevertheless, as it may refuse such sizes.
 std::optional<program> without_elements(const recorded_operation& r, const core::operation& op,
                                         const core::axis_sizes& sizes) {
   program made;
@@ -147,7 +147,8 @@ double median_of_finite(const xt::xarray<double>& all) {
   return x.empty() ? 0.0 : boost::math::statistics::median(x);
 }
 
-// Where both are numbers, the larger one: blocks narrow nothing, and are no excuse where the steps have no allowance.
+// Takes the larger one where both are numbers: blocks narrow nothing, and they excuse nothing where the steps have no
+// allowance.
 void widen(xt::xarray<double>& k, const xt::xarray<double>& other) {
   for (std::size_t i = 0; i < k.size(); ++i) {
     double& own = k.storage()[i];
@@ -163,7 +164,7 @@ std::vector<std::string> stage_names(const core::operation& op) {
   return names;
 }
 
-// The programs of the calls of late: the same sizes are asked by every rung, law and part.
+// The programs of recent calls: every rung, law and part asks for the same sizes.
 class program_owner::known_programs {
  public:
   struct key {
@@ -209,7 +210,7 @@ class program_owner::known_programs {
       return hash;
     }
   };
-  // The one of late first.
+  // The most recent one comes first.
   boost::multi_index_container<
       entry, boost::multi_index::indexed_by<
                  boost::multi_index::sequenced<>,
@@ -283,8 +284,8 @@ std::vector<law_outputs> program_owner::laws(const core::request& call, const st
   return laws;
 }
 
-// Errors carried on number by number may grow where slopes of different signs let them shrink. Random experiments see
-// that: a few tell whether it is so, many by how much. They hold to first order alone.
+// Errors that are carried on number by number may grow where slopes of different signs let them shrink. Random
+// experiments show this: a few show whether it happens, many show by how much. They hold to first order alone.
 void program_owner::narrow(law_outputs& law, const core::request& call, accuracy_class c,
                            const core::precisions& compute) const {
   constexpr double too_wide = 100, not_first_order = 0.25, safely = 1.5;
@@ -328,13 +329,13 @@ law_outputs program_owner::law(const core::request& call, accuracy_class c, cons
                                purpose for_what, std::size_t form) const {
   const auto made = program_of(call, for_what, c, form);
   if (made->outputs().empty()) return {};
-  // Where another algorithm than the formula as it is written gives no number, it is wrong, and adds nothing.
+  // Where another algorithm than the formula as written gives no number, it is wrong, and adds nothing.
   const bool is_as_written = c == accuracy_class::sequential && for_what == purpose::law && form == 0;
   const no_number without = is_as_written ? no_number::has_no_allowance : no_number::adds_nothing;
   law_outputs all = law_of(*made, call.inputs, compute, stage_names(*call.operation), without);
   const core::axis_sizes sizes = core::sizes_of(call);
   for (auto& [name, law] : all) {
-    // Terms that overflow without their signs say nothing of their sum.
+    // Terms that overflow without their signs say nothing about their sum.
     if (!call.operation->is_forward())
       for (double& k : law.k.storage())
         if (k == right_where_the_truth_overflows) k = std::numeric_limits<double>::quiet_NaN();
@@ -360,7 +361,7 @@ core::tensors evaluate_recorded(const recorded_operation& r, const core::request
 
 core::tensors program_owner::evaluate_in(const core::request& call, const core::precisions& formats,
                                          accuracy_class c) const {
-  // Runs with roundings at random take the ways that are right in turn, every other one those of the formula.
+  // Runs with random roundings take the right ways in turn; every other run takes those of the formula.
   const recorded_operation& r = recorded_of(call);
   const auto seed = formats.seed();
   const std::size_t form = seed ? *seed / 2 % (r.other_ways_of(call) + 1) : 0;

@@ -1,21 +1,22 @@
-// Formulas that are programs, as operations among the others: with a truth, gradients, allowances, and all that a gate
-// does with these.
+// Formulas that are programs, as operations like all others: with a truth, gradients, allowances, and everything that a
+// gate does with these.
 //
 // A C++ author declares an operation, and how its program is recorded for the settings and sizes of a call:
 //
 //   add_formula_owner(std::make_unique<program_owner>(
 //       "mine", summary,
-//       std::vector<recorded_operation>{{.declaration = {.name = "mine/bias", ...}, .record = [](const program_sizes&
-//       s) {
+//       std::vector<recorded_operation>{{.declaration = {.name = "mine/bias", ...},
+//                                        .record = [](const program_sizes& s) {
 //         recording of;
-//         of.output("bias", bias(of.input("slope", {s.of("h"), 1, 1}), of.input("distance", {1, s.of("n"),
-//         s.of("m")}))); return of.finish();
+//         of.output("bias", bias(of.input("slope", {s.of("h"), 1, 1}),
+//                                of.input("distance", {1, s.of("n"), s.of("m")})));
+//         return of.finish();
 //       }}}));
 //
-// The program has the inputs and outputs of the declaration: as many elements, in row-major order, in a shape of its
-// own (a parameter [h] may be [h, 1, 1]). Inputs with an integer dtype of their own are integers. The gradient is the
-// program that differentiate() makes. Its allowance is that of its terms without their signs: code may add them up as
-// it likes.
+// The program has the inputs and outputs of the declaration: the same numbers of elements, in row-major order, in
+// shapes of its own (a parameter [h] may be [h, 1, 1]). Inputs with an integer dtype of their own are integers. The
+// gradient is the program that differentiate() makes. Its allowance is that of its terms without their signs: code may
+// add them up in any order.
 #pragma once
 
 #include <functional>
@@ -28,27 +29,27 @@
 
 namespace assay::reference::formula {
 
-/// What a program is recorded for: its exact value, plain arithmetic, or the allowance of that. They differ where a
-/// proof needs another form than programs compute, or a law covers more ways than one, which `any_way` computes; those
-/// of blocks stand beside the others (blocks.hpp).
+/// What a program is recorded for: its exact value, plain arithmetic, or the allowance of plain arithmetic. They differ
+/// where a proof needs another form than programs compute, or where a law covers more than one way, which `any_way`
+/// computes. The ways of blocks count in addition (blocks.hpp).
 enum class purpose { truth, arithmetic, any_way, any_way_of_blocks, law, law_of_blocks };
 
-/// Of which call it is.
+/// The call for which a program is recorded.
 struct program_sizes {
-  const core::operation& function;   ///< as it is declared
-  const core::attributes& settings;  ///< all that the operation declares
+  const core::operation& function;   ///< the function as declared
+  const core::attributes& settings;  ///< all settings that the operation declares
   const core::axis_sizes& axes;
   purpose for_what = purpose::truth;
-  accuracy_class algorithm = accuracy_class::sequential;  ///< whose algorithm: that of sequential is the formula
+  accuracy_class algorithm = accuracy_class::sequential;  ///< whose algorithm; that of sequential is the formula
   std::size_t form =
-      0;  ///< of a law and of any way: 0 is that of the formula, k that of the k-th other way (recorded_operation)
+      0;  ///< for a law and for any way: 0 is the formula, k is the k-th other way (recorded_operation)
 
-  bool is_of_gradient = false;  ///< differentiate() has it
+  bool is_of_gradient = false;  ///< differentiate() takes the program
 
   [[nodiscard]] std::size_t of(const std::string& axis) const { return axes.at(axis); }
 };
 
-/// What a recording numbers its stages by.
+/// The names of the stages, in the order in which a recording numbers them.
 std::vector<std::string> stage_names(const core::operation& op);
 
 struct recorded_operation {
@@ -56,16 +57,16 @@ struct recorded_operation {
   /// Called from many threads. A contract violation where inputs and outputs are not those of the declaration.
   std::function<program(const program_sizes& sizes)> record;
   std::vector<accuracy_class> algorithms{accuracy_class::sequential};  ///< see declared_operation
-  bool is_of_any_steps = false;  ///< somebody else's formula: right code may have blocks in place of its steps
-  std::size_t other_ways = 0;    ///< of the same function: what their steps round is right as well; `record` has them
-  std::size_t other_gradients = 0;  ///< such ways besides, which differ in what their gradients round alone
+  bool is_of_any_steps = false;  ///< a formula of another owner: correct code may have blocks in place of its steps
+  std::size_t other_ways = 0;    ///< other ways to compute it, whose roundings are right as well; `record` has them
+  std::size_t other_gradients = 0;  ///< further ways, which differ only in the roundings of their gradients
 
   [[nodiscard]] std::size_t other_ways_of(const core::request& call) const {
     return other_ways + (call.operation->is_forward() ? 0 : other_gradients);
   }
 };
 
-/// A call of a recorded operation or of its gradient in plain arithmetic: what a variant of it computes.
+/// A call of a recorded operation, or of its gradient, in plain arithmetic: a variant is computed like this.
 core::tensors evaluate_recorded(const recorded_operation& r, const core::request& call,
                                 const core::precisions& formats);
 
@@ -90,8 +91,8 @@ class program_owner final : public formula_owner {
   [[nodiscard]] core::tensors evaluate_in(const core::request& call, const core::precisions& formats,
                                           accuracy_class c) const override;
 
-  /// The program of a call, of a gradient that of its derivative; its law is magnitudes_of_terms. A contract violation
-  /// where what was recorded is not what the operation declares.
+  /// The program of a call; for a gradient, the program of its derivative, whose law is magnitudes_of_terms. A contract
+  /// violation where the recorded program is not what the operation declares.
   [[nodiscard]] std::shared_ptr<const program> program_of(const core::request& call, purpose for_what = purpose::truth,
                                                           accuracy_class algorithm = accuracy_class::sequential,
                                                           std::size_t form = 0) const;

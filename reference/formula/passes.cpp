@@ -8,8 +8,8 @@ namespace {
 
 using pass = core::result<program> (*)(program p);
 
-// Each node may stand for another one before it; `in_bodies`: what becomes of the bodies of loops, if anything.
-// A program that is on its way out gives its nodes away.
+// The nodes that the outputs need. An earlier node may take the place of each node. `in_bodies` is the pass for the
+// bodies of loops, if any. A program that is passed as an rvalue gives its nodes away.
 template <class Program>
 core::result<program> needed_nodes(Program&& p, const std::vector<node_id>& inputs,
                                    const std::vector<program::output>& outputs, const std::vector<node_id>& same_as,
@@ -62,7 +62,7 @@ core::result<program> without_dead_nodes(program p) {
   return needed_nodes(std::move(p), p.inputs(), p.outputs(), each_itself(p));
 }
 
-// The other way may have more axes: broadcasting is part of what the node is.
+// A node with alternatives stays where the other way has more axes: broadcasting is then part of the node.
 core::result<program> without_alternatives(program p) {
   std::vector<node_id> same_as = each_itself(p);
   for (node_id k = 0; k < same_as.size(); ++k) {

@@ -1,19 +1,19 @@
-// Programs made of others.
+// Programs that are made from other programs.
 #pragma once
 
 #include "reference/formula/program.hpp"
 
 namespace assay::reference::formula {
 
-/// These inputs, in this order, behind them all that the outputs need, and these outputs. Precondition: no other input
-/// is needed.
+/// A program with these inputs, in this order, all nodes that the outputs need, and these outputs. Precondition: no
+/// other input is needed.
 core::result<program> part_of(const program& p, const std::vector<node_id>& inputs,
                               const std::vector<program::output>& outputs);
 
-/// All inputs, and of the other nodes those that an output needs.
+/// The program with all inputs; of the other nodes it has those that an output needs.
 core::result<program> without_dead_nodes(program p);
 
-/// Without what counts for allowances alone, but where that has more axes.
+/// The program without the nodes that count for allowances alone, except where these have more axes.
 core::result<program> without_alternatives(program p);
 
 }  // namespace assay::reference::formula

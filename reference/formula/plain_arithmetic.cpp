@@ -62,7 +62,7 @@ law_outputs law_of(const program& p, const core::tensors& inputs, const core::pr
 
 core::tensors plain_arithmetic(const program& p, const core::tensors& inputs, const storage_of& storage,
                                const core::precisions& formats, const std::vector<std::string>& stages) {
-  // The inputs are numbers of their dtype: no stage that is narrower rounds those that it does not take.
+  // The inputs are numbers of their dtype. A stage with a narrower format does not round inputs that it does not take.
   const auto lifts = [&] {
     const computing_in exact(core::dtype::f64);
     return lifted<rounded>(p, inputs);

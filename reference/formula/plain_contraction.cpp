@@ -7,7 +7,7 @@
 namespace assay::reference::formula {
 namespace {
 
-// Additions of one sum wait for one another: as many sums go side by side.
+// The additions of one sum wait for one another, so this number of sums is computed side by side.
 constexpr std::size_t side_by_side = 8;
 
 template <class Number>

@@ -9,7 +9,7 @@ namespace assay::reference::formula {
 
 namespace {
 
-// Numbers by their bits: -0 is another one than 0.
+// Numbers are compared by their bits: -0 differs from 0.
 std::uint64_t bits_of(double x) { return std::bit_cast<std::uint64_t>(x); }
 std::size_t hash_of(const node& n) {
   std::size_t hash = static_cast<std::size_t>(n.what);
@@ -68,7 +68,7 @@ node_id program_writer::reshape(node_id x, const core::shape& shape) {
 node_id program_writer::broadcast(node_id x, const core::shape& shape) {
   return shape_of(x) == shape ? x : of(op::broadcast, {x}, list(shape.begin(), shape.end()));
 }
-// Where a box of an update or of a concatenation lies in what that is made of, if all of it lies in one of those.
+// If a box of an update or of a concatenation lies entirely in one of its sources, moves x and the box to that source.
 bool program_writer::steps_back(node_id& x, list& start, list& stop) const {
   const node& n = program_.nodes()[x];
   const auto move_to = [&](node_id source, const list& first) {

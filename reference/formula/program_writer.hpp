@@ -1,4 +1,4 @@
-// Writes nodes behind those of a program, in one stage at a time. What is there already is not written again.
+// Writes nodes after those of a program, in one stage at a time. A node that exists already is not written again.
 #pragma once
 
 #include <stdexcept>
@@ -10,7 +10,7 @@
 
 namespace assay::reference::formula {
 
-/// A node that the program cannot have: it exceeds a limit, or an input's name is taken.
+/// A node that the program cannot have: it exceeds a limit, or another input has its name.
 struct unwritable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -22,15 +22,15 @@ class program_writer {
   explicit program_writer(program& p);
 
   void set_stage(std::string stage) { stage_ = std::move(stage); }
-  /// Until a node is written, which moves the others.
+  /// The reference is valid until another node is written, which moves the nodes.
   [[nodiscard]] const node& node_of(node_id k) const { return program_.nodes()[k]; }
-  /// A copy, which stays.
+  /// A copy of the shape, which stays valid.
   [[nodiscard]] core::shape shape_of(node_id k) const { return program_.type_of(k).shape; }
 
-  /// Whether it is written as zeros, and moved or not: nothing is there.
+  /// Whether x was written as zeros, moved or not: it holds nothing.
   [[nodiscard]] bool is_zeros(node_id x) const;
 
-  /// Throws unwritable.
+  /// Throws unwritable where the program cannot have the node.
   node_id append(node n);
   node_id of(op what, std::vector<node_id> in) { return append({.what = what, .in = std::move(in)}); }
   node_id of(op what, std::vector<node_id> in, list attribute) {
@@ -49,17 +49,17 @@ class program_writer {
   node_id where(node_id condition, node_id x, node_id y) { return of(op::where, {condition, x, y}); }
   node_id reshape(node_id x, const core::shape& shape);
   node_id broadcast(node_id x, const core::shape& shape);
-  /// What is read where something was written is that.
+  /// A slice of x. If the slice lies where something was written, it reads that.
   node_id slice(node_id x, list start, list stop, list step);
-  /// Of a flat array, in its shape.
+  /// A part of a flat array, in its shape.
   node_id part(node_id x, const scan_part& p);
-  /// In the reverse order along an axis.
+  /// x in the reverse order along an axis.
   node_id reversed(node_id x, std::size_t axis);
   /// Sums along axes, if any, which vanish.
   node_id sum(node_id x, list axes);
-  /// The sum over all that broadcasting an array of this shape has repeated.
+  /// The sum over all repetitions that broadcasting an array of this shape has made.
   node_id sum_to(node_id x, const core::shape& shape);
-  /// A reduction along these axes of an array of this shape, with sizes of 1 in place of what vanished.
+  /// A reduction of an array of this shape along these axes, with axes of size 1 in place of those that vanished.
   node_id beside(node_id x, const list& axes, core::shape shape);
 
  private:

@@ -1,4 +1,4 @@
-// How the operators of a program hand cotangents back to what they take: one rule an operator, as nodes.
+// How the operators of a program pass cotangents back to their inputs: one rule for each operator, written as nodes.
 #pragma once
 
 #include <optional>
@@ -8,27 +8,29 @@
 
 namespace assay::reference::formula {
 
-/// A node y whose cotangent g is complete, and where the rule writes.
+/// A node y whose cotangent g is complete, and the writer for its rule.
 struct pullback {
   program_writer& to;
   const node& n;
   node_id y, g;
-  const std::vector<bool>& leads;  ///< whether a cotangent goes on from a node of the formula to an input
-  const std::vector<std::optional<node_id>>& reached;  ///< by cotangents, the nodes of the formula so far
-  const std::vector<std::vector<node_id>>& uses;  ///< of each node of the formula; an output is used by itself, too
+  const std::vector<bool>& leads;  ///< whether a cotangent leads on from a node of the formula to an input
+  const std::vector<std::optional<node_id>>& reached;  ///< the cotangents of the nodes of the formula that are reached
+                                                       ///< so far
+  const std::vector<std::vector<node_id>>& uses;  ///< the uses of each node of the formula; an output is used by
+                                                  ///< itself, too
   gradient_form how;
 
   [[nodiscard]] node_id in(std::size_t k) const { return n.in[k]; }
   [[nodiscard]] core::shape shape_of(node_id k) const { return to.shape_of(k); }
 
-  /// The cotangent, and 0 where something is hidden from it. Of several masks one is made.
+  /// The cotangent, with 0 where the mask hides it. Several masks become one.
   [[nodiscard]] node_id hidden(node_id where_hidden) const {
     if (!is_masked(g)) return to.where(where_hidden, to.number(0.0), g);
     const node masked = to.node_of(g);
     return to.where(to.of(op::either_one, {where_hidden, masked.in[0]}), masked.in[1], masked.in[2]);
   }
-  /// f of the cotangent, elementwise and linear. Where a branch of the formula is not taken the cotangent is 0, and 0
-  /// times anything is 0 there: f is of the other branch alone.
+  /// f of the cotangent; f is elementwise and linear. Where a branch of the formula is not taken, the cotangent is 0,
+  /// and 0 times anything is 0 there: f applies to the other branch alone.
   template <class F>
   [[nodiscard]] node_id linear(F f) const {
     if (!is_masked(g)) return f(g);
@@ -45,16 +47,16 @@ struct pullback {
   }
 };
 
-/// One for each input, of its shape; none is a structural zero.
+/// A cotangent for each input, with its shape; none means a structural zero.
 using cotangents = std::vector<std::optional<node_id>>;
 
-/// Elementwise operators.
+/// The cotangents of elementwise operators.
 cotangents of_function(const pullback& b);
-/// Operators that move elements, and their transposes.
+/// The cotangents of operators that move elements, and of their transposes.
 cotangents of_movement(const pullback& b);
-/// Reductions, and operators along an axis.
+/// The cotangents of reductions, and of operators along an axis.
 cotangents of_sums(const pullback& b);
-/// Loops.
+/// The cotangents of loops.
 cotangents of_scan(const pullback& b);
 
 }  // namespace assay::reference::formula

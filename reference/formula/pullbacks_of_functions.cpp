@@ -16,7 +16,7 @@ node_id negated(const pullback& b) {
 }
 node_id function(const pullback& b, op what, node_id x) { return b.to.of(what, {x}); }
 
-// s(x) s(-x), which keeps the digits that s (1 - s) loses: that is how frameworks compute it.
+// s(x) s(-x). It keeps the digits that s (1 - s) loses; frameworks compute s (1 - s).
 node_id product_of_sigmoids(const pullback& b, node_id x) {
   return b.to.product(function(b, op::sigmoid, x), function(b, op::sigmoid, b.to.negative(x)));
 }
@@ -27,7 +27,7 @@ node_id slope_of_sigmoid(const pullback& b, node_id x) {
   return b.to.of(op::another_way, {exact, usual});
 }
 
-// 1 - tanh^2, and without its cancellation.
+// 1 - tanh^2, and the same without its cancellation.
 node_id slope_of_tanh(const pullback& b, node_id x) {
   const node_id usual = b.to.of(op::subtract, {b.to.number(1.0), b.to.product(b.y, b.y)});
   const node_id exact = b.to.product(b.to.number(4.0), product_of_sigmoids(b, b.to.product(b.to.number(2.0), x)));
@@ -49,7 +49,7 @@ node_id slope_of_cosine_integral(const pullback& b, node_id x) {
   return to.where(to.of(op::equal, {x, to.number(0.0)}), to.number(0.0), slope);
 }
 
-// 0 of 0, NaN of NaN.
+// The slope of the magnitude where there is none: 0 at 0, NaN at NaN.
 node_id of_magnitude(const pullback& b, node_id x) {
   program_writer& to = b.to;
   const node_id zero = to.number(0.0), nan = to.number(std::numeric_limits<double>::quiet_NaN());
@@ -121,8 +121,8 @@ cotangents of_products(const pullback& b) {
   return all;
 }
 
-// The whole of g for the one that is chosen, half of it for each of two that are the same, of which all and none are
-// right as well.
+// The larger (or smaller) one gets all of g. Where both are equal, each gets half of it, and all and none are right as
+// well.
 cotangents of_chosen(const pullback& b) {
   program_writer& to = b.to;
   const node_id half = to.of(op::right_as_well, {with_factor(b, to.of_fraction(1, 2)), b.g}), x = b.in(0), y = b.in(1);

@@ -16,7 +16,7 @@ node_id box(const pullback& b, node_id x, const list& start, const core::shape& 
   return shape == b.shape_of(x) ? x : b.to.slice(x, start, ends(start, shape), list(shape.size(), 1));
 }
 
-// Along an axis: `step - 1` zeros between one element and the next.
+// Puts `step - 1` zeros between an element and the next one along an axis.
 node_id spread(const pullback& b, node_id x, std::size_t axis, std::size_t step) {
   program_writer& to = b.to;
   core::shape shape = b.shape_of(x);

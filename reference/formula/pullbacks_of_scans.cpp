@@ -1,9 +1,10 @@
-// Loops hand back by a loop over the turns in their reverse order: its body is the gradient of theirs, it carries the
-// cotangents of what they carry, and steps through what they carried before each turn.
+// The gradient of a loop is a loop over its turns in reverse order. Its body is the gradient of the loop's body. It
+// carries the cotangents of the carried arrays, and steps through the values that these had before each turn.
 //
-// What no cotangent reaches is a structural zero, as it is where the turns are written out: 0 times infinity would be
-// NaN. So a loop goes as far as the same of what turns give are reached, and turns are written out until the same
-// carried arrays are reached before a turn and behind it: where nothing takes what is carried at the end, that is one.
+// An array that no cotangent reaches is a structural zero, as it would be if all turns were written out: 0 times
+// infinity would be NaN. So one loop goes on as long as cotangents reach the same results of the turns. Turns are
+// written out until cotangents reach the same carried arrays before a turn and after it; where nothing uses the carried
+// arrays at the end, one turn is written out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,22 +63,23 @@ class scan_pullback {
   }
 
  private:
-  // The gradient of a body, of those of its outputs that cotangents come from.
+  // The gradient of a body, for those of its outputs that cotangents reach.
   struct turn_gradient {
     program made;
-    std::vector<bool> reaches;  // inputs of the body
-    bool keeps;                 // the same carried arrays as behind the turn
+    std::vector<bool> reaches;  // whether it reaches each input of the body
+    bool keeps;                 // whether the carried arrays that it reaches are the same before and after the turn
   };
 
   [[nodiscard]] bool is_carried(std::size_t k) const { return k < counts_.carried; }
   [[nodiscard]] bool is_stepped(std::size_t k) const { return !is_carried(k) && k < counts_.carried + counts_.stepped; }
   [[nodiscard]] const std::string& name_of(std::size_t k) const { return body_.nodes()[body_.inputs()[k]].text; }
-  // What a turn before this one carries may lead to an input, where what the first one carries does not.
+  // Whether the cotangent of an input is needed. A carried array of an earlier turn may lead to an input, even where
+  // that of the first turn does not.
   [[nodiscard]] bool is_wanted(std::size_t k) const {
     return body_.type_of(body_.inputs()[k]).kind == number_kind::real && (is_carried(k) || b_.leads[b_.in(k)]);
   }
 
-  // Which turns of an output of the body a cotangent reaches, or the last one where it is carried.
+  // The turns of an output of the body that a cotangent reaches; for a carried array, the last turn.
   std::vector<bool> turns_reached(std::size_t k) {
     const std::size_t turns = is_carried(k) ? 1 : counts_.turns, size = elements_of(parts_[k].shape) / turns;
     std::vector<bool> all(turns, false);
@@ -92,8 +94,8 @@ class scan_pullback {
     }
     return to_.is_zeros(g) ? all : std::vector<bool>(turns, true);
   }
-  // From the last turn that is left on: what of it is reached, and down to which turn that stays so. What changes too
-  // often is reached everywhere.
+  // Looks at the remaining turns from the last one back: which results does a cotangent reach, and down to which turn
+  // does this stay the same? A result that changes too often counts as reached everywhere.
   void go_on_to_same_reach() {
     constexpr int most_changes = 16;
     if (++changes_ > most_changes)
@@ -131,7 +133,8 @@ class scan_pullback {
     return *std::ranges::find(turn.made.outputs(), "grad_" + name_of(k), &program::output::name);
   }
 
-  // Whether a turn reaches what no cotangent came from: then it is a zero there from now on.
+  // Whether a turn reaches a carried array without a cotangent so far. Then the array has a cotangent of zeros from now
+  // on.
   bool carries_more(const turn_gradient& turn) {
     bool is_more = false;
     for (std::size_t k = 0; k < counts_.carried; ++k)
@@ -139,7 +142,7 @@ class scan_pullback {
     return is_more;
   }
 
-  // Of each input of the gradient of a turn, all turns or one of them.
+  // The node for an input of the gradient of a turn: for all turns, or for one turn.
   [[nodiscard]] node_id taken_by(const turn_gradient& turn, node_id input, const some_node& states,
                                  std::size_t one) const {
     const std::string& name = turn.made.nodes()[input].text;
@@ -150,7 +153,7 @@ class scan_pullback {
       if ("grad_" + body_.outputs()[k].name == name) return is_carried(k) ? *behind_[k] : row(*behind_[k], one);
     throw unwritable("its body has no input '" + name + "'");
   }
-  // The rows of the same reach, the last one first, or one of them.
+  // The rows of the turns with the same reach, the last one first; or one row.
   [[nodiscard]] node_id row(node_id stack, std::size_t one) const {
     core::shape shape = to_.shape_of(stack);
     program_writer::list start(shape.size(), 0), stop(shape.begin(), shape.end()), step(shape.size(), 1);
@@ -162,7 +165,7 @@ class scan_pullback {
     return to_.reshape(to_.slice(stack, start, stop, step), {shape.begin() + 1, shape.end()});
   }
 
-  // The loop once more, with what it carries before each turn, where the gradient of a turn asks for that.
+  // The same loop again, which also gives the carried arrays before each turn, where the gradient of a turn needs them.
   some_node states_for(const turn_gradient& turn) {
     const std::vector<node_id> last = turn.made.last_uses();
     for (std::size_t k = 0; k < counts_.carried && !with_states_; ++k)
@@ -204,7 +207,7 @@ class scan_pullback {
     --left_;
   }
 
-  // All turns of the same reach.
+  // Writes one loop for all turns with the same reach.
   void write_loop(const turn_gradient& turn) {
     const std::vector<node_id> last = turn.made.last_uses();
     const some_node states = states_for(turn);
@@ -258,7 +261,7 @@ class scan_pullback {
     shape[0] = turns;
     return shape;
   }
-  // What the turns hand back to an array that they step through.
+  // The cotangent of an array that the turns step through.
   some_node along_turns(std::size_t k) {
     if (rows_[k].empty()) return std::nullopt;
     std::vector<node_id> all;
@@ -287,7 +290,7 @@ class scan_pullback {
   const std::vector<scan_part> parts_;
   std::vector<some_node> given_{};  // the cotangents of all turns of the body's outputs
   std::vector<std::vector<bool>> reached_{};
-  std::vector<some_node> behind_{};  // the cotangents of the body's outputs, of what is carried behind the turns left
+  std::vector<some_node> behind_{};  // cotangents of the body's outputs; of carried arrays, after the remaining turns
   std::vector<std::vector<rows>> rows_;
   std::vector<some_node> sums_;
   std::size_t left_, until_ = 0;

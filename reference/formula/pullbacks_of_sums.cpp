@@ -29,7 +29,7 @@ node_id softmax_over(program_writer& to, node_id x, const program_writer::list& 
   return to.of(op::transpose, {to.reshape(y, to.shape_of(sorted))}, inverse);
 }
 
-// 0 of those that are not the largest: never 0 times something.
+// 0 for elements that are not the largest: never 0 times a number.
 node_id of_largest(const pullback& b, node_id g) {
   program_writer& to = b.to;
   const node_id zero = to.number(0.0), share = to.of(op::largest_share, {b.in(0)}, b.n.integers[0]);
@@ -66,7 +66,7 @@ node_id of_reduction(const pullback& b) {
   }
 }
 
-// The one node that hands a cotangent back to x.
+// The only node that passes a cotangent back to x.
 std::optional<node_id> only_use(const pullback& b, node_id x) {
   std::optional<node_id> only;
   for (const node_id use : b.uses[x]) {
@@ -77,7 +77,7 @@ std::optional<node_id> only_use(const pullback& b, node_id x) {
   return only;
 }
 
-// The contraction of weights with values, o = sum_j w_j v_j along their last axis, if that is all that reads them.
+// The contraction of weights with values, o = sum_j w_j v_j along their last axis, if nothing else reads the weights.
 std::optional<node_id> output_of(const pullback& b) {
   for (node_id weights = b.y;;) {
     const auto use = only_use(b, weights);
@@ -101,8 +101,8 @@ std::optional<node_id> output_of(const pullback& b) {
   }
 }
 
-// sum_j g_j y_j of cotangents g_j = G . v_j is G . o: so have it kernels that keep o, with its roundings [Dao, Fu,
-// Ermon, Rudra and Re 2022, FlashAttention, arXiv 2205.14135, Algorithm 4].
+// sum_j g_j y_j, with cotangents g_j = G . v_j, is G . o. Kernels that keep o compute it in this way, with its
+// roundings [Dao, Fu, Ermon, Rudra and Re 2022, FlashAttention, arXiv 2205.14135, Algorithm 4].
 std::optional<node_id> mean_from_output(const pullback& b, const core::shape& rows) {
   program_writer& to = b.to;
   if (b.n.integer(0) + 1 != static_cast<std::int64_t>(b.shape_of(b.y).size())) return std::nullopt;
@@ -128,7 +128,7 @@ node_id of_softmax(const pullback& b) {
   return to.product(b.y, to.of(op::subtract, {g, to.beside(mean, axis, b.shape_of(b.y))}));
 }
 
-// A letter of the result is in an operand, so that g and the other operand have all that one of them needs.
+// Each letter of the result is in an operand, so g and the other operand have all letters that an operand needs.
 cotangents back_through_contraction(const pullback& b) {
   const contraction letters = *contraction_of(b.n.text);
   const auto contracted = [&](node_id x, node_id y, const std::string& of) {
@@ -138,7 +138,7 @@ cotangents back_through_contraction(const pullback& b) {
           contracted(b.g, b.in(0), letters.result + "," + letters.x + "->" + letters.y)};
 }
 
-// What reaches other places reaches nothing.
+// A cotangent at other places of the result reaches nothing.
 cotangents back_through_contraction_at(const pullback& b) {
   const contraction letters = *contraction_of(b.n.text);
   const auto contracted = [&](node_id y, const std::string& of) {
@@ -159,7 +159,7 @@ cotangents back_through_masked_contraction(const pullback& b) {
           std::nullopt};
 }
 
-// -p base^(-p / q) / (q base) of exponents in lowest terms
+// -p base^(-p / q) / (q base) for exponents in lowest terms
 node_id of_frequencies(const pullback& b) {
   program_writer& to = b.to;
   std::vector<double> p, q;
@@ -181,7 +181,7 @@ node_id of_frequencies(const pullback& b) {
   return to.sum(to.product(b.g, slope), {along});
 }
 
-// Those of what is added, less those of what is subtracted, which come with their sign.
+// The cotangents of the rows that are added, less those of the rows that are subtracted, which come with their sign.
 node_id differences_of_rows(const pullback& b) {
   program_writer& to = b.to;
   const core::shape both = b.shape_of(b.g);

@@ -1,10 +1,10 @@
 // Encodings of the list whose formulas are programs.
 //
 // Such an encoding is a type with
-//   name, summary()  as a list has it
+//   name, summary()  as a list of encodings shows them
 //   recipe           the steps of its formulas, which algorithms and mutants replace: a recorded_recipe
 //   formulas()       its operations
-// and, where these have several algorithms, algorithm(c).
+// and, where its operations have several algorithms, algorithm(c).
 #pragma once
 
 #include <functional>
@@ -58,7 +58,7 @@ std::vector<formula::recorded_operation> recorded_operations() {
   return all;
 }
 
-/// The same by the recipe of a variant.
+/// The operations recorded by the recipe of a variant.
 template <class Encoding>
 std::vector<formula::recorded_operation> operations_by_recipe(const typename Encoding::recipe& how) {
   using recipe = typename Encoding::recipe;

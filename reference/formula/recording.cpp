@@ -32,7 +32,7 @@ recording& recording::current() {
   return *in_scope;
 }
 
-// What is exact has no stage, so that it is one node for all of them.
+// An exact node has no stage, so that it is one node for all stages.
 node_id recording::add(node n) {
   const bool is_rounded = n.what == op::fraction || n.what == op::pi || n.what == op::setting;
   const bool is_exact = row_of(n.what).of == family::leaf && !is_rounded;
@@ -360,7 +360,7 @@ traced_integer cumulative_sum(const traced_integer& x, std::size_t axis) {
   return {along_axis(op::cumulative_sum, {x.of}, axis)};
 }
 
-// By halves, from one power of two less one on.
+// A binary search; the number of places is filled up to a power of two.
 traced_integer last_reached(const traced_integer& x, std::vector<std::int64_t> places, std::int64_t beyond) {
   std::size_t half = 1;
   while (2 * half <= places.size()) half *= 2;
@@ -376,7 +376,7 @@ traced_integer last_reached(const traced_integer& x, std::vector<std::int64_t> p
 
 namespace {
 
-// Where f changes between `first` and `last`, and what it is from there on.
+// The places where f changes between `first` and `last`, and its value from each place on.
 struct steps {
   std::vector<std::int64_t> first{}, value{};
   void add(std::int64_t from, std::int64_t last, const std::function<std::int64_t(std::int64_t)>& f) {
@@ -396,7 +396,7 @@ struct steps {
   }
 };
 
-constexpr std::int64_t most_known_steps = 4096;  // one by one
+constexpr std::int64_t most_known_steps = 4096;  // steps up to this number are stored one by one
 
 }  // namespace
 

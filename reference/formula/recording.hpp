@@ -7,10 +7,10 @@
 //   of.output("bias", bias(of.input("slope", {8, 1, 1}), of.input("distance", {1, 64, 64})));
 //   const program p = of.finish();
 //
-// A traced number is an array, and its arithmetic is elementwise, with broadcasting: what is written for one element is
-// recorded for all. Equal nodes are one. What a template asks of a number to choose its way (to_double,
-// is_minus_infinity, a comparison as a bool) is no program: it does not compile, or throws a contract violation. Write
-// either(less(x, y), a, b).
+// A traced number is an array, and its arithmetic is elementwise, with broadcasting: a template that is written for one
+// element is recorded for all. Equal nodes are one node. A template may ask a number which way to go (to_double,
+// is_minus_infinity, a comparison as a bool). That is no program: it does not compile, or it throws a contract
+// violation. Write either(less(x, y), a, b) instead.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@
 
 namespace assay::reference::formula {
 
-/// Nodes of the recording in scope, of one kind each.
+/// Nodes of the recording in scope; each type has one kind of number.
 struct traced_truth {
   node_id of;
 };
@@ -42,7 +42,7 @@ class traced {
   static traced at(node_id n) { return traced(n); }
   [[nodiscard]] node_id of() const { return of_; }
 
-  /// Nodes that are recorded in its scope belong to a stage (readings/stages.hpp).
+  /// Nodes that are recorded while it is in scope belong to a stage (readings/stages.hpp).
   class stage_scope {
    public:
     explicit stage_scope(std::size_t stage);
@@ -59,12 +59,12 @@ class traced {
   node_id of_;
 };
 
-/// What a turn of a loop leaves to the next one, and what it gives.
+/// The arrays that a turn of a loop passes to the next turn, and its other results.
 struct loop_turn {
   std::vector<traced> left, given;
 };
 
-/// The program that traced numbers of this thread are nodes of, while it is in scope. Recordings nest in loops alone.
+/// The program whose nodes are the traced numbers of this thread, while it is in scope. Recordings nest in loops alone.
 class recording {
  public:
   /// The names of the stages that a formula numbers.
@@ -84,7 +84,8 @@ class recording {
   /// A node as it stands, for operators without a function of their own. A contract violation where the program refuses
   /// it: the message says why.
   node_id add(node n);
-  /// What f(program_writer&) writes, in the stage of the scope, with the same answer to what the program refuses.
+  /// The node that f(program_writer&) writes, in the stage of the scope. A contract violation where the program refuses
+  /// it.
   template <class Write>
   node_id write(Write f) {
     try {
@@ -103,7 +104,7 @@ class recording {
   using turn = std::function<loop_turn(const std::vector<traced>& carried, const std::vector<traced>& stepped)>;
   friend loop_turn looped(std::size_t, const std::vector<traced>&, const std::vector<traced>&, const turn&);
   struct body_of_loop {};
-  /// Of a body in the recording in scope, in its stage.
+  /// The recording of a body within the recording in scope, in its stage.
   explicit recording(body_of_loop);
   node_id add_input(const std::string& name, const core::shape& s, number_kind kind);
   void output_node(const std::string& name, node_id x);
@@ -127,7 +128,7 @@ inline traced log(const traced& x) { return recorded(op::log, x); }
 inline traced log1p(const traced& x) { return recorded(op::log1p, x); }
 inline traced sin(const traced& x) { return recorded(op::sin, x); }
 inline traced cos(const traced& x) { return recorded(op::cos, x); }
-/// As rotations have them (algorithms/frequencies.hpp).
+/// Sine and cosine as rotations compute them (algorithms/frequencies.hpp).
 inline traced sine_of(const traced& x) { return recorded(op::sine_of_angle, x); }
 inline traced cosine_of(const traced& x) { return recorded(op::cosine_of_angle, x); }
 inline traced tanh(const traced& x) { return recorded(op::tanh, x); }
@@ -141,31 +142,30 @@ inline traced magnitude_of(const traced& x) { return recorded(op::magnitude, x);
 inline traced larger(const traced& x, const traced& y) { return recorded(op::maximum, x, y); }
 inline traced pow(const traced& x, const traced& y) { return recorded(op::pow, x, y); }
 inline traced log_sum_exp(const traced& x, const traced& y) { return recorded(op::log_add_exp, x, y); }
-/// Without a derivative.
+/// x without a derivative.
 inline traced detach(const traced& x) { return recorded(op::detach, x); }
 traced power(const traced& x, rational e);
-/// 1 / sqrt(x) of the mean of so many squares (algorithms/root_mean_square.hpp).
+/// 1 / sqrt(x), where x is the mean of `count` squares (algorithms/root_mean_square.hpp).
 traced reciprocal_root(const traced& x, std::size_t count);
 /// |x + iy|, whose slopes at 0 are 0 (algorithms/modulus.hpp).
 inline traced modulus_of(const traced& x, const traced& y) { return recorded(op::modulus, x, y); }
 /// A number of a definition (algorithms/settings.hpp).
 traced setting(double x);
-/// base^(-t / steps) for t = first, ..., first + count - 1. They stand along an axis behind
-/// those of the base.
+/// base^(-t / steps) for t = first, ..., first + count - 1, along an axis after those of the base.
 traced geometric_frequencies(const traced& base, std::size_t first, std::size_t count, std::size_t steps);
 /// For allowances alone: x may be rounded before it is used.
 inline traced rounded_once(const traced& x) { return recorded(op::rounded_once, x); }
-/// For allowances alone: whatever x is off by, what is made of it is not, since that cancels.
+/// For allowances alone: x without its error. Use it where the error cancels in the result.
 inline traced without_error(const traced& x) { return recorded(op::without_error, x); }
-/// For faults alone: x as a tensor of this dtype keeps it.
+/// For faults alone: x as a tensor of this dtype stores it.
 traced held_in(core::dtype held, const traced& x);
-/// A loop (scan.hpp): turn t has what is carried as the turn before has left it, and element t of the first axis of
-/// what is stepped. Returns what the last turn has left, and what all have given, along a first axis. The turn makes
-/// nothing of other traced numbers. Without turns, what is carried is left as it was.
+/// A loop (scan.hpp). Turn t has the carried arrays as the turn before has left them, and element t of the first axis
+/// of the stepped arrays. Returns the carried arrays of the last turn, and the results of all turns along a first axis.
+/// A turn uses no other traced numbers. Without turns, the carried arrays stay as they were.
 loop_turn looped(
     std::size_t turns, const std::vector<traced>& carried, const std::vector<traced>& stepped,
     const std::function<loop_turn(const std::vector<traced>& carried, const std::vector<traced>& stepped)>& turn);
-/// x of one stage as the products of the stage of the scope take it in (readings/stages.hpp).
+/// x of one stage, as the products of the stage of the scope take it (readings/stages.hpp).
 traced taken_from(std::size_t stage, const traced& x);
 traced clamp(const traced& x, double low, double high);
 
@@ -179,17 +179,17 @@ traced_truth operator&&(const traced_truth& x, const traced_truth& y);
 traced_truth operator||(const traced_truth& x, const traced_truth& y);
 traced either(const traced_truth& condition, const traced& x, const traced& y);
 traced_integer either(const traced_truth& condition, const traced_integer& x, const traced_integer& y);
-/// x, of which y is right as well: for allowances alone.
+/// x, where y is right as well: for allowances alone.
 inline traced right_as_well(const traced& x, const traced& y) { return recorded(op::right_as_well, x, y); }
-/// x, off by |y| u more in the stage of the scope: for allowances alone.
+/// x with an additional error of |y| u in the stage of the scope: for allowances alone.
 inline traced off_by(const traced& x, const traced& y) { return recorded(op::off_by, x, y); }
-/// x, whose gradient is that of y in place of its own.
+/// x with the gradient of y in place of its own.
 inline traced with_gradient_of(const traced& x, const traced& y) { return recorded(op::with_gradient_of, x, y); }
 /// x with the derivative `slope` in y.
 inline traced with_slope(const traced& x, const traced& y, const traced& slope) {
   return with_gradient_of(x, detach(slope) * y);
 }
-/// x, which other() computes in another way: for allowances alone.
+/// x, where other() is another way to compute it: for allowances alone.
 template <class Other>
 traced covering(const traced& x, Other other) {
   return recorded(op::another_way, x, other());
@@ -205,22 +205,22 @@ traced_integer clamp(const traced_integer& x, std::int64_t low, std::int64_t hig
 traced_integer cumulative_sum(const traced_integer& x, std::size_t axis);
 /// 0, 1, ..., size - 1
 traced_integer counted(std::size_t size);
-/// What is known while it is recorded, in row-major order.
+/// Numbers that are known while the program is recorded, in row-major order.
 traced_integer known_integers(const core::shape& s, const std::vector<std::int64_t>& values);
 traced_truth known_truths(const core::shape& s, const std::vector<bool>& values);
-/// The index of the last of these places, which never fall, that x has reached. Precondition: x has reached the first
-/// one, and not `beyond`, which is no less than any of them.
+/// The index of the last of these ascending places that x has reached. Precondition: x has reached the first one, and
+/// not `beyond`, which is no less than any of them.
 traced_integer last_reached(const traced_integer& x, std::vector<std::int64_t> places, std::int64_t beyond);
-/// f(x) of integers from `low` to `high`: programs know it by the places where it changes. Precondition: on either side
-/// of 0 it never falls, or never rises.
+/// f(x) for integers x from `low` to `high`; the program stores the places where f changes. Precondition: on either
+/// side of 0 f never falls, or never rises.
 traced_integer stepwise(const traced_integer& x, std::int64_t low, std::int64_t high,
                         const std::function<std::int64_t(std::int64_t)>& f);
-/// As a short format takes it in: rounded where it cannot hold it.
+/// The integer as a short format takes it: rounded where the format cannot hold it.
 traced to_real(const traced_integer& x);
-/// The same of an index, which code keeps as an integer: no format rounds it.
+/// The same for an index, which code keeps as an integer: no format rounds it.
 traced index_number(const traced_integer& x);
 
-// What no formula for one element can say.
+// Functions that no formula for a single element can express.
 traced reshaped(const traced& x, const core::shape& s);
 traced_integer reshaped(const traced_integer& x, const core::shape& s);
 core::shape shape_of(const traced& x);
@@ -234,25 +234,25 @@ traced_integer between(const traced_integer& x, std::size_t axis, std::size_t fi
 traced_truth between(const traced_truth& x, std::size_t axis, std::size_t first, std::size_t last);
 traced joined(const std::vector<traced>& parts, std::size_t axis);
 traced_truth joined(const std::vector<traced_truth>& parts, std::size_t axis);
-/// The elements at these places of an axis, which stand where the axis was: gather, as numpy.take has it.
+/// The elements at these places of an axis; the axes of the places take its position: gather, as in numpy.take.
 traced gathered(const traced& x, const traced_integer& places, std::size_t axis);
 traced_integer gathered(const traced_integer& x, const traced_integer& places, std::size_t axis);
-/// The same row by row: beside the axis, places have the shape of x (numpy.take_along_axis).
+/// The same row by row: except along the axis, places have the shape of x (numpy.take_along_axis).
 traced taken_along(const traced& x, const traced_integer& places, std::size_t axis);
-/// The sums of the elements that have each of `count` places of the axis, whose size that becomes.
+/// The sums of the elements with the same place, for `count` places; the axis then has this size.
 traced summed_by_place(const traced& x, const traced_integer& places, std::size_t count, std::size_t axis);
-/// Sums of an element and all before it.
+/// Sums of an element and all elements before it.
 traced cumulative_sum(const traced& x, std::size_t axis);
-/// Sums of an element and all behind it.
+/// Sums of an element and all elements after it.
 traced sums_from_each_on(const traced& x, std::size_t axis);
-/// The same as the sum of all less those before.
+/// The same, computed as the sum of all less the elements before.
 traced sums_from_each_on_by_total(const traced& x, std::size_t axis);
-/// Cumulative sums along the last axis of rows [..., 1, m], which are added, and once more, which are subtracted from
-/// them: what of their gradients cancels is no term of these [..., 2, m].
+/// Cumulative sums along the last axis of rows [..., 1, m], twice: the first are added, and the second are subtracted
+/// from them. A part that cancels in their gradients is no term of these sums [..., 2, m].
 traced cumulative_sum_twice(const traced& x);
-/// Tables z [..., a] at places p [..., m] of them, between positions too (algorithms/interpolation.hpp).
+/// Tables z [..., a] at places p [..., m], also between positions (algorithms/interpolation.hpp).
 inline traced interpolated(const traced& z, const traced& p) { return recorded(op::interpolated, z, p); }
-/// exp(X) of matrices [..., b, b]. Precondition: they are skew-symmetric; a cotangent reaches what is above the
+/// exp(X) for matrices [..., b, b]. Precondition: they are skew-symmetric. A cotangent reaches only the part above the
 /// diagonal.
 inline traced skew_exponential(const traced& x) { return recorded(op::skew_exponential, x); }
 traced largest_along(const traced& x, std::int64_t axis);
@@ -262,11 +262,11 @@ traced summed(const traced& x, std::vector<std::int64_t> axes);
 traced softmax_along(const traced& x, std::int64_t axis);
 /// "nd,md->nm"
 traced contracted(const traced& x, const traced& y, const std::string& letters);
-/// Of the elements of x where the mask, of its shape, is true: what stands elsewhere reaches nothing.
+/// Contracts those elements of x where the mask, of its shape, is true. Other elements reach nothing.
 traced contracted_where(const traced_truth& mask, const traced& x, const traced& y, const std::string& letters);
-/// x y at the places of the result that a mask lets in, and 0 elsewhere.
+/// x y at the places of the result that the mask lets in, and 0 elsewhere.
 traced contracted_at(const traced_truth& mask, const traced& x, const traced& y, const std::string& letters);
-/// Whether one is true along an axis, which vanishes.
+/// Whether any element is true along an axis, which vanishes.
 traced_truth any_along(const traced_truth& x, std::int64_t axis);
 traced_truth broadcast(const traced_truth& x, const core::shape& s);
 traced_truth reshaped(const traced_truth& x, const core::shape& s);
@@ -279,7 +279,7 @@ namespace assay::reference {
 template <>
 formula::traced pi<formula::traced>();
 
-/// Terms in any order: one sum of products.
+/// Terms in any order: the total is one sum of products.
 template <>
 class accumulator<formula::traced> {
  public:

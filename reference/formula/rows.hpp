@@ -1,4 +1,4 @@
-// What operators of programs make of whole rows, in any reading.
+// Functions of whole rows for the operators of programs, in any reading.
 #pragma once
 
 #include <cmath>
@@ -11,11 +11,12 @@
 
 namespace assay::reference::formula {
 
-/// What of a row decides how its exponentials are added up.
+/// The facts about a row that decide how its exponentials are added up.
 struct row_facts {
-  bool is_empty = true;    ///< of nothing but -inf
-  bool is_beyond = false;  ///< some term is no double, and no double can be the shift of the others
-  /// The first term that is no number, may be none or unbounded, or is infinite: nothing is to be subtracted from it.
+  bool is_empty = true;    ///< it has nothing but -inf
+  bool is_beyond = false;  ///< some term is too large for a double, so no double can be the shift
+  /// The first term that is no number; that may be no number or is unbounded; that is infinite. No shift is subtracted
+  /// then.
   std::optional<std::size_t> nan{}, unknown{}, infinite{};
 };
 template <class R>
@@ -45,7 +46,7 @@ row_facts facts_of(const std::vector<R>& row) {
   return facts;
 }
 
-/// The exponentials of a row less one of its numbers, and that one: it is the largest as far as the reading can tell.
+/// The exponentials of a row less one of its numbers, and that number: the largest as far as the reading can tell.
 /// Precondition: the row has a number.
 template <class R>
 std::pair<std::vector<R>, R> exponentials_below_largest(const std::vector<R>& row) {
@@ -76,7 +77,7 @@ R log_sum_of_row(const std::vector<R>& logits) {
   return R(shift) + log(sum.total());
 }
 
-/// log sum exp of a row; -inf of nothing.
+/// log sum exp of a row; -inf for an empty row.
 template <class R>
 R log_sum_exp_of(const std::vector<R>& row) {
   const row_facts facts = facts_of(row);
@@ -89,8 +90,8 @@ R log_sum_exp_of(const std::vector<R>& row) {
   return largest + log(total_of(below));
 }
 
-/// 1 / k for each of the k largest of a row, 0 for all others; NaN for all where one is no number. An element that has
-/// the same enclosure as another one is not proved to be the same, but each is the same as itself.
+/// 1 / k for each of the k largest of a row, 0 for all others; NaN for all where one is no number. Two elements with
+/// equal enclosures are not proved to be equal, but each element equals itself.
 template <class R>
 std::vector<R> shares_of_largest(const std::vector<R>& row) {
   boost::tribool has_nan = false;
@@ -122,7 +123,7 @@ std::vector<R> shares_of_largest(const std::vector<R>& row) {
   return shares;
 }
 
-/// e^x over the sum of them: a row that is -inf everywhere has none, and neither has one with NaN or infinity.
+/// e^x divided by their sum. A row that is -inf everywhere has no softmax, and neither has a row with NaN or infinity.
 template <class R>
 std::vector<R> softmax_of(const std::vector<R>& row) {
   const row_facts facts = facts_of(row);
@@ -136,9 +137,9 @@ std::vector<R> softmax_of(const std::vector<R>& row) {
   return weights;
 }
 
-/// Row by row, x less its element of the largest weight, which is 0 then: how far it lies from its weighted mean stays
-/// as it is. Where one key has nearly all the weight, that one and the mean agree in all digits but the last, which
-/// proofs want to keep. Readings that round have x.
+/// Row by row, x less its element with the largest weight, which becomes 0: the distance of each element from the
+/// weighted mean stays the same. Where one key has nearly all the weight, its element and the mean agree in all digits
+/// but the last ones, which proofs need to keep. Readings that round keep x.
 template <class R>
 std::vector<R> less_heaviest(std::vector<R> x, const std::vector<R>& weights, const rows_along& rows) {
   if constexpr (computes_in_formats<R>) return x;

@@ -15,7 +15,7 @@ rounding unknown_rounding() {
   return {std::numeric_limits<double>::quiet_NaN(), 0.0, std::numeric_limits<double>::infinity(), false, false};
 }
 
-// Of an output of a program with these elements; `round` takes a real.
+// An output of a program with these elements; `round` takes a real.
 template <class R, class Round>
 rung_output rounded_output(const array_type& type, core::dtype storage, const array<R>& made, Round round) {
   const core::dtype own = type_of_output(type.kind, storage);
@@ -35,7 +35,7 @@ rung_output rounded_output(const array_type& type, core::dtype storage, const ar
       made);
 }
 
-// Nothing is decided.
+// Outputs where nothing is decided.
 rung_outputs nothing_known(const program& p, const storage_of& storage) {
   rung_outputs out;
   for (const program::output& o : p.outputs()) {
@@ -57,7 +57,7 @@ rung_outputs decided(const program& p, const core::tensors& inputs, const storag
   return out;
 }
 
-// Where a formula branched on an unknown number, neither values nor an error of integers say anything.
+// Where a formula branched on an unknown number, its values and its errors of integers prove nothing.
 template <class R, class Round>
 rung_outputs enclosed(const program& p, const core::tensors& inputs, const storage_of& storage, Round round) {
   undecided_branches::take();

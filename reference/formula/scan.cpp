@@ -25,7 +25,7 @@ namespace {
 
 using core::failure;
 
-// What the body takes, and what its node has for it.
+// Checks that the inputs of the body fit the inputs of its node.
 core::result<void> check_taken(const scan_counts& counts, const program& body, const types& in) {
   if (body.inputs().size() != in.size())
     return failure(fmt::format("its body takes {} arrays, and it has {}", body.inputs().size(), in.size()));

@@ -1,19 +1,19 @@
-// Loops: a body so many times, each with what the one before has left.
+// Loops: a body is repeated, and each turn gets the state that the turn before has left.
 //
-// The inputs of a body, in their order, stand for what its node takes: first the carried arrays, then the stepped ones,
-// which have an axis of the turns before all others and of which a turn has one element, then those that are the same
-// in all turns. Its outputs are the carried arrays of the next turn, and behind them what every turn gives. All that is
-// carried or given is real.
+// The inputs of a body stand, in order, for the inputs of its node. First come the carried arrays. Then come the
+// stepped arrays: their first axis is that of the turns, and each turn has one element of it. Then come the arrays that
+// are the same in all turns. Its outputs are the carried arrays of the next turn, and after them the results of every
+// turn. All carried arrays and results are real.
 //
-// A scan is one flat array of its parts: the carried arrays behind the last turn, then, for each other output of the
-// body, what the turns give, one behind the other.
+// A scan is one flat array of its parts: the carried arrays after the last turn, then, for each other output of the
+// body, the results of the turns, one after the other.
 #pragma once
 
 #include "reference/formula/program.hpp"
 
 namespace assay::reference::formula {
 
-/// Of a node that is a scan.
+/// The counts of a node that is a scan.
 struct scan_counts {
   explicit scan_counts(const node& n)
       : turns(static_cast<std::size_t>(n.integer(0))),
@@ -22,7 +22,7 @@ struct scan_counts {
   std::size_t turns, carried, stepped;
 };
 
-/// Which elements of a scan are those of an output of its body: all turns of it, where it is not carried.
+/// The elements of a scan that belong to an output of its body: all turns of it, where it is not carried.
 struct scan_part {
   std::size_t first;
   core::shape shape;

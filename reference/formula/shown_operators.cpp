@@ -18,7 +18,7 @@ expression shown_number(double x) {
   return {fmt::format("{}", x), std::signbit(x) ? binding::sign : binding::whole};
 }
 
-// x sign y, from left to right: the right one needs parentheses where it binds as loosely.
+// x sign y, from left to right: y needs parentheses where it binds equally loosely.
 expression infix(const expression& x, std::string_view sign, const expression& y, binding of) {
   return {fmt::format("{} {} {}", x.at_least(of), sign, y.above(of)), of};
 }

@@ -1,4 +1,4 @@
-// What the operators of programs look like in formulas for eyes (mathematics.hpp).
+// The operators of programs in formulas for readers (mathematics.hpp).
 #pragma once
 
 #include <string>
@@ -20,12 +20,12 @@ struct expression {
 
 inline constexpr std::size_t most_shown_inputs = 16;
 
-/// A name in which nothing but letters, digits and _ stands is shown as it is.
+/// A name of letters, digits and _ alone is shown as it is.
 std::string shown_name(const std::string& name);
 /// "q[n,d]"
 std::string indexed(const expression& x, const std::string& letters);
 expression shown_leaf(const node& n);
-/// Of the inputs behind most_shown_inputs only the number counts.
+/// For inputs beyond most_shown_inputs only the number matters.
 expression shown_operator(const node& n, const std::vector<expression>& in);
 
 }  // namespace assay::reference::formula

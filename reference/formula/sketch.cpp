@@ -11,7 +11,7 @@
 namespace assay::reference::formula {
 namespace {
 
-using magnitudes = std::map<std::string, std::vector<double>>;  // element by element, those of its experiments
+using magnitudes = std::map<std::string, std::vector<double>>;  // element by element, the magnitudes of its experiments
 
 magnitudes experiments_of(const program& p, const core::tensors& inputs, const core::precisions& compute,
                           const std::vector<std::string>& stages, std::uint64_t seed) {

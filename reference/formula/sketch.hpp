@@ -1,4 +1,5 @@
-// What roundings move the outputs of a program by at most, by random experiments (readings/sketched.hpp).
+// An upper estimate of the effect of roundings on the outputs of a program, by random experiments
+// (readings/sketched.hpp).
 #pragma once
 
 #include <map>
@@ -8,9 +9,9 @@
 
 namespace assay::reference::formula {
 
-/// An estimate of sum |slope| roundoff for every element of every output, in units of u of compute.unit(), from so many
-/// experiments: a multiple of 16. Of 256 it is within 0.93 and 1.14 of the sum for nineteen elements in twenty.
-/// Infinite or NaN where an element has none. Nothing where a program is too large for it.
+/// An estimate of sum |slope| roundoff for every element of every output, in units of u of compute.unit(). The number
+/// of experiments is a multiple of 16. With 256 it is within 0.93 and 1.14 of the sum for nineteen elements in twenty.
+/// Infinite or NaN where an element has no such sum. Nothing where a program is too large for this.
 std::optional<std::map<std::string, xt::xarray<double>>> sketch_of(const program& p, const core::tensors& inputs,
                                                                    const core::precisions& compute,
                                                                    const std::vector<std::string>& stages,

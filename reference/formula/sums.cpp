@@ -4,7 +4,7 @@ namespace assay::reference::formula {
 
 double additions_of_scattering(const node& n, const core::shape& indices) {
   if (n.what == op::scatter_add_along) return static_cast<double>(indices[static_cast<std::size_t>(n.integer(0))]);
-  double additions = 1.0;  // to x
+  double additions = 1.0;  // the addition to x
   for (const std::size_t size : indices) additions += static_cast<double>(size) - 1.0;
   return additions;
 }

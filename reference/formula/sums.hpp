@@ -1,4 +1,4 @@
-// Operators of programs that add up elements, or go along an axis, in a reading.
+// Operators of programs that add elements up, or go along an axis, in a reading.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 
 namespace assay::reference::formula {
 
-/// Of a sum without products, by so many additions at most. Where stages differ a term may be cast before it is added.
+/// The total of a sum without products, with at most this number of additions. Where stages differ, a term may be cast
+/// before it is added.
 template <class R>
 R total_of_terms(const accumulator<R>& sum, double additions) {
   if constexpr (requires { sum.total_of_terms(additions); })
@@ -21,7 +22,7 @@ R total_of_terms(const accumulator<R>& sum, double additions) {
   else
     return sum.total();
 }
-/// Of products, each of which is rounded, too.
+/// The total of a sum of products, each of which is rounded, too.
 template <class R>
 R total_of_products(const accumulator<R>& sum, double additions) {
   if constexpr (requires { sum.total_by(additions); })
@@ -79,7 +80,7 @@ reals<R> along_rows(op what, reals<R> x, const rows_along& rows) {
   return x;
 }
 integers cumulative_sums(integers x, const rows_along& rows);
-/// Each row of the last axis, and once more.
+/// Each row of the last axis, twice.
 template <class R>
 reals<R> rows_twice(const reals<R>& x, const rows_along& rows) {
   reals<R> made;
@@ -102,7 +103,7 @@ reals<R> differences_along(const reals<R>& x, const reals<R>& y, const rows_alon
   return made;
 }
 
-/// Rows of x, and of the places beside them.
+/// The rows of x, and the places that belong to them.
 struct interpolated_rows {
   std::size_t count, size, places;
   interpolated_rows(const core::shape& x, const core::shape& p)
@@ -119,7 +120,7 @@ reals<R> interpolated(op what, const reals<R>& z, const reals<R>& p, const inter
   }
   return made;
 }
-/// What tables of `size` positions have of what their places have: their transpose.
+/// The cotangents of tables with `size` positions, from the cotangents of their places: the transpose of interpolation.
 template <class R>
 reals<R> shared_by_places(const reals<R>& g, const reals<R>& p, const interpolated_rows& rows, std::size_t size) {
   reals<R> made;
@@ -136,23 +137,23 @@ reals<R> shared_by_places(const reals<R>& g, const reals<R>& p, const interpolat
   return made;
 }
 
-/// How many terms are added up at a place at most, one after the other: axis by axis, as sums are.
+/// The most terms that are added at one place one after the other: axis by axis, as in sums.
 double additions_of_scattering(const node& n, const core::shape& indices);
-/// Of so many terms. Programs scatter them one after the other: where the sum outgrows them so far that a short format
-/// stops adding, axis by axis is no bound.
+/// The most additions for this number of terms. Programs scatter terms one after the other: where the sum becomes so
+/// large that a short format stops adding, the number of additions axis by axis is no bound.
 template <class R>
 double additions_at_a_place(double axis_by_axis, std::size_t terms) {
   if constexpr (computes_in_formats<R>)
     if (static_cast<double>(terms) * arithmetic_of_sums().u > 0.125) return static_cast<double>(terms);
   return axis_by_axis;
 }
-/// Whether what is added up is rounded to a shorter format before.
+/// Whether terms are rounded to a shorter format before they are added.
 template <class R>
 bool sums_are_shorter() {
   if constexpr (computes_in_formats<R>) return arithmetic_of_sums().u > arithmetic().u;
   return false;
 }
-/// x with the sums of what is added at each place, in any order. Nothing is rounded where a zero is added to.
+/// x plus the sums of the terms at each place, in any order. Nothing is rounded where a term is added to a zero.
 template <class R>
 std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& added, const std::vector<place>& places,
                               double additions) {
@@ -179,12 +180,12 @@ std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& add
   return made;
 }
 
-/// How many sums are added up term by term beside each other: where each addition waits for the last one, others fill
-/// the time.
+/// The number of sums that are added up term by term beside each other: each addition waits for the one before, and the
+/// other sums fill the time.
 template <class R>
 inline constexpr std::size_t sums_side_by_side = computes_in_formats<R>&& std::is_trivially_copyable_v<R> ? 4 : 1;
 
-/// add(sum, at_x, at_y): of each pair of terms. `at`: where there is a sum of the result; elsewhere is 0.
+/// add(sum, at_x, at_y) is called for each pair of terms. `at` says where the result has a sum; elsewhere it is 0.
 template <class R, class Add>
 reals<R> sums_of_products(const contracted_places& places, const truths* at, Add add) {
   std::vector<std::size_t> wanted;
@@ -203,7 +204,7 @@ reals<R> sums_of_products(const contracted_places& places, const truths* at, Add
   return made;
 }
 
-/// `at`: where there is a sum of the result; elsewhere is 0.
+/// `at` says where the result has a sum; elsewhere it is 0.
 template <class R>
 reals<R> contracted(const reals<R>& x, const reals<R>& y, const contracted_places& places, const truths* at = nullptr) {
   if constexpr (requires { contracted_by_bounds(x, y, places, at); })
@@ -222,8 +223,8 @@ reals<R> contracted(const reals<R>& x, const reals<R>& y, const contracted_place
   });
 }
 
-/// The same of the terms that a mask lets in, of the places in x. What it keeps out is no zero: not even infinity times
-/// it is anything.
+/// The same over the terms that a mask of the places in x lets in. A term that it keeps out is no zero: even infinity
+/// times it adds nothing.
 template <class R>
 reals<R> contracted_where(const reals<R>& x, const reals<R>& y, const truths& mask, const contracted_places& places) {
   if constexpr (requires { contracted_by_bounds(x, y, places); }) {

@@ -6,15 +6,15 @@
 
 namespace assay::reference::formula {
 
-/// Whether they are those of the program, of its kinds and shapes.
+/// Checks that the tensors are the inputs of the program, with its kinds and shapes.
 core::result<void> check_inputs(const program& p, const core::tensors& inputs);
 
 core::dtype type_of_output(number_kind kind, core::dtype storage);
 
-/// An integer of an output as a number of a tensor; an evaluation_error beyond 2^53.
+/// An integer of an output as a number of a tensor; throws evaluation_error beyond 2^53.
 double number_of(std::int64_t x);
 
-/// Precondition: check_inputs accepts them.
+/// Precondition: check_inputs accepts the inputs.
 template <class R>
 typename interpreter<R>::arrays lifted(const program& p, const core::tensors& inputs) {
   typename interpreter<R>::arrays all;

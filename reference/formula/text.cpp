@@ -32,7 +32,7 @@ std::optional<double> real_of(const json& j) {
   if (j == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (!j.is_number()) return std::nullopt;
   const auto x = j.get<double>();
-  // An integer beyond 2^53 is another number as a double.
+  // As a double, an integer beyond 2^53 is another number.
   if (j.is_number_integer() && (std::fabs(x) > 0x1p53)) return std::nullopt;
   return std::isfinite(x) ? std::optional(x) : std::nullopt;
 }
@@ -42,7 +42,7 @@ bool is_name(const json& j) {
          j.get_ref<const std::string&>().size() <= longest_name;
 }
 
-// False where the member is not of the attribute's form.
+// Takes an attribute; false where the member does not have the attribute's form.
 bool take_attribute(const json& j, form of, std::size_t k, node& n) {
   const auto keep = [&](std::optional<std::int64_t> x) {
     if (x) n.integers[k] = {*x};

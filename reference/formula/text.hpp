@@ -6,9 +6,9 @@
 //              {"op": "sum", "in": [1], "axes": [1], "stage": "sums"}],
 //    "outputs": [{"name": "y", "node": 2}]}
 //
-// A node has the attributes of its operator (operators.cpp), all of them and no others; kinds and shapes follow.
-// Numbers that JSON has not are "inf", "-inf" and "nan". What is read may be hostile: an error names the node, and no
-// text makes the reader do more work than its length and the limits of program.hpp allow.
+// A node has all attributes of its operator (operators.cpp) and no others; kinds and shapes follow from them. Numbers
+// that JSON lacks are "inf", "-inf" and "nan". The text may be hostile: an error names the node, and no text makes the
+// reader do more work than its length and the limits of program.hpp allow.
 #pragma once
 
 #include <string>

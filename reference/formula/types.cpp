@@ -1,4 +1,4 @@
-// What a node is, given those that it takes.
+// The type of a node, given the types of its inputs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-// What a node that moves elements is, given those that it takes; and the rules of shapes and kinds.
+// The type of a node that moves elements, given the types of its inputs; and the rules of shapes and kinds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -125,10 +125,9 @@ result<array_type> updated(const node& n, const types& in) {
   return *in[0];
 }
 
-// x, to which what a gather of x with these indices would take is added.
-
 }  // namespace
 
+// The type of x, to whose elements numbers are added: a gather of x with the same indices would take these elements.
 result<array_type> scattered(const node& n, const types& in) {
   if (const auto ok = require_kinds({in[0], in[2]}, {number_kind::real}); !ok) return tl::make_unexpected(ok.error());
   const auto taken = gathered(n, {in[0], in[1]});

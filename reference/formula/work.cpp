@@ -19,7 +19,7 @@ std::uint64_t product_or_too_much(std::uint64_t x, std::uint64_t y) {
   return __builtin_mul_overflow(x, y, &r) ? too_much : r;
 }
 
-// Of an element of the result, or of what is reduced.
+// The cost for one element of the result, or of the array that is reduced.
 std::uint64_t cost_of(op what) {
   switch (what) {
     case op::exp:
@@ -50,7 +50,7 @@ std::uint64_t cost_of(op what) {
   }
 }
 
-// Every element of the result has as many terms as the letters that are summed over have places.
+// The number of terms of each element of the result: the product of the sizes of the letters that are summed over.
 std::uint64_t terms_of(const program& p, const node& n) {
   const contraction letters = *contraction_of(n.text);
   const core::shape& shape = p.type_of(n.in[0]).shape;

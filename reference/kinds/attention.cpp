@@ -11,7 +11,7 @@ using formula::traced_truth;
 
 using stage = attention_stage;
 
-/// Rows as columns beside x.
+/// The shape of one column beside x: one number for each row.
 core::shape beside(core::shape s) {
   s.back() = 1;
   return s;
@@ -19,21 +19,21 @@ core::shape beside(core::shape s) {
 
 struct seen_rows {
   std::int64_t axis;
-  core::shape one;  ///< of a row
+  core::shape one;  ///< the shape with one number for each row
   traced_truth has_key;
 
   explicit seen_rows(const traced_truth& seen)
       : axis(static_cast<std::int64_t>(shape_of(seen).size()) - 1),
         one(beside(shape_of(seen))),
         has_key(reshaped(any_along(seen, axis), one)) {}
-  /// -inf where nothing is seen, but 0 in rows that see nothing.
+  /// The logits of seen keys, and -inf elsewhere; 0 in rows that see nothing.
   [[nodiscard]] traced logits(const traced& of, const traced_truth& seen) const {
     const traced hidden(-std::numeric_limits<double>::infinity());
     return either(has_key, either(seen, of, hidden), traced(0.0));
   }
 };
 
-/// Whether it is the only key of its row.
+/// Whether a key is the only one that its row sees.
 traced_truth is_alone(const traced_truth& seen, const seen_rows& rows) {
   const std::size_t keys = shape_of(seen).back(), axis = static_cast<std::size_t>(rows.axis);
   const traced_integer one = traced_integer::constant(1), none = traced_integer::constant(0);

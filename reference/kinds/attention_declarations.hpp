@@ -1,4 +1,4 @@
-// What operations that are part of attention declare (attention.hpp).
+// Declarations of operations that are part of attention (attention.hpp).
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@
 
 namespace assay::reference {
 
-/// f16 and bf16: matrix products of that dtype, added up in f32; the softmax in f32, its weights cast back, as
-/// eager attention of huggingface/transformers has it (LlamaAttention.forward in
+/// For f16 and bf16: matrix products in that dtype, added up in f32; the softmax in f32, and its weights cast back, as
+/// in eager attention of huggingface/transformers (LlamaAttention.forward in
 /// src/transformers/models/llama/modeling_llama.py, BloomAttention.forward in
 /// src/transformers/models/bloom/modeling_bloom.py). Fused kernels (Dao-AILab/flash-attention) keep the scores in f32
-/// and cast the weights alone: they err by less.
+/// and cast only the weights: their errors are smaller.
 inline std::vector<core::stage_declaration> attention_stages() {
   return {{.name = "scores", .meaning = "scale q . k + bias", .narrow = true},
           {.name = "softmax", .meaning = "exponentials of the scores, their sum and the quotient"},
@@ -24,7 +24,7 @@ inline std::vector<core::stage_declaration> attention_stages() {
           {.name = std::string(core::accumulation), .meaning = "the sums of q . k and of weights times v"}};
 }
 
-/// An operation of this kind: keys along the axis `keys`, and the input that the bias is made of.
+/// An operation of this kind, with keys along the axis `keys`, and the input from which the bias is made.
 inline core::operation attention_operation(const char* called, const char* keys, core::tensor_declaration of_bias) {
   using std::string;
   return {.name = called,
@@ -32,7 +32,7 @@ inline core::operation attention_operation(const char* called, const char* keys,
                      {.name = "k", .axes = {"B", "h", keys, "d"}, .meaning = "keys"},
                      {.name = "v", .axes = {"B", "h", keys, "e"}, .meaning = "values"},
                      std::move(of_bias)},
-          // Linear in the values: a scale of 1 would mean nothing to it.
+          // The output is linear in the values: an error scale of 1 would mean nothing for it.
           .outputs = {{.name = "o",
                        .axes = {"B", "h", "n", "e"},
                        .meaning = "weighted means of the values",
@@ -44,12 +44,12 @@ inline core::operation attention_operation(const char* called, const char* keys,
           .stages = attention_stages()};
 }
 
-/// Of attention without a softmax.
+/// The setting `scale` for attention without a softmax.
 inline core::attribute_declaration scale_of_outputs() {
   return choice("scale", {"inverse_sqrt", "one"}, "what outputs are multiplied by: 1 / sqrt(d), or 1");
 }
 
-/// The power of the width that a factor is by its setting; without features every factor is 1.
+/// The exponent of the width in a factor, by the setting of the factor; without features every factor is 1.
 inline rational factor_exponent(const std::string& setting, std::size_t width) {
   const long halves = core::chosen<long>(setting, {{"one", 0}, {"inverse_sqrt", -1}, {"sqrt", 1}});
   return width == 0 ? ratio(0, 1) : ratio(halves, 2);

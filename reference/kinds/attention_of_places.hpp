@@ -1,5 +1,6 @@
-// Where queries stand among the keys, and what operations declare that make the bias themselves, from those places and
-// a parameter: tokens are counted as they lie, key j at j, and query i at i + m - n, as behind cached keys, or at i.
+// The places of queries among the keys, and the declarations of operations that make the bias themselves, from those
+// places and a parameter. Tokens are counted as they lie: key j at j, and query i at i + m - n, as after cached keys,
+// or at i.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +15,12 @@
 
 namespace assay::reference {
 
-/// Where queries stand among the keys 0, 1, ..., and which keys they see: of a window those from its place less `left`
-/// to its place plus `right`; of chunks of as many places those of its own (Llama 4). Where an operation has no setting
-/// `alignment` queries are the last of the keys.
+/// The places of queries among the keys 0, 1, ..., and the keys that they see. With a window a query sees the keys from
+/// its place less `left` to its place plus `right`. With chunks of `chunk` places it sees the keys of its own chunk
+/// (Llama 4). Where an operation has no setting `alignment`, queries are the last of the keys.
 struct query_places {
   bool causal;
-  double first;  ///< of query 0; below 0 it stands before all keys
+  double first;  ///< place of query 0; if it is below 0, the query stands before all keys
   double left, right, chunk;
 
   query_places(const core::attributes& settings, std::size_t queries, std::size_t keys)
@@ -39,7 +40,7 @@ struct query_places {
     return ahead >= -left && ahead <= right && (!causal || ahead <= 0.0) &&
            std::floor(of(query) / chunk) == std::floor(static_cast<double>(key) / chunk);
   }
-  /// Whether it sees one of so many keys.
+  /// Whether the query sees one of these keys.
   [[nodiscard]] bool sees_any(std::size_t query, std::size_t keys) const {
     const double here = of(query), start = std::isinf(chunk) ? 0.0 : std::floor(here / chunk) * chunk;
     const double last = std::min({static_cast<double>(keys) - 1.0, here + (causal ? 0.0 : right), start + chunk - 1.0});
@@ -66,8 +67,8 @@ struct query_places {
   }
 };
 
-/// An operation that makes the bias itself, of a parameter and the places of queries and keys. A query that stands
-/// before the first key sees none where it is causal.
+/// An operation that makes the bias itself, from a parameter and the places of queries and keys. A query before the
+/// first key sees no key where the operation is causal.
 inline core::operation attention_of_places(const char* called, core::tensor_declaration parameter, bool causal,
                                            core::stage_declaration bias) {
   core::operation op = attention_operation(called, "m", std::move(parameter));

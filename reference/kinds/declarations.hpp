@@ -1,4 +1,4 @@
-// Settings of an operation, a line each. The first value is the standard one.
+// Settings of an operation, one on each line. The first value is the standard one.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace assay::reference {
 
-/// One of several conventions, or true and false.
+/// A setting that chooses one of several conventions, or true or false.
 template <class Value>
 core::attribute_declaration choice_of(std::string name, const std::vector<Value>& values, std::string meaning) {
   return {.name = std::move(name),
@@ -26,7 +26,7 @@ inline core::attribute_declaration flag(std::string name, bool standard, std::st
   return choice_of<bool>(std::move(name), {standard, !standard}, std::move(meaning));
 }
 
-/// A number of the definition within [low, high], with the values that tests draw; `axis`: whose size it is.
+/// A number of the definition within [low, high], with the values that tests draw; `axis` is the axis whose size it is.
 inline core::attribute_declaration integer(std::string name, const std::vector<std::int64_t>& values,
                                            core::value_domain within, std::string meaning, std::string axis = {}) {
   core::attribute_declaration a = choice_of(std::move(name), values, std::move(meaning));
@@ -40,12 +40,12 @@ inline core::attribute_declaration real(std::string name, const std::vector<doub
   return a;
 }
 
-/// A setting that came with a later list (core::list_version).
+/// A setting that was added with a later list (core::list_version).
 inline core::attribute_declaration since(core::list_version list, core::attribute_declaration a) {
   a.since = list;
   return a;
 }
-/// One whose value came later than itself.
+/// A setting of which one value was added later than the setting.
 inline core::attribute_declaration with_later_value(core::attribute value, core::list_version since,
                                                     core::attribute_declaration a) {
   a.later_values.emplace_back(std::move(value), since);

@@ -51,7 +51,7 @@ traced kept_beside(const grouped_recipe& how, const recorded_call& in, const tra
 
 }  // namespace
 
-/// The sink is the logit of one more key.
+/// Attention in which the sink is the logit of one more key.
 traced attended_beside_sink(const grouped_recipe& how, const recorded_call& in, const traced& logits,
                             const traced_truth& seen, const traced& of_heads, const reading_of_weights& read) {
   core::shape one = shape_of(logits);

@@ -9,7 +9,7 @@ using formula::traced;
 
 namespace {
 
-// At the places (i, j), i < j, of each matrix.
+// The entries (i, j), i < j, of each matrix, taken from the index `place`.
 traced entries_at(const traced& matrices, std::int64_t (*place)(std::int64_t i, std::int64_t j, std::int64_t b)) {
   core::shape s = shape_of(matrices);
   const auto b = static_cast<std::int64_t>(s.back());

@@ -1,15 +1,15 @@
-// The kind of encodings that turn blocks of b coordinates of queries and keys by the exponential of a skew-symmetric
-// matrix which is linear in the position: y = exp(X(p)) x, block by block.
+// The kind of encodings that rotate blocks of b coordinates of queries and keys by the exponential of a skew-symmetric
+// matrix that is linear in the position: y = exp(X(p)) x, block by block.
 //
-// Shapes: x [B, n, h, d] -> y [B, n, h, d]; position [n, a], real; c blocks of b coordinates each stand side by side,
-// c b <= d, and the coordinates behind them stay as they are.
+// Shapes: x [B, n, h, d] -> y [B, n, h, d]; position [n, a], real; c blocks of b coordinates each stand side by side, c
+// b <= d, and the coordinates after them stay as they are.
 //
-// Special values: position 0 is the identity of finite x. A NaN reaches all coordinates of its block, as products with
-// 0 are NaN too; one in a position or in a generator all of the blocks that it enters. Infinities are none of the
+// Special values: position 0 is the identity of finite x. A NaN reaches all coordinates of its block, since products
+// with 0 are NaN too. A NaN in a position or in a generator reaches all blocks that use it. Infinities are outside the
 // domain.
 //
-// Gradients: x-bar = exp(-X) y-bar; X-bar = L(-X, y-bar x^T), the derivative of the exponential (skew_exponential.hpp),
-// of which the antisymmetric part alone counts.
+// Gradients: x-bar = exp(-X) y-bar; X-bar = L(-X, y-bar x^T), the derivative of the exponential (skew_exponential.hpp).
+// Only its antisymmetric part counts.
 #pragma once
 
 #include <functional>
@@ -19,11 +19,11 @@
 
 namespace assay::reference {
 
-/// What of such a rotation has a format of its own, in the order of matrix_rotation_stages().
+/// The parts of such a rotation that have a format of their own, in the order of matrix_rotation_stages().
 enum class matrix_stage { exponent, exponential, product };
 
-/// f16 and bf16: the exponential in f32, cast to the dtype of the tensors that it multiplies
-/// (EXPONENTIATE_ONE_SHOT of StanfordMIMI/LieRE, models/rope_vit.py; its loop casts before it exponentiates).
+/// For f16 and bf16: the exponential in f32, cast to the dtype of the tensors that it multiplies (EXPONENTIATE_ONE_SHOT
+/// of StanfordMIMI/LieRE, models/rope_vit.py; its loop casts before it exponentiates).
 inline std::vector<core::stage_declaration> matrix_rotation_stages() {
   return {{.name = "exponent", .meaning = "sums of positions times generators"},
           {.name = "exponential", .meaning = "the exponential of the matrix"},
@@ -33,21 +33,21 @@ inline std::vector<core::stage_declaration> matrix_rotation_stages() {
 
 /// The steps that all encodings of this kind have.
 struct matrix_recipe {
-  /// exp(X) of X [..., b, b].
+  /// exp(X) for X [..., b, b].
   std::function<formula::traced(const formula::traced& x)> exponential = formula::skew_exponential;
 };
 
-/// The entries above the diagonal of matrices [..., b, b], row by row, [..., b (b - 1) / 2], or those at the transposed
-/// places.
+/// The entries above the diagonal of matrices [..., b, b], row by row, [..., b (b - 1) / 2], or the entries at the
+/// transposed places.
 formula::traced entries_above(const formula::traced& matrices);
 formula::traced entries_below(const formula::traced& matrices);
-/// exp(X) [..., b, b] of the entries of X above the diagonal.
+/// exp(X) [..., b, b], given the entries of X above the diagonal.
 formula::traced rotations_by(const matrix_recipe& how, const formula::traced& entries, std::size_t b);
-/// x [B, n, h, d] with its blocks of b turned, by the entries [n, h, c, b (b - 1) / 2] of each X.
+/// x [B, n, h, d] with its blocks of b rotated; `entries` [n, h, c, b (b - 1) / 2] are those of each X.
 formula::traced rotated_blocks(const matrix_recipe& how, const formula::traced& x, const formula::traced& entries,
                                std::size_t b);
 
-/// Why blocks do not fit into d coordinates; empty where they do.
+/// The reason why blocks do not fit into d coordinates; empty where they fit.
 inline std::string conflict_of_blocks(const core::axis_sizes& sizes) {
   const std::size_t c = sizes.at("c"), b = sizes.at("b"), d = sizes.at("d");
   if (c * b <= d) return {};
@@ -62,14 +62,14 @@ inline core::tensor_declaration positions_on_axes() {
           .role = core::input_role::position};
 }
 
-/// What declarations of this kind share: of vectors where `inputs` are what is between x and position.
+/// The common part of the declarations of this kind: `inputs` are those between x and position.
 inline core::operation matrix_rotation_declaration(core::operation declaration) {
   const core::tensor_declaration x{.name = "x", .axes = {"B", "n", "h", "d"}, .meaning = "queries or keys"};
   declaration.inputs.insert(declaration.inputs.begin(), x);
   declaration.inputs.push_back(positions_on_axes());
   declaration.outputs = {x};
   declaration.outputs.front().name = "y", declaration.outputs.front().meaning = "the same, rotated";
-  // A coordinate may cancel, but the length of its block, and with it the error, is that of the row x.
+  // A coordinate may cancel, but its block keeps its length, and so the error is compared with the row x.
   declaration.outputs.front().scale = core::error_scale::by_row;
   declaration.stages = matrix_rotation_stages();
   declaration.grows_with = core::with_position;

@@ -10,18 +10,19 @@ using formula::traced_truth;
 
 namespace {
 
-/// x after so many roundings more.
+/// x after `roundings` more roundings.
 traced rounded_times(const traced& x, const traced& roundings) { return off_by(x, roundings * magnitude_of(x)); }
 
-/// What programs may be off by that merge two parts at a time, in any order: then a result goes through so many merges
-/// at most. Each rounds the lse that it stores, which is at most the largest one and the logarithm of the number of
-/// parts, and multiplies it with log2 e or its inverse, a constant and a product; and has an exponential, a sum, a
-/// quotient, and the product and the sum of o. The update of ring attention, o - sigmoid(lse_2 - lse_1) (o - o_2),
-/// loses what is small beside o and o_2, and its gradient, which has 1 - sigmoid for the weight of all parts so far,
-/// what is small beside 1. Its lse_1 - log sigmoid(lse_1 - lse_2) loses what is small beside their difference.
+/// The errors of programs that merge two parts at a time, in any order: a result goes through `merges` merges at most.
+/// Each merge rounds the lse that it stores, which is at most the largest lse plus the logarithm of the number of
+/// parts. It multiplies the lse by log2 e or its inverse, a constant and a product. It also has an exponential, a sum,
+/// a quotient, and the product and the sum of o. The update of ring attention, o - sigmoid(lse_2 - lse_1) (o - o_2),
+/// loses numbers that are small beside o and o_2. Its gradient has 1 - sigmoid as the weight of all parts so far, and
+/// loses numbers that are small beside 1. Its lse_1 - log sigmoid(lse_1 - lse_2) loses numbers that are small beside
+/// their difference.
 struct merge_roundings {
   traced merges, of_lse, of_sum, of_weight, of_difference;
-  /// Of so many parts with keys.
+  /// The roundings for this number of parts with keys.
   explicit merge_roundings(const traced& parts)
       : merges(larger(parts - traced(1.0), traced(0.0))),
         of_lse(traced(3.0) * merges),
@@ -30,7 +31,8 @@ struct merge_roundings {
         of_difference(traced(accuracy::sigmoid + 2.0) * merges) {}
 };
 
-/// b^x of a part, whose slope is off by so many u of the whole: a gradient may lose what is small beside 1.
+/// b^x of a part. Its slope has an error of `of_difference` u of the whole: a gradient may lose numbers that are small
+/// beside 1.
 traced power_of_part(const merge_rule& rule, const traced& x, const traced& of_difference, const recorded_call& in) {
   const traced power = rule.power(x);
   if (in.is_truth() || !in.is_of_gradient()) return power;

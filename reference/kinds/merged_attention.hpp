@@ -1,17 +1,17 @@
-// Results of attention over parts of the keys, merged by their log-sum-exp: what split keys, prefixes that are shared
-// and rings of devices end with (Ye et al. 2025, FlashInfer, arXiv 2501.01005, section 2.2; Liu, Zaharia and Abbeel
-// 2023, Ring Attention, arXiv 2310.01889),
+// Results of attention over parts of the keys, merged by their log-sum-exp. This is the last step of split keys, of
+// shared prefixes and of rings of devices (Ye et al. 2025, FlashInfer, arXiv 2501.01005, section 2.2; Liu, Zaharia and
+// Abbeel 2023, Ring Attention, arXiv 2310.01889),
 //
 //   w_i = b^lse_i / sum_j b^lse_j,   o = sum_i w_i o_i,   lse = log_b sum_i b^lse_i
 //
 // Shapes: parts o_i [B, h, n, p, e] and lses [B, h, n, p] of p parts; o [B, h, n, e], lse [B, h, n]. `base` is b: e
-// (Dao-AILab/flash-attention) or 2 (flashinfer-ai/flashinfer). `empty` is the lse that says that a part has no keys:
-// -inf, or +inf, as flash-attention 2 has it, and then -inf says so, too (merge_attn_states of vllm-project/vllm).
+// (Dao-AILab/flash-attention) or 2 (flashinfer-ai/flashinfer). `empty` is the lse of a part without keys: -inf, or +inf
+// as in flash-attention 2; with +inf, -inf means the same (merge_attn_states of vllm-project/vllm).
 //
-// A part without keys has the weight 0, and its o_i is not read: programs multiply it by 0, so tests have finite
-// numbers there. Without any keys o = 0, and lse says so. A part alone is the result, to the bit. NaN in an lse reaches
-// the whole query, NaN in o_i its component; +inf that does not say that there are no keys is no logarithm of a sum,
-// and gives NaN.
+// A part without keys has the weight 0, and its o_i is not read; but programs multiply it by 0, so tests have finite
+// numbers there. Without any keys o = 0, and lse says that there are none. A single part is the result, to the bit. NaN
+// in an lse reaches the whole query; NaN in o_i reaches its component. A +inf that does not mean "no keys" is no
+// logarithm of a sum, and gives NaN.
 #pragma once
 
 #include <functional>
@@ -40,10 +40,11 @@ struct merge_rule {
   [[nodiscard]] formula::traced logarithm(const formula::traced& x) const;
 };
 
-/// All weights from the largest lse. An allowance covers programs that merge two parts at a time, in any order.
+/// Computes all weights relative to the largest lse. An allowance covers programs that merge two parts at a time, in
+/// any order.
 merged_parts merge_by_shift(const attention_parts& parts, const merge_rule& rule, const recorded_call& in);
 
-/// What variants replace.
+/// The part that variants replace.
 struct merge_recipe {
   std::function<merged_parts(const attention_parts& parts, const merge_rule& rule)> merge{};
 };

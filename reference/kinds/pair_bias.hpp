@@ -1,8 +1,8 @@
 // The kind of encodings that add a bias to the logit of query i and key j: B_hij = f_h(i, j; parameters).
 //
 // Shapes: query_position [n] and key_position [m], i64, exact, without gradient; parameters as declared; bias [h, n,
-// m], or [B, h, n, m] where it depends on the scores. A pair that is hidden has the bias -inf, a constant: its
-// cotangent belongs to nothing. NaN reaches the elements that it enters.
+// m], or [B, h, n, m] where it depends on the scores. A hidden pair has the bias -inf, a constant: its cotangent goes
+// nowhere. NaN reaches the elements that are computed from it.
 #pragma once
 
 #include <functional>
@@ -18,14 +18,14 @@ class recorded_pairs : public recorded_call {
  public:
   explicit recorded_pairs(const formula::program_sizes& call);
 
-  /// An input: numbers [h] or [w] as [h, 1, 1], others as they are declared.
+  /// An input: numbers [h] or [w] as [h, 1, 1], others in their declared shape.
   [[nodiscard]] formula::traced operator[](const char* input) const;
   /// [n, 1] and [1, m]
   [[nodiscard]] formula::traced_integer query() const { return query_; }
   [[nodiscard]] formula::traced_integer key() const { return key_; }
-  /// As the setting `future` says; 0 where it hides a key.
+  /// The distance, by the setting `future`; 0 where the setting hides a key.
   [[nodiscard]] formula::traced_integer distance() const;
-  /// -inf where a setting `future` hides a key.
+  /// Finishes the program; the bias is -inf where the setting `future` hides a key.
   formula::program finish(const formula::traced& bias);
 
  private:
@@ -34,14 +34,15 @@ class recorded_pairs : public recorded_call {
   formula::traced_integer query_, key_;
 };
 
-/// The steps of a bias by a logarithm of 1 + x: log1p is of class sequential; log(1 + x), which loses x beside 1, of
-/// class linear.
+/// The steps of a bias with a logarithm of 1 + x. log1p is of class sequential; log(1 + x), which loses x beside 1, is
+/// of class linear.
 struct logarithm_recipe : recorded_recipe<logarithm_recipe> {
   std::function<formula::traced(const formula::traced&)> log_of_one_plus = formula::log1p;
 };
 logarithm_recipe algorithm_of_logarithm(accuracy_class c);
 
-/// y where it is above 0, else slope times y; nothing where `vanishes`. At 0 programs have the slope of either side.
+/// y where it is above 0, else slope times y; nothing where `vanishes`. At 0 programs may have the slope of either
+/// side.
 formula::traced leaky_relu(const formula::traced& y, const formula::traced& slope, bool vanishes);
 
 }  // namespace assay::reference

@@ -1,4 +1,4 @@
-// What operations on pairs of a query and a key declare (kinds/pair_bias.hpp).
+// Declarations of operations on pairs of a query and a key (kinds/pair_bias.hpp).
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace assay::reference {
 
-/// What becomes of keys after the query.
+/// How an operation treats keys after the query.
 struct future_keys {
   enum class rule { masked, zero, symmetric };
   rule of;
@@ -18,7 +18,7 @@ struct future_keys {
   explicit future_keys(const core::attributes& settings)
       : of(core::chosen<rule>(settings, "future",
                               {{"masked", rule::masked}, {"zero", rule::zero}, {"symmetric", rule::symmetric}})) {}
-  /// Nothing where the pair is masked.
+  /// The distance of a pair; nothing where the pair is masked.
   [[nodiscard]] std::optional<double> distance(double query, double key) const {
     if (key > query && of == rule::masked) return std::nullopt;
     return key > query && of == rule::zero ? 0.0 : std::fabs(query - key);
@@ -40,12 +40,12 @@ inline std::vector<core::tensor_declaration> with_pair_positions(std::vector<cor
   parameters.push_back(position("key_position", "m", "position of each key"));
   return parameters;
 }
-/// What the declaration of such an operation says besides: errors grow with the distance where keys have positions.
+/// Completes the declaration of such an operation: errors grow with the distance where keys have positions.
 inline core::operation of_pairs(core::operation declaration) {
   if (core::places_of(declaration).key != nullptr) declaration.grows_with = core::with_distance;
   return declaration;
 }
-/// Its output.
+/// The output of such an operation.
 inline core::tensor_declaration pair_bias_output(core::error_scale scale) {
   return {.name = "bias", .axes = {"h", "n", "m"}, .meaning = "logit bias, queries by keys", .scale = scale};
 }

@@ -1,4 +1,5 @@
-// Ways to scan logarithms, and positive states by factors or their logarithms: arrays [n, B, d], turns first.
+// Ways to scan logarithms, and to scan positive states by factors or by their logarithms. Arrays are [n, B, d]: turns
+// first.
 #pragma once
 
 #include <functional>
@@ -12,16 +13,16 @@ namespace assay::reference::log_scans {
 using formula::traced;
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The shares of the state and of what is new: their factors, or the logarithms of these.
+/// The shares of the state and of the new input: factors, or the logarithms of factors.
 struct shares {
   traced kept, taken;
 };
 
-// Of a gate logit, or of two.
+// Shares from one gate logit, or from two.
 
 inline shares complementary(const traced& k) { return {sigmoid(-k), sigmoid(k)}; }
-/// Of equal logits each is 1/2, as quotients of rounded sigmoids are, too; no enclosure shows it. There it is the
-/// tangent.
+/// Shares from two gate logits. For equal logits each share is 1/2, and quotients of rounded sigmoids are 1/2, too; but
+/// no enclosure proves this. There the tangent is used.
 inline shares normalized(const traced& f, const traced& i) {
   const traced of_f = sigmoid(f), of_i = sigmoid(i), both = of_f + of_i;
   const auto share = [&](const traced& own, const traced& other, const traced& x) {
@@ -35,14 +36,14 @@ inline shares log_normalized(const traced& f, const traced& i) {
   return log_complementary(softplus(-f) - softplus(-i));
 }
 
-// Logarithms of sums so far.
+// Logarithms of cumulative sums.
 
 /// -inf for each lane of x [n, B, d].
 inline traced nothing_before(const traced& x) {
   const core::shape s = shape_of(x);
   return broadcast(traced(-infinity), {s[1], s[2]});
 }
-/// What a turn makes of the state before it, for all turns [n, ...].
+/// The states of all turns [n, ...], each made by `turn` from the state before it.
 inline traced step_through(const traced& first, const std::vector<traced>& stepped,
                            const std::function<traced(const traced& s, const std::vector<traced>& now)>& turn) {
   const auto once = [&](const std::vector<traced>& carried, const std::vector<traced>& now) {
@@ -55,7 +56,7 @@ inline traced step_through(const traced& first, const std::vector<traced>& stepp
 inline traced step_by_step(const traced& x) {
   return step_through(nothing_before(x), {x}, [](const traced& s, const auto& now) { return log_sum_exp(s, now[0]); });
 }
-/// The elements of the first turns, and from one on.
+/// The elements of the first turns, and the elements from one turn on.
 inline traced first_of(const traced& x, std::size_t count) { return between(x, 0, 0, count); }
 inline traced from(const traced& x, std::size_t first) { return between(x, 0, first, shape_of(x)[0]); }
 inline traced by_doubling(const traced& x) {
@@ -65,7 +66,7 @@ inline traced by_doubling(const traced& x) {
     y = formula::joined({first_of(y, stride), log_sum_exp(first_of(y, n - stride), from(y, stride))}, 0);
   return y;
 }
-/// log sum exp(x - m) + m, m the largest so far.
+/// log sum exp(x - m) + m, where m is the largest x so far.
 inline traced by_running_maximum(const traced& x) {
   const auto turn = [](const std::vector<traced>& carried, const std::vector<traced>& now) {
     const traced largest = detach(larger(carried[0], now[0])), zero(0.0), end(infinity);
@@ -78,7 +79,7 @@ inline traced by_running_maximum(const traced& x) {
   const traced first = nothing_before(x);
   return formula::looped(shape_of(x)[0], {first, exp(first)}, {x}, turn).given[0];
 }
-/// log(exp(s) + exp(x)), whose slopes are exp(s - y) and exp(x - y) of rounded logarithms. The cotangent is kept as a
+/// log(exp(s) + exp(x)), whose slopes are exp(s - y) and exp(x - y) from rounded logarithms. The cotangent is kept as a
 /// logarithm, too: down to e^-16.
 inline traced added_as_logarithms(const traced& s, const traced& x) {
   const traced y = log_sum_exp(s, x), zero(0.0), none(-infinity);

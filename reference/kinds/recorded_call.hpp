@@ -1,4 +1,4 @@
-// A call of an operation whose formula is a program: its inputs, sizes and settings while that is recorded.
+// A call of an operation whose formula is a program: its inputs, sizes and settings while the program is recorded.
 #pragma once
 
 #include <vector>
@@ -15,11 +15,11 @@ class recorded_call {
   explicit recorded_call(const formula::program_sizes& call)
       : call_(call), recording_(formula::stage_names(call.function)) {}
 
-  /// An input in the shape that is declared.
+  /// An input in its declared shape.
   [[nodiscard]] formula::traced operator[](const char* input) const {
     return recording_.input(input, core::shape_of(*call_.function.input(input), call_.axes));
   }
-  /// The same of integers.
+  /// The same for integers.
   [[nodiscard]] formula::traced_integer integers(const char* input) const {
     return recording_.integers(input, core::shape_of(*call_.function.input(input), call_.axes));
   }
@@ -32,16 +32,16 @@ class recorded_call {
   }
   /// A number of the definition.
   [[nodiscard]] formula::traced number(const char* name) const { return formula::setting(setting<double>(name)); }
-  /// Whether it is recorded for proofs.
+  /// Whether the program is recorded for proofs.
   [[nodiscard]] bool is_truth() const { return call_.for_what == formula::purpose::truth; }
-  /// Whether it is recorded for its gradient.
+  /// Whether the program is recorded for its gradient.
   [[nodiscard]] bool is_of_gradient() const { return call_.is_of_gradient; }
-  /// Whether it is for another way to that (recorded_formula::other_gradients).
+  /// Whether it is recorded for the other way to the gradient (recorded_formula::other_gradients).
   [[nodiscard]] bool is_other_gradient() const { return is_of_gradient() && call_.form > 0; }
-  /// Whose output this is, which is repeated where it has fewer axes.
+  /// Finishes the program with its only output, which is repeated along axes that it lacks.
   formula::program finish(const formula::traced& output);
   formula::program finish(const formula::traced_integer& output);
-  /// All outputs, in their order.
+  /// Finishes the program with all outputs, in their order.
   formula::program finish_all(const std::vector<formula::traced>& outputs);
 
  protected:

@@ -1,9 +1,9 @@
 // Scores of queries and keys to which relative positions add terms of their own, s_ij = factor (x_1 . y_1 + x_2 . y_2 +
 // ...): x and y are vectors of tokens, of positions, or of the head itself.
 //
-// Shapes: q [B, h, n, d], k [B, h, m, d] -> s [B, h, n, m]. A table has its vectors by row, [h, r, d] or [r, d]:
-// queries or keys meet all of its rows, and each pair reads its own. NaN in a vector reaches the scores that it enters,
-// and a row that no pair reads reaches none.
+// Shapes: q [B, h, n, d], k [B, h, m, d] -> s [B, h, n, m]. A table has one vector in each row, [h, r, d] or [r, d].
+// Queries or keys are multiplied with all rows, and each pair reads its own row. NaN in a vector reaches the scores
+// that are computed from it; a row that no pair reads reaches none.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@
 
 namespace assay::reference {
 
-/// In the order of score_stages().
+/// The stages in the order of score_stages().
 enum class score_stage { scores, accumulation };
 
 /// Products x . y of vectors along the last axes, "bhnd,bhmd->bhnm", and which of them belongs to a pair.
 struct score_term {
   formula::traced x, y;
   std::string letters;
-  std::function<formula::traced(const formula::traced& products)> of_pairs{};  ///< where they are not the pairs' own
+  std::function<formula::traced(const formula::traced& products)> of_pairs{};  ///< picks the products of pairs
 };
-/// Programs also take the factor of the scores into one of the vectors (microsoft/DeBERTa, disentangled_attention.py),
-/// which rounds each term once more: an allowance takes what either may be off by.
+/// A product of vectors. Programs may also multiply one of the vectors by the factor of the scores (microsoft/DeBERTa,
+/// disentangled_attention.py), which rounds each term once more: an allowance covers both.
 formula::traced product_of(const score_term& term);
-/// factor times the sum of products, each of which is rounded.
+/// factor times the sum of products; each product is rounded.
 formula::traced scaled_sum(const formula::traced& factor, const std::vector<formula::traced>& products);
-/// 1, or a power of the width by a setting `scale`, in the stage of the scope.
+/// 1, or a power of the width, by a setting `scale`; computed in the stage of the scope.
 formula::traced factor_of_logits(const std::string& setting, std::size_t width);
 inline formula::traced inverse_root(std::size_t width) { return factor_of_logits("inverse_sqrt", width); }
-/// Of so many terms, whatever the heads are.
+/// The factor for this number of terms; the number of heads does not matter.
 inline formula::traced factor_of_scores(std::size_t width, std::size_t, std::size_t terms) {
   return inverse_root(width * terms);
 }
@@ -51,11 +51,11 @@ struct score_recipe {
 /// row(i, j) of n queries and m keys, [n, m].
 formula::traced_integer of_each_pair(std::size_t n, std::size_t m,
                                      const std::function<std::int64_t(std::size_t i, std::size_t j)>& row);
-/// Products of queries with all rows, [..., n, r], read at the rows [n, m] of pairs.
+/// Products of queries with all rows, [..., n, r], read at the row of each pair, `rows` [n, m].
 formula::traced of_query_and_row(const formula::traced& products, const formula::traced_integer& rows);
-/// Products of keys with all rows, [..., m, r], read at the rows [m, n] that each key has with each query.
+/// Products of keys with all rows, [..., m, r], read at the row that each key has with each query, `rows` [m, n].
 formula::traced of_key_and_row(const formula::traced& products, const formula::traced_integer& rows);
-/// x [B, h, n, d] and a vector of each head [h, d].
+/// x [B, h, n, d] plus a vector for each head [h, d].
 formula::traced plus_vector_of_head(const formula::traced& x, const formula::traced& of_heads);
 
 }  // namespace assay::reference

@@ -52,7 +52,7 @@ traced turned_features(const rotation_recipe& how, const traced& x, const rotary
                        const traced_rotation& by) {
   const std::size_t r = layout.pairs, d = layout.features;
   if (r == 0) return x;
-  // First coordinates of pairs, second ones, and the rest.
+  // The order: first coordinates of pairs, second coordinates, and the rest.
   std::vector<std::int64_t> order;
   std::vector<bool> turns(d, false);
   for (std::size_t k = 0; k < 2 * r; ++k) {

@@ -1,4 +1,4 @@
-// The kind of encodings that turn pairs of the coordinates of queries and keys by angles that depend on the position:
+// The kind of encodings that rotate pairs of coordinates of queries and keys by angles that depend on the position:
 //
 //   y_first  = x_first cos a - x_second sin a
 //   y_second = x_first sin a + x_second cos a
@@ -6,20 +6,20 @@
 // Shapes: x [B, n, h, d] -> y [B, n, h, d]; a position for each token, [B, n], or several, [B, n, a], i64 (exact,
 // without gradient) or real. Coordinates that are in no pair stay as they are.
 //
-// Special values: infinities and NaN in x stay in their pair. The angle 0 is the identity of finite x; an infinity or a
-// NaN makes its partner NaN there (0 times infinity), unless an implementation leaves such pairs alone: both are right,
-// and tests keep infinities and NaN where the angle is not 0.
+// Special values: infinities and NaN in x stay in their pair. The angle 0 is the identity of finite x. There an
+// infinity or a NaN makes its partner NaN (0 times infinity), unless an implementation leaves such pairs alone. Both
+// are right, and tests have infinities and NaN only where the angle is not 0.
 //
-// Gradients: x-bar is y-bar turned by -a; a-bar = y-bar_second y_first - y-bar_first y_second, the torque.
+// Gradients: x-bar is y-bar rotated by -a; a-bar = y-bar_second y_first - y-bar_first y_second, the torque.
 //
-// Formulas are those of all vectors at once: a rotation of r pairs broadcasts to [B, n, h, r].
+// Formulas treat all vectors at once: a rotation of r pairs broadcasts to [B, n, h, r].
 //
-// Scores of queries and keys that are rotated are s_ij = factor (R_i q_i) . (R_j k_j), of q [B, n, h u, d], k [B, m, h,
-// d] -> s [B, h u, n, m], and of positions of both. Settings: `scale`, 1 / sqrt(d) (Vaswani et al. 2017, eq. 1) or 1;
-// `logit_factor`, which multiplies it; `group`, u: so many heads of queries, one behind the other, have a head of keys
-// together (Ainslie et al. 2023, arXiv 2305.13245). A rotation that is known up to its difference from another one says
-// all: published code turns both, and an error of an angle grows with its position, not with the distance. NaN in a
-// query or a key reaches all of its scores.
+// Scores of rotated queries and keys are s_ij = factor (R_i q_i) . (R_j k_j), for q [B, n, h u, d], k [B, m, h, d] -> s
+// [B, h u, n, m], and the positions of both. Settings: `scale`, 1 / sqrt(d) (Vaswani et al. 2017, eq. 1) or 1;
+// `logit_factor`, which multiplies the scale; `group`, u: u heads of queries, one after the other, share a head of keys
+// (Ainslie et al. 2023, arXiv 2305.13245). In exact arithmetic the rotation by the difference of positions would be
+// enough. But published code rotates both, and the error of an angle grows with its position, not with the distance.
+// NaN in a query or a key reaches all of its scores.
 #pragma once
 
 #include <algorithm>
@@ -33,30 +33,33 @@
 
 namespace assay::reference {
 
-/// What of a rotation has a format of its own, in the order of rotary_stages(); `scores` where queries and keys are
-/// multiplied.
+/// The parts of a rotation that have a format of their own, in the order of rotary_stages(); `scores` is for operations
+/// that multiply queries and keys.
 enum class rotary_stage { angle, table, product, scores };
 
-/// f16 and bf16: angles in f32, their cosines and sines cast to the dtype of the tensors, and products of that dtype,
-/// as LlamaRotaryEmbedding.forward and apply_rotary_pos_emb of huggingface/transformers have it
+/// For f16 and bf16: angles in f32, their cosines and sines cast to the dtype of the tensors, and products in that
+/// dtype, as in LlamaRotaryEmbedding.forward and apply_rotary_pos_emb of huggingface/transformers
 /// (src/transformers/models/llama/modeling_llama.py; pull request 29285: angles in bf16 are wrong on long contexts).
-/// Code that multiplies in f32, as facebookresearch/llama does, errs by less.
+/// Code that multiplies in f32, as facebookresearch/llama does, has smaller errors.
 inline std::vector<core::stage_declaration> rotary_stages() {
   return {{.name = "angle", .meaning = "frequencies, positions and m theta"},
           {.name = "table", .meaning = "cosines and sines of the angles", .narrow = true},
           {.name = "product", .meaning = "products with the coordinates, and their sums", .narrow = true}};
 }
 
-/// Where the coordinates of pair t stand: side by side, or `apart` from one another. Those that turn are the first of
-/// the features, or with the setting `at` = "end" the last. Settings that an operation does not have are standard ones.
+/// The places of the coordinates of pair t: side by side, or `apart` from one another. The rotated coordinates are the
+/// first features, or the last ones with the setting `at` = "end". Settings that an operation does not have count as
+/// standard.
 struct rotary_layout {
   std::size_t features, pairs;
   bool half_split;
-  /// The setting `partial`: the coordinates that turn are a block, as if there were no others; or they stand, and have
-  /// frequencies, as if all turned ("proportional", Gemma 4).
+  /// The setting `partial`. False: the rotated coordinates are a block, as if there were no others. True
+  /// ("proportional", Gemma 4): they have the places and frequencies that they would have if all coordinates were
+  /// rotated.
   bool proportional;
   std::size_t start, apart;
-  /// Pairs of blocks of which each is halved, one after the other; none where the halves are those of all pairs.
+  /// The number of pairs in each block, where blocks are halved one after the other; empty where the halves are those
+  /// of all pairs.
   std::vector<std::size_t> blocks{};
 
   rotary_layout(const core::attributes& settings, std::size_t width, std::size_t count)
@@ -73,9 +76,9 @@ struct rotary_layout {
     return start + t + before(t).earlier;
   }
   [[nodiscard]] std::size_t second(std::size_t t) const { return first(t) + (blocks.empty() ? apart : before(t).own); }
-  /// Pairs of which the frequencies are those of the first ones.
+  /// The number of pairs that the frequencies are made for; the rotated pairs have the first of these frequencies.
   [[nodiscard]] std::size_t all_pairs() const { return proportional ? features / 2 : pairs; }
-  /// Pairs of the blocks before that of pair t, and of this one.
+  /// The number of pairs in the blocks before the block of pair t, and in this block.
   struct block_of_pair {
     std::size_t earlier, own;
   };
@@ -94,7 +97,8 @@ struct rotary_layout {
   }
 };
 
-/// Pairs that turn of these many features: those of the settings that count pairs, where 0 stands for all.
+/// The number of rotated pairs for this number of features: the sum of the settings that count pairs; a sum of 0 means
+/// all pairs.
 inline std::size_t turning_pairs(std::size_t features, const core::attributes& settings) {
   std::size_t counted = 0;
   for (const char* name : {"rotary", "section_0", "section_1", "section_2"})
@@ -102,7 +106,7 @@ inline std::size_t turning_pairs(std::size_t features, const core::attributes& s
       counted += static_cast<std::size_t>(std::get<std::int64_t>(set->second));
   return counted == 0 ? features / 2 : counted;
 }
-/// How many of them each axis of positions has, up to the last that has one, or more; none where it is not said.
+/// How many of them each axis of positions has, up to the last axis that has any; empty where no setting says it.
 inline std::vector<std::size_t> sections_of(const core::attributes& settings) {
   const auto of = [&](const char* name) {
     const auto set = settings.find(name);
@@ -113,7 +117,7 @@ inline std::vector<std::size_t> sections_of(const core::attributes& settings) {
   if (!all.empty()) all.resize(std::max(all.size(), of("sections")), 0);
   return all;
 }
-/// The same, or equal shares.
+/// The same numbers, or equal shares where no setting gives them.
 inline std::vector<std::size_t> pairs_of_axes(const core::attributes& settings, std::size_t pairs, std::size_t axes) {
   const std::vector<std::size_t> all = sections_of(settings);
   return all.empty() ? std::vector(axes, pairs / axes) : all;
@@ -129,13 +133,13 @@ inline rotary_layout layout_with_axes(const core::attributes& settings, std::siz
 inline core::attribute_declaration rotary_setting() {
   return integer("rotary", {0, 1, 2}, {0.0, 0x1p20}, "how many pairs rotate; 0: all of them");
 }
-/// Why so many pairs do not fit into d coordinates; empty where they do.
+/// The reason why this number of pairs does not fit into d coordinates; empty where it fits.
 inline std::string conflict_of_pairs(std::size_t pairs, const char* called, const core::axis_sizes& sizes) {
   if (2 * pairs <= sizes.at("d")) return {};
   return called + std::to_string(pairs) + " pairs are more than d = " + std::to_string(sizes.at("d")) + " holds";
 }
 
-/// Why a rotation has no such settings; empty where it has.
+/// The reason why a rotation cannot have these settings; empty where it can.
 inline std::string conflict_of_rotation(const core::attributes& settings, const core::axis_sizes& sizes) {
   if (rotary_layout::has(settings, "partial", "proportional") && rotary_layout::has(settings, "at", "end"))
     return "partial = \"proportional\" turns the first pairs, and at = \"end\" the last ones";
@@ -146,11 +150,11 @@ inline core::tensor_declaration vectors_by_head(const char* called, const char* 
   return {.name = called, .axes = {"B", "n", "h", "d"}, .meaning = meaning};
 }
 
-/// The declaration of an operation of this kind, which puts x before the inputs and rotary_stages() before the stages,
-/// and has the output.
+/// The declaration of an operation of this kind: puts x before the inputs and rotary_stages() before the stages, and
+/// adds the output.
 inline core::operation rotation_declaration(core::operation declaration) {
   declaration.inputs.insert(declaration.inputs.begin(), vectors_by_head("x", "queries or keys"));
-  // A coordinate may cancel, but the length of its pair, and with it the error, is that of the row x.
+  // A coordinate may cancel, but its pair keeps its length, and so the error is compared with the row x.
   declaration.outputs = {vectors_by_head("y", "the same, rotated")};
   declaration.outputs.front().scale = core::error_scale::by_row;
   std::vector<core::stage_declaration> stages = rotary_stages();
@@ -160,9 +164,9 @@ inline core::operation rotation_declaration(core::operation declaration) {
   declaration.independent = {"B", "n", "h"};
   return declaration;
 }
-/// The declaration of scores, which puts q and k before the inputs and rotary_stages() before the stages,
-/// and has the output and the settings of scores f16 and bf16: as eager attention of huggingface/transformers has it,
-/// products of the dtype of the tensors that are added up in f32, cast, and scaled.
+/// The declaration of scores: puts q and k before the inputs and rotary_stages() before the stages, and adds the output
+/// and the settings of scores. For f16 and bf16, as in eager attention of huggingface/transformers: products in the
+/// dtype of the tensors are added up in f32, cast, and scaled.
 inline core::operation scores_declaration(core::operation declaration) {
   core::tensor_declaration k = vectors_by_head("k", "keys");
   k.axes[1] = "m";
@@ -192,7 +196,7 @@ struct traced_rotation {
   formula::traced cosine, sine;
   explicit traced_rotation(const formula::traced& angle);
 };
-/// Two coordinates that are turned together.
+/// Two coordinates that are rotated together.
 struct traced_pairs {
   formula::traced first, second;
 };
@@ -209,22 +213,23 @@ struct rotation_recipe {
   std::function<traced_pairs(const traced_pairs& x, const traced_rotation& by)> turn = turned;
 };
 
-/// base^(-t / steps) of the first so many pairs t; 1 for t = 0, and where there are no steps.
+/// base^(-t / steps) for the first `pairs` pairs t; 1 for t = 0, and where `steps` is 0.
 formula::traced geometric_frequencies(const formula::traced& base, std::size_t pairs, std::size_t steps);
-/// Of such a theta, which code that goes from pair to pair computes as a product of t factors base^(-1 / steps), and
-/// rounds each time (ggml-org/llama.cpp, ggml_rope_cache_init): allowances are the larger of both.
+/// Covers two ways to compute such a theta. Code that goes from pair to pair computes it as a product of t factors
+/// base^(-1 / steps), and rounds each time (ggml-org/llama.cpp, ggml_rope_cache_init): allowances are the larger of
+/// both.
 formula::traced or_products_of_factors(const formula::traced& theta, const formula::traced& base, std::size_t steps);
 
-/// What a position of the call, an input of integers [B, n] or [B, n, a], is as a number, [B, n, 1, 1] or [B, n, 1, a].
+/// A position of the call, an input of integers [B, n] or [B, n, a], as a number [B, n, 1, 1] or [B, n, 1, a].
 formula::traced position_of(const recorded_call& in, const char* called);
 
-/// x [., ., ., d] with its pairs turned, in the stage of the scope.
+/// x [., ., ., d] with its pairs rotated, in the stage of the scope.
 formula::traced turned_features(const rotation_recipe& how, const formula::traced& x, const rotary_layout& layout,
                                 const traced_rotation& by);
-/// x [B, n, h, d] with its pairs turned.
+/// x [B, n, h, d] with its pairs rotated.
 formula::traced turned_vectors_of(const rotation_recipe& how, const formula::traced& x, const rotary_layout& layout,
                                   const traced_rotation& by);
-/// Scores of queries and keys that are turned.
+/// Scores of rotated queries and keys.
 formula::traced scores_of_turned(const recorded_call& in, const formula::traced& q, const formula::traced& k);
 
 }  // namespace assay::reference

@@ -1,4 +1,4 @@
-// What operations declare whose scores have terms of relative positions (relative_scores.hpp).
+// Declarations of operations whose scores have terms of relative positions (relative_scores.hpp).
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace assay::reference {
 
-/// f16 and bf16: products of matrices of the dtype of the tensors, added up in f32 and cast, as eager attention has
-/// them (DisentangledSelfAttention of microsoft/DeBERTa, RelPartialLearnableMultiHeadAttn of kimiyoung/transformer-xl).
+/// For f16 and bf16: products of matrices in the dtype of the tensors, added up in f32 and cast, as in eager attention
+/// (DisentangledSelfAttention of microsoft/DeBERTa, RelPartialLearnableMultiHeadAttn of kimiyoung/transformer-xl).
 inline std::vector<core::stage_declaration> score_stages() {
   std::vector<core::stage_declaration> all{attention_stages().front(), attention_stages().back()};
   all.front().meaning = "sums of vectors, their products, and the sum and scale of those";
@@ -18,7 +18,7 @@ inline std::vector<core::stage_declaration> score_stages() {
   return all;
 }
 
-/// An operation of this sort; `keys`: the axis along which they lie.
+/// An operation of this sort; `keys` is the axis of the keys.
 inline core::operation relative_scores(const char* called, const char* keys) {
   core::operation scores = attention_operation(called, keys, {});
   scores.inputs.resize(2);    // q and k

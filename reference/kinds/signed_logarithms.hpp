@@ -1,10 +1,10 @@
-// Real numbers x = sign exp(log): the logarithms of their magnitudes, and their signs, as scipy.special.logsumexp has
-// them with return_sign, and as the real and imaginary parts of complex logarithms (generalized orders of magnitude,
-// Heinsen and Kozachkov 2025, arXiv 2510.03426).
+// Real numbers x = sign exp(log), stored as the logarithms of their magnitudes, and their signs.
+// scipy.special.logsumexp has this form with return_sign; the real and imaginary parts of complex logarithms have it,
+// too (generalized orders of magnitude, Heinsen and Kozachkov 2025, arXiv 2510.03426).
 //
-// The logarithm of a sum that cancels has no digits: it is off by what the terms are off by over the sum. Where that is
-// as large as the sum itself, either sign may be computed, and no logarithm is wrong. The sign of 0 is 0; 1 and -1 are
-// right as well.
+// The logarithm of a sum that cancels has no digits: its error is the error of the terms divided by the sum. Where that
+// error is as large as the sum itself, a program may compute either sign, and no logarithm is wrong. The sign of 0 is
+// 0; 1 and -1 are right as well.
 #pragma once
 
 #include <limits>
@@ -19,14 +19,14 @@ struct signed_logarithm {
   traced log, sign;
 };
 
-/// What exponents are taken less: 0 in place of -inf.
+/// The shift that is subtracted from exponents: the largest of them, or 0 in place of -inf.
 inline formula::traced shift_of(const formula::traced& largest) {
   const formula::traced top = without_error(detach(largest)), none(-std::numeric_limits<double>::infinity());
   return either(equal(top, none), formula::traced(0.0), top);
 }
 
-/// Of sum exp(shift). A sign is sure where three times what the sum may be off by leaves it: gates allow twice. Nothing
-/// is known of the logarithm of a sum that may have lost its sign.
+/// The logarithm and sign of a sum times exp(shift). A sign is certain where the sum is larger than three times its
+/// error: gates allow twice. The logarithm of a sum whose sign may be lost is unknown.
 inline signed_logarithm logarithm_of(const formula::traced& sum, const formula::traced& shift) {
   const formula::traced zero(0.0), one(1.0), x = detach(sum), wide = x + (x - x),
                                              none(-std::numeric_limits<double>::infinity());
@@ -37,7 +37,7 @@ inline signed_logarithm logarithm_of(const formula::traced& sum, const formula::
           either(less(wide, zero), -one, either(less(zero, wide), one, of_zero))};
 }
 
-/// Products of matrices [B, n, d] and [B, d, m], d > 0: each sum less its own largest term.
+/// Products of matrices [B, n, d] and [B, d, m], d > 0: each sum is shifted by its own largest term.
 inline signed_logarithm product_by_pairs(const signed_logarithm& a, const signed_logarithm& b) {
   const core::shape s = shape_of(a.log), t = shape_of(b.log);
   const core::shape rows{s[0], s[1], s[2], 1}, columns{t[0], 1, t[1], t[2]}, one{s[0], s[1], 1, t[2]};
@@ -46,7 +46,7 @@ inline signed_logarithm product_by_pairs(const signed_logarithm& a, const signed
   const formula::traced signs = reshaped(a.sign, rows) * reshaped(b.sign, columns);
   return logarithm_of(summed(signs * exp(terms - reshaped(shift, one)), {2}), shift);
 }
-/// The same less the largest of a row and of a column, by a product of matrices.
+/// The same, shifted by the largest logarithm of a row and of a column, and computed by a product of matrices.
 inline signed_logarithm product_by_rows_and_columns(const signed_logarithm& a, const signed_logarithm& b) {
   const core::shape s = shape_of(a.log), t = shape_of(b.log);
   const formula::traced row = reshaped(shift_of(largest_along(a.log, 2)), {s[0], s[1], 1}),
@@ -56,7 +56,7 @@ inline signed_logarithm product_by_rows_and_columns(const signed_logarithm& a, c
   return {y.log + column, y.sign};
 }
 
-/// x_t = a_t x_{t-1} + b_t of turns [n, ...]. x is kept as X exp(m), m the largest logarithm of its terms.
+/// x_t = a_t x_{t-1} + b_t over turns [n, ...]. x is stored as X exp(m), where m is the largest logarithm of its terms.
 inline signed_logarithm scan_by_rescaling(const signed_logarithm& a, const signed_logarithm& b,
                                           const signed_logarithm& x0) {
   using formula::traced;
@@ -70,7 +70,7 @@ inline signed_logarithm scan_by_rescaling(const signed_logarithm& a, const signe
   const auto given = formula::looped(shape_of(a.log)[0], {m, first}, {a.log, a.sign, b.log, b.sign}, turn).given;
   return {given[0], given[1]};
 }
-/// The same, x kept as its logarithm.
+/// The same; x is stored as its logarithm.
 inline signed_logarithm scan_by_logarithms(const signed_logarithm& a, const signed_logarithm& b,
                                            const signed_logarithm& x0) {
   using formula::traced;
@@ -83,7 +83,8 @@ inline signed_logarithm scan_by_logarithms(const signed_logarithm& a, const sign
   const auto given = formula::looped(shape_of(a.log)[0], {x0.log, x0.sign}, {a.log, a.sign, b.log, b.sign}, turn).given;
   return {given[0], given[1]};
 }
-/// The same as A times (x_0 + the sum of b / A), A the product of all a so far (Heinsen 2023, arXiv 2311.06281).
+/// The same, as A times (x_0 + the sum of b / A), where A is the product of all a so far (Heinsen 2023, arXiv
+/// 2311.06281).
 inline signed_logarithm scan_by_cumulative_sums(const signed_logarithm& a, const signed_logarithm& b,
                                                 const signed_logarithm& x0) {
   using formula::traced;

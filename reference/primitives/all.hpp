@@ -1,4 +1,4 @@
-// All primitives: what a formula is written in besides + - * /.
+// All primitives: the functions in which formulas are written, besides + - * /.
 #pragma once
 
 #include "reference/primitives/choices.hpp"

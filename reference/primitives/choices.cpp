@@ -45,7 +45,7 @@ enclosure larger(const enclosure& x, const enclosure& y) {
   const int low = mpfr_cmp(x.low(), y.low()), high = mpfr_cmp(x.high(), y.high());
   mpfr_set(r.left(), low >= 0 ? x.low() : y.low(), MPFR_RNDD);
   mpfr_set(r.right(), high >= 0 ? x.high() : y.high(), MPFR_RNDU);
-  // The end is that of the larger one; where both have it, one that excludes it is enough for the low end.
+  // The end comes from the larger one; where both have this end, the low end is open if one of them is open.
   return r.with_open_ends(low > 0   ? x.low_open()
                           : low < 0 ? y.low_open()
                                     : x.low_open() || y.low_open(),
@@ -85,7 +85,7 @@ enclosure clamp(const enclosure& x, double low, double high) {
 
 namespace {
 
-// An increasing function without roundings, from its values at the ends of where x may be.
+// An increasing function without roundings, computed from its values at the ends of the range of x.
 template <class Function>
 tracked of_step(const tracked& x, Function f) {
   const double r = f(x.number), reach = tracked::u() * x.error;
@@ -109,8 +109,8 @@ tracked either(boost::tribool condition, const tracked& x, const tracked& y) {
                                                           : std::numeric_limits<double>::infinity();
   return {finite.number, larger_error(x.error, y.error) + apart};
 }
-/// |max(x, y) - max(x', y')| <= max(|x - x'|, |y - y'|), and no more than the error of the one that is larger beyond
-/// doubt.
+/// |max(x, y) - max(x', y')| <= max(|x - x'|, |y - y'|). Where one is certainly the larger, the error is that of this
+/// one.
 tracked larger(const tracked& x, const tracked& y) {
   if (std::isnan(x.number) || std::isnan(y.number)) return tracked(x.number + y.number);
   const boost::tribool below = less(x, y);
@@ -176,7 +176,7 @@ ball<Number> larger(const ball<Number>& x, const ball<Number>& y) {
 
 namespace {
 
-// An increasing function that takes a double and gives one, at the ends of the ball.
+// An increasing function of doubles, applied at the ends of the ball.
 template <class Number, class Function>
 ball<Number> of_ends(const ball<Number>& x, Function f) {
   if (!x.is_finite()) return x;

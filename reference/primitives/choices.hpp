@@ -1,5 +1,5 @@
-// Comparisons and what depends on them. A comparison has three values: true, false, and indeterminate where the reading
-// cannot tell (Kleene 1952, section 64).
+// Comparisons, and functions that depend on them. A comparison has three values: true, false, and indeterminate where
+// the reading cannot tell (Kleene 1952, section 64).
 #pragma once
 
 #include <boost/logic/tribool.hpp>
@@ -8,7 +8,8 @@
 
 namespace assay::reference {
 
-/// Whether x < y; false where either is NaN. The allowance reading cannot tell where errors may turn it round.
+/// Whether x < y; false where either is NaN. The allowance reading gives indeterminate where errors may reverse the
+/// order.
 boost::tribool less(const value& x, const value& y);
 boost::tribool less(const enclosure& x, const enclosure& y);
 template <class Number>
@@ -16,14 +17,14 @@ boost::tribool less(const ball<Number>& x, const ball<Number>& y);
 boost::tribool less(const tracked& x, const tracked& y);
 boost::tribool less(const rounded& x, const rounded& y);
 
-/// x where the condition is true, y where it is false, and what contains both where it is indeterminate.
+/// x where the condition is true, y where it is false, and a number that contains both where it is indeterminate.
 value either(boost::tribool condition, const value& x, const value& y);
-/// Of branches that differ, one of them NaN, nothing is known.
+/// If the branches differ and one of them is NaN, the result is unknown.
 enclosure either(boost::tribool condition, const enclosure& x, const enclosure& y);
-/// A ball around both.
+/// A ball around both branches.
 template <class Number>
 ball<Number> either(boost::tribool condition, const ball<Number>& x, const ball<Number>& y);
-/// Where it is indeterminate, either branch may be the truth and either may have been taken.
+/// Where the condition is indeterminate, either branch may be the truth, and a program may have taken either.
 tracked either(boost::tribool condition, const tracked& x, const tracked& y);
 rounded either(boost::tribool condition, const rounded& x, const rounded& y);
 
@@ -37,7 +38,7 @@ rounded larger(const rounded& x, const rounded& y);
 
 /// The largest integer that is at most x; NaN stays NaN.
 value floor(const value& x);
-/// An open end that is an integer does not count: below 3, and not 3, the floor is at most 2.
+/// An open end that is an integer does not count: if x is below 3, and not 3, the floor is at most 2.
 enclosure floor(const enclosure& x);
 template <class Number>
 ball<Number> floor(const ball<Number>& x);
@@ -50,10 +51,10 @@ enclosure clamp(const enclosure& x, double low, double high);
 template <class Number>
 ball<Number> clamp(const ball<Number>& x, double low, double high);
 tracked clamp(const tracked& x, double low, double high);
-/// The limits, too, are numbers of the format.
+/// The limits are numbers of the format, too.
 rounded clamp(const rounded& x, double low, double high);
 
-/// For adjoints that split cotangents by sign; an enclosure may not know.
+/// Used by adjoints that split cotangents by sign. There is no overload for enclosures, which may not know the sign.
 bool is_positive(const value& x);
 bool is_positive(const rounded& x);
 

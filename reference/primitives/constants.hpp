@@ -1,4 +1,4 @@
-// Numbers of the formulas that no format holds.
+// Constants in formulas that no format represents exactly.
 #pragma once
 
 #include "reference/primitives/readings.hpp"
@@ -7,8 +7,8 @@ namespace assay::reference {
 
 struct two_double;
 
-/// pi in the reading R. `tracked` and `rounded`: the nearest number of the working format. Numbers that carry
-/// derivatives have none in it.
+/// pi in the reading R. For `tracked` and `rounded` it is the nearest number of the working format. In numbers that
+/// carry derivatives its derivative is 0.
 template <class R>
 R pi() {
   return R(pi<typename R::underlying>());

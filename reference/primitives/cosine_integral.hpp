@@ -1,5 +1,5 @@
 // The entire cosine integral Cin(x) = integral of (1 - cos t) / t from 0 to x = gamma + log|x| - Ci(|x|) (DLMF 6.2.12).
-// Even; 0 at 0, infinite at infinity, NaN at NaN.
+// It is even; it is 0 at 0, infinite at infinity, NaN at NaN.
 #pragma once
 
 #include "reference/primitives/readings.hpp"
@@ -11,17 +11,17 @@ namespace accuracy {
 inline constexpr double cosine_integral = 4;
 }  // namespace accuracy
 
-/// In double, rounded to nearest but for about one in 2^27 of all arguments.
+/// The value in double, rounded to nearest except for about one in 2^27 of all arguments.
 double entire_cosine_integral(double x);
 
 value entire_cosine_integral(const value& x);
-/// Increasing in |x|. Whether an end is attained is not known.
+/// The function increases in |x|. Whether an end is attained is not known.
 enclosure entire_cosine_integral(const enclosure& x);
-/// Unknown but at 0 and infinity: intervals decide.
+/// Unknown except at 0 and infinity: intervals decide.
 template <class Number>
 ball<Number> entire_cosine_integral(const ball<Number>& x);
-/// As gamma + log|x| - Ci(|x|), the form with the larger error. Its slope is (1 - cos x) / x, of which that of the
-/// logarithm and that of Ci cancel near 0.
+/// Computed as gamma + log|x| - Ci(|x|), the form with the larger error. The slope is (1 - cos x) / x: the slopes of
+/// the logarithm and of Ci cancel near 0.
 tracked entire_cosine_integral(const tracked& x);
 rounded entire_cosine_integral(const rounded& x);
 

@@ -10,7 +10,7 @@ namespace {
 // 2 / sqrt(pi), rounded up.
 constexpr double steepest = 0x1.20dd750429b6ep+0;
 
-// The largest slope of what lies no nearer to 0.
+// The largest slope at points whose distance from 0 is at least `least`.
 double slope_beyond(double least) { return steepest * std::exp(-least * least) * (1.0 + 0x1p-48); }
 
 bounded<double> number_from(mpfr_srcptr x, double) {

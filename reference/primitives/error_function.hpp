@@ -7,16 +7,16 @@
 namespace assay::reference {
 
 namespace accuracy {
-/// The relative error, in units of u: 2 ulp, as CUDA's erff has it.
+/// The relative error, in units of u: 2 ulp, as for CUDA's erff.
 inline constexpr double erf = 4;
 }  // namespace accuracy
 
 value erf(const value& x);
 enclosure erf(const enclosure& x);
-/// By MPFR at the centre; the radius is passed on by the largest slope of the ball.
+/// MPFR computes the centre; the radius is multiplied by the largest slope in the ball.
 template <class Number>
 ball<Number> erf(const ball<Number>& x);
-/// |dr| <= 2 / sqrt(pi) exp(-t^2) E_x + C_erf |r|, with the t nearest to 0 that x may have for its error.
+/// |dr| <= 2 / sqrt(pi) exp(-t^2) E_x + C_erf |r|, where t is the number nearest to 0 within the error of x.
 tracked erf(const tracked& x);
 rounded erf(const rounded& x);
 

@@ -31,7 +31,7 @@ ball<Number> exp(const ball<Number>& x) {
     const ball<Number> half(1.0 / 2), root = exp(x * half);
     return root * root;
   }
-  // From 0 to the value at the upper end.
+  // The ball reaches from 0 to the value at the upper end.
   if (c + x.radius < -1290.0) return {Number(0.0), 0x1p-1070, side::above};
   const double high = std::max((c + x.radius) + 0x1p-50 * (std::fabs(c) + x.radius), -640.0);
   if (!(high < 640.0)) return result::unknown();

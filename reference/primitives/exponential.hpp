@@ -6,14 +6,14 @@
 namespace assay::reference {
 
 namespace accuracy {
-/// The relative error, in units of u, that an implementation's exp is granted in every allowance: libraries are within
-/// 1 ulp, which is at most 2 u.
+/// The relative error of an implementation's exp, in units of u, that every allowance grants: libraries are within 1
+/// ulp, which is at most 2 u.
 inline constexpr double exp = 2;
 }  // namespace accuracy
 
 value exp(const value& x);
 enclosure exp(const enclosure& x);
-/// e^c moves by less than e^c r (1 + r).
+/// Over a radius r, e^c changes by less than e^c r (1 + r).
 template <class Number>
 ball<Number> exp(const ball<Number>& x);
 /// |dr| <= r growth(E_x) + C_e r + tau.

@@ -6,16 +6,16 @@
 namespace assay::reference {
 
 namespace accuracy {
-/// The relative error, in units of u: 1 ulp, as libraries have it.
+/// The relative error, in units of u: 1 ulp, as in libraries.
 inline constexpr double tanh = 2;
 }  // namespace accuracy
 
 value tanh(const value& x);
 enclosure tanh(const enclosure& x);
-/// Near 0 it has the digits of 1, and not those of x.
+/// Near 0 the result is as accurate as the number 1, and not as x.
 template <class Number>
 ball<Number> tanh(const ball<Number>& x);
-/// |dr| <= (1 - t^2) E_x + C_t |r|, with the t nearest to 0 that x may have for its error.
+/// |dr| <= (1 - t^2) E_x + C_t |r|, where t is the number nearest to 0 within the error of x.
 tracked tanh(const tracked& x);
 rounded tanh(const rounded& x);
 

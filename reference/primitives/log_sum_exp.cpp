@@ -21,8 +21,9 @@ enclosure log_sum_exp(const enclosure& x, const enclosure& y) {
     directed::log_sum_exp(r.left(), x.low(), y.low(), MPFR_RNDD);
     directed::log_sum_exp(r.right(), x.high(), y.high(), MPFR_RNDU);
   }
-  // e^x + e^y = e^r has no solution in dyadic numbers (Lindemann-Weierstrass), so an end, being dyadic, is
-  // not the value at its corner: it is open. A term that may be -inf leaves the other's end, open if that is.
+  // e^x + e^y = e^r has no solution in dyadic numbers (Lindemann-Weierstrass), so an end, being dyadic, is not the
+  // value at its corner: it is open. Where one term may be -inf, the end is the end of the other term, and it is open
+  // if that one is.
   const auto open = [](mpfr_srcptr x_end, bool x_open, mpfr_srcptr y_end, bool y_open) {
     const bool x_infinite = mpfr_inf_p(x_end) != 0, y_infinite = mpfr_inf_p(y_end) != 0;
     return x_infinite ? !y_infinite && y_open : y_infinite ? x_open : true;
@@ -71,10 +72,10 @@ ball<Number> log_sum_exp(const ball<Number>& x, const ball<Number>& y) {
   const result &a = x_is_larger ? x : y, &b = x_is_larger ? y : x;
   const auto z = sum(b.centre, negated(a.centre));
   const double radii = a.radius + b.radius;
-  // Both terms count: the truth is above the larger one.
+  // Both terms count, so the truth is above the larger one.
   const side truth = a.is_exact() || a.of_centre == side::above ? side::above : side::both;
   if (!(leading(z.value) > -640.0)) {
-    // By less than e^-639.
+    // The smaller term adds less than e^-639.
     return radii < 0.5 ? result(a.centre, rounded_up(a.radius + 0x1p-920), truth) : result::unknown();
   }
   const auto e = proved::exponential(z.value);
@@ -85,7 +86,7 @@ ball<Number> log_sum_exp(const ball<Number>& x, const ball<Number>& y) {
         a.centre,
         rounded_up(a.radius + (leading(above.value) * (1.0 + 0x1p-40) + above.error + e.error) * (1.0 + 2.0 * radii)),
         side::above};
-  // log(1 + e) moves by less than e's error, and by e times that of z.
+  // log(1 + e) changes by less than e's error, and by less than e times the error of z.
   const double small = leading(e.value) * (1.0 + 0x1p-40), own = s.error + above.error + e.error + z.error * small;
   const double grown = radii / 4.0, large = (1.0 + 0x1p-40) / (1.0 + leading(e.value));
   const double inherited =

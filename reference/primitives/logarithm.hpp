@@ -1,4 +1,4 @@
-// log(x), x >= 0, and log1p(x) = log(1 + x), x >= -1. Special values: log(0) = log1p(-1) = -inf; NaN below.
+// log(x), x >= 0, and log1p(x) = log(1 + x), x >= -1. Special values: log(0) = log1p(-1) = -inf; NaN below the domain.
 #pragma once
 
 #include "reference/primitives/readings.hpp"
@@ -12,7 +12,7 @@ inline constexpr double log = 2;
 
 value log(const value& x);
 enclosure log(const enclosure& x);
-/// Unknown where 0 lies in the ball, and beyond 2^930 or below its reciprocal.
+/// Unknown where 0 lies in the ball, and where x is above 2^930 or below its reciprocal.
 template <class Number>
 ball<Number> log(const ball<Number>& x);
 /// |dr| <= E_x / |x| + C_l |r|.

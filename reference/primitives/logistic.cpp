@@ -11,7 +11,7 @@ weight_pair<value> carry_weights(const value& z) { return {sigmoid(z), sigmoid(-
 
 namespace {
 
-// The sigmoid of a dyadic number other than 0 is transcendental.
+// No end is attained: the sigmoid of a dyadic number other than 0 is transcendental.
 enclosure sigmoid_of_ends(const enclosure& z) {
   if (z.is_unknown()) return z;
   enclosure r;
@@ -21,7 +21,7 @@ enclosure sigmoid_of_ends(const enclosure& z) {
   return r.with_open_ends(z.low_open() || transcendental(z.low()), z.high_open() || transcendental(z.high()));
 }
 
-// z, dyadic and not 0, has a transcendental exponential: no end is attained.
+// z is dyadic and not 0, so its exponential is transcendental: no end is attained.
 bool weights_of_narrow(enclosure& larger, enclosure& smaller, const enclosure& z) {
   if (!directed::weights_of_narrow(larger.result(), smaller.result(), z.ends())) return false;
   larger.with_open_ends(true, true);

@@ -25,13 +25,13 @@ ball<Number> sigmoid(const ball<Number>& z);
 tracked sigmoid(const tracked& z);
 rounded sigmoid(const rounded& z);
 
-/// {sigmoid(z), sigmoid(-z)}, neither by subtraction.
+/// {sigmoid(z), sigmoid(-z)}; neither is computed by subtraction.
 weight_pair<value> carry_weights(const value& z);
 weight_pair<enclosure> carry_weights(const enclosure& z);
-/// Their slope w v grows by less than e^r over the ball.
+/// The slope w v of both weights grows by less than e^r over the ball.
 template <class Number>
 weight_pair<ball<Number>> carry_weights(const ball<Number>& z);
-/// v may be formed as sigmoid(-z) or as 1 - w multiplied by the adjoint: 3w for the latter.
+/// v may be formed as sigmoid(-z), or as 1 - w multiplied by the adjoint: the latter costs 3w.
 weight_pair<tracked> carry_weights(const tracked& z);
 weight_pair<rounded> carry_weights(const rounded& z);
 

@@ -11,7 +11,7 @@ value pow(const value& x, const value& e) { return value(value::real(boost::mult
 
 namespace {
 
-// From 0 to the upper end of x.
+// The interval from 0 to the upper end of x.
 enclosure hull_with_zero(const enclosure& x) {
   enclosure r(x);
   mpfr_set_zero(r.left(), 1);
@@ -43,8 +43,8 @@ bool holds_no_integer(const enclosure& x) {
   return x.is_finite() && mpfr_greater_p(above, x.high()) != 0;
 }
 
-// Of a zero or infinite base, or with an infinite exponent: what IEEE 754 says, where both signs of a zero of unknown
-// sign give the same.
+// The power of a zero or infinite base, or with an infinite exponent, by IEEE 754. The result is known where both signs
+// of a zero of unknown sign give the same.
 enclosure special_power(const enclosure& x, const enclosure& e) {
   enclosure r;
   mpfr_pow(r.left(), x.low(), e.low(), MPFR_RNDD);
@@ -55,7 +55,7 @@ enclosure special_power(const enclosure& x, const enclosure& e) {
 
 }  // namespace
 
-// The 0th power is 1 of all, NaN among them; an odd negative one of 0 is infinite with the sign of the zero.
+// The 0th power of every number is 1, also of NaN. An odd negative power of 0 is infinite with the sign of the zero.
 enclosure power(const enclosure& x, rational e) {
   if (e.p == 0) return enclosure(1.0);
   if (x.is_nan() || x.is_unknown()) return x;
@@ -90,7 +90,7 @@ enclosure pow(const enclosure& x, const enclosure& e) {
       return is_odd(e.low()) ? -pow(-x, e) : pow(-x, e);
     return mpfr_sgn(x.high()) < 0 && x.is_finite() && holds_no_integer(e) ? enclosure::nan() : enclosure::unknown();
   }
-  // Of what may be 0 a negative power may be infinite.
+  // If the base may be 0, a negative power may be infinite.
   if (mpfr_zero_p(x.low()) != 0 && !x.is_zero() && !x.low_open() && mpfr_sgn(e.low()) < 0) return enclosure::unknown();
   enclosure r;
   mpfr_scratch corner(r.precision());
@@ -116,7 +116,7 @@ tracked by_exponential(double r, double log_r, double inherited, double argument
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 
-// |x'|^p - |x|^p is largest at the end that lies away from 0, which a slope does not know of an x near 0.
+// |x'|^p - |x|^p is largest at the end that is farther from 0; near x = 0 the slope does not show this.
 template <class ByLogarithm>
 tracked of_integer_power(const tracked& x, double p, ByLogarithm by_logarithm) {
   const double r = std::pow(x.number, p), reach = tracked::u() * x.error;

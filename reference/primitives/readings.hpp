@@ -1,4 +1,5 @@
-// The readings, declared: a primitive has one overload for each. Templates find them by argument-dependent lookup.
+// Declarations of the readings. A primitive has one overload for each; templates find them by argument-dependent
+// lookup.
 #pragma once
 
 namespace assay::reference {

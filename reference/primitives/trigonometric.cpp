@@ -9,8 +9,8 @@ value cos(const value& x) { return value(value::real(boost::multiprecision::cos(
 
 namespace {
 
-// Of angles beyond 2^4096 only that the sine lies in [-1, 1]. The range reduction needs as many bits of pi as the angle
-// has, and its time grows with more than their square: 1 ms here, half a second at 2^65536.
+// For angles beyond 2^4096 only one thing is claimed: the sine lies in [-1, 1]. The range reduction needs as many bits
+// of pi as the angle has, and its time grows faster than their square: 1 ms here, half a second at 2^65536.
 bool is_far(mpfr_srcptr end) { return mpfr_regular_p(end) != 0 && mpfr_get_exp(end) > 4096; }
 
 // There is no sine of infinity.
@@ -34,7 +34,7 @@ enclosure cos(const enclosure& x) { return turned(x, mpfi_cos); }
 
 namespace {
 
-// r = sin or cos of an angle that is off by `error` u; `slope` is the other one. No error exceeds 2.
+// r = sin or cos of an angle with an error of `error` u; `slope` is the other function. No error exceeds 2.
 tracked turned(double r, double slope, double error) {
   if (std::isnan(error)) return {r, error};
   const double angle = tracked::u() * error;
@@ -54,7 +54,7 @@ rounded cos(const rounded& x) { return rounded(std::cos(x.number)); }
 
 namespace {
 
-// One of the two at the centre, which moves by |other| r + r^2 / 2 at most.
+// One of the two functions at the centre. Over the radius r it changes by |other| r + r^2 / 2 at most.
 template <class Number>
 ball<Number> turned(const ball<Number>& x, bounded<Number> proved::sine_and_cosine<Number>::*one,
                     bounded<Number> proved::sine_and_cosine<Number>::*other) {

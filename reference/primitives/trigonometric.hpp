@@ -12,10 +12,10 @@ inline constexpr double sin = 2;
 
 value sin(const value& x);
 enclosure sin(const enclosure& x);
-/// Beyond 2^40 only that it lies in [-1, 1].
+/// For |x| beyond 2^40 only one thing is claimed: the result lies in [-1, 1].
 template <class Number>
 ball<Number> sin(const ball<Number>& x);
-/// With the angle off by e = u E_x: |dr| <= min(|cos x| e + e^2 / 2, 2) + C_s |r| u + tau u.
+/// If the angle has an error e = u E_x: |dr| <= min(|cos x| e + e^2 / 2, 2) + C_s |r| u + tau u.
 tracked sin(const tracked& x);
 rounded sin(const rounded& x);
 
@@ -23,7 +23,7 @@ value cos(const value& x);
 enclosure cos(const enclosure& x);
 template <class Number>
 ball<Number> cos(const ball<Number>& x);
-/// As sin, with the slope |sin x|.
+/// The same bound as for sin, with the slope |sin x|.
 tracked cos(const tracked& x);
 rounded cos(const rounded& x);
 

@@ -1,14 +1,14 @@
 // The fast proof reading: a number and a rigorous radius, in double or in two-double arithmetic. The truth lies no
 // further from the centre than the radius (van der Hoeven 2009, "Ball arithmetic"; Johansson 2017, "Arb").
 //
-// Every operation adds what it rounds off, which two_double.hpp and proved_functions.hpp bound, and passes the radii of
-// its operands on by slopes that hold over the whole ball, not to first order. Nothing is guessed: where an
-// operation cannot tell (a divisor around 0, an overflow), the result is *unknown*, of infinite radius, and the
-// intervals of enclosure.hpp decide.
+// Every operation adds its rounding error, which two_double.hpp and proved_functions.hpp bound. It multiplies the radii
+// of its operands by slopes that hold over the whole ball, not to first order. Nothing is guessed: where an operation
+// cannot tell (a divisor around 0, an overflow), the result is *unknown*, with an infinite radius, and the intervals of
+// enclosure.hpp decide.
 //
-// A ball without radius is exact; infinities and NaN have none. Of some balls it is known that the truth lies on one
-// side of the centre and is not the centre itself: a sum of exponentials is above its largest term, however little. A
-// truth strictly above a rounding midpoint rounds up, which no radius would decide.
+// A ball with radius 0 is exact; infinities and NaN have radius 0. For some balls it is known that the truth lies on
+// one side of the centre and is not the centre itself: a sum of exponentials is above its largest term, however little.
+// A truth strictly above a rounding midpoint rounds up, which no radius would decide.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@
 
 namespace assay::reference {
 
-/// Whether a formula branched on an unknown number since somebody asked last, in this thread: then its results are
+/// Whether a formula branched on an unknown number in this thread since the last call of take(). If so, its results are
 /// unknown, whatever their balls say.
 class undecided_branches {
  public:
@@ -44,12 +44,12 @@ struct ball {
 
   ball() = default;
   explicit ball(double x) : centre(x) {}
-  /// Unknown where the centre overflowed.
+  /// The ball is unknown where the centre overflowed.
   ball(const Number& c, double r, side s = side::both) : centre(c), radius(r), of_centre(s) {
     if (!std::isfinite(leading(c)) || !std::isfinite(trailing(c)) || !std::isfinite(r)) *this = unknown();
   }
   explicit ball(const bounded<Number>& x) : ball(x.value, x.error) {}
-  /// `x`, whose argument may move it by `inherited` besides.
+  /// `x`, with a radius that is larger by `inherited`, the error that comes from its argument.
   ball(const bounded<Number>& x, double inherited) : ball(x.value, rounded_up(x.error + inherited)) {}
 
   static ball unknown() {
@@ -64,13 +64,13 @@ struct ball {
   [[nodiscard]] bool is_infinite() const { return std::isinf(leading(centre)); }
   [[nodiscard]] bool is_finite() const { return std::isfinite(leading(centre)) && !is_unknown(); }
   [[nodiscard]] bool is_exact() const { return radius == 0.0; }
-  /// The side on which the sum of two truths lies of the sum of the centres.
+  /// The side of the sum of the centres on which the sum of two truths lies.
   static side common_side(const ball& x, const ball& y) {
     if (x.is_exact()) return y.of_centre;
     return y.is_exact() || x.of_centre == y.of_centre ? x.of_centre : side::both;
   }
   [[nodiscard]] bool is_exact_zero() const { return leading(centre) == 0.0 && radius == 0.0; }
-  /// At least |truth|, and at most (not below 0).
+  /// An upper and a lower bound on |truth|; the lower one is at least 0.
   [[nodiscard]] double largest() const { return rounded_up(std::fabs(leading(centre)) * (1.0 + 0x1p-52) + radius); }
   [[nodiscard]] double smallest() const {
     return std::fmax(0.0, std::fabs(leading(centre)) * (1.0 - 0x1p-51) - radius * (1.0 + 0x1p-51));
@@ -123,7 +123,8 @@ struct ball {
   }
 
   friend double to_double(const ball& x) { return leading(x.centre); }
-  /// Of an unknown number nobody knows: the branch that a formula takes then proves nothing (undecided_branches).
+  /// Nobody knows whether an unknown number is -inf: the branch that a formula takes then proves nothing
+  /// (undecided_branches).
   friend bool is_minus_infinity(const ball& x) {
     if (x.is_unknown()) undecided_branches::note();
     return x.is_infinite() && leading(x.centre) < 0.0;

@@ -2,7 +2,7 @@
 // written once. Dual numbers (tangent.hpp) take these as the slopes of a direction.
 //
 // Such a number D has a `number` of the reading that it differentiates, D::underlying, and D::made(r, parts...), which
-// makes the result r of a function from its operands. A part says how the result moves with one of them: D::along(x),
+// makes the result r of a function from its operands. A part is the slope of the result in one operand: D::along(x),
 // with the slope 1; D::against(x), with -1; D::by(x, f), with the slope f(); D::over(x, f), with 1 / f().
 //
 // A branch that depends on a comparison has the slopes of the branch that is taken.
@@ -91,7 +91,7 @@ template <carries_derivatives D>
 D log_sigmoid(const D& g) {
   return D::made(log_sigmoid(g.number), D::by(g, [&] { return sigmoid(-g.number); }));
 }
-/// A branch that is -inf is a dead end: the result is the other one.
+/// A branch that is -inf is a dead end: the result is the other branch.
 template <carries_derivatives D>
 D log_sum_exp(const D& t, const D& h) {
   if (is_minus_infinity(t)) return h;
@@ -117,7 +117,7 @@ template <carries_derivatives D>
 D pow(const D& x, const D& e) {
   using R = typename D::underlying;
   const auto r = pow(x.number, e.number);
-  // A positive power of 0 stays 0 however its exponent moves.
+  // A positive power of 0 stays 0 when its exponent changes.
   const bool of_zero = to_double(x) == 0.0 && bool(less(R(0.0), e.number));
   return D::made(
       r, D::by(x, [&] { return of_zero ? e.number * pow(x.number, e.number - R(1.0)) : e.number * r / x.number; }),
@@ -145,7 +145,7 @@ D either(boost::tribool condition, const D& x, const D& y) {
   ASSAY_EXPECTS(!boost::indeterminate(condition));
   return condition ? x : y;
 }
-/// Where both are equal, x.
+/// The larger number; x where both are equal.
 template <carries_derivatives D>
 D larger(const D& x, const D& y) {
   const boost::tribool below = less(x, y);
@@ -157,7 +157,7 @@ template <carries_derivatives D>
 D floor(const D& x) {
   return D(floor(x.number));
 }
-/// At the limits x itself: the subgradient 1, as in PyTorch's clamp.
+/// At the limits the result is x itself: the subgradient is 1, as in PyTorch's clamp.
 template <carries_derivatives D>
 D clamp(const D& x, double low, double high) {
   using R = typename D::underlying;
@@ -165,7 +165,7 @@ D clamp(const D& x, double low, double high) {
   return D::made(clamp(x.number, low, high), D::along(within));
 }
 
-/// Another way to the number moves with x as the number itself does.
+/// Another way to compute the number has the same slope in x as the number itself.
 template <carries_derivatives D, class Other>
 D covering(const D& x, Other other) {
   return D::made(covering(x.number, [&] { return other().number; }), D::along(x));

@@ -1,7 +1,7 @@
 // Directed evaluation of the primitives by MPFR, for the ends of intervals.
 //
-// An increasing function takes an interval to that of its values at the two ends. Where the ends are so close that the
-// slope between them is known, the value at one of them and a bound of the increase to the other save the second
+// An increasing function maps an interval to the interval of its values at the two ends. Where the ends are so close
+// that the slope between them is known, one value and a bound on the increase to the other end save the second
 // evaluation (a mean value form, Moore, Kearfott and Cloud 2009, section 6.4).
 #pragma once
 
@@ -29,7 +29,7 @@ namespace directed {
 
 constexpr mpfr_rnd_t opposite(mpfr_rnd_t mode) { return mode == MPFR_RNDD ? MPFR_RNDU : MPFR_RNDD; }
 
-/// max(x, y) + log1p(exp(-|x - y|)); the larger one where either is infinite. `result` may not alias x or y.
+/// max(x, y) + log1p(exp(-|x - y|)); where either is infinite, the larger one. `result` may not alias x or y.
 inline void log_sum_exp(mpfr_ptr result, mpfr_srcptr x, mpfr_srcptr y, mpfr_rnd_t mode) {
   const bool x_is_larger = mpfr_greaterequal_p(x, y) != 0;
   if (mpfr_inf_p(x) != 0 || mpfr_inf_p(y) != 0) {
@@ -57,7 +57,7 @@ constexpr mpfr_prec_t width_bits = 32;
 /// Arguments that differ by t, |t| < narrow, change exp by a factor between 1 + 0.99 t and 1 + 1.01 t.
 constexpr double narrow = 0x1p-8;
 
-/// The ends of an interval, and those of one to be filled, all of one precision.
+/// The ends of an interval, and the ends of the result; all have one precision.
 struct ends {
   mpfr_srcptr low, high;
   [[nodiscard]] bool are_finite() const { return mpfr_number_p(low) != 0 && mpfr_number_p(high) != 0; }
@@ -66,13 +66,13 @@ struct result_ends {
   mpfr_ptr low, high;
 };
 
-/// The low end is x + L, L = log1p(E), E = exp(d), d = y - x at the low ends, x the larger; and if d is larger
-/// by t at the high ends, then with the slope E / (1 + E) of log1p(exp(d))
+/// The low end is x + L, L = log1p(E), E = exp(d), d = y - x at the low ends, where x is the larger. If d is larger by
+/// t at the high ends, then with the slope E / (1 + E) of log1p(exp(d))
 ///
 ///     LSE(high) <= x_high + L + E / (1 + E) (t (1 +- 0.01) + 1.01 (|d| + 1) 2^(1-p) + 2^(3-p)):
 ///
-/// d, E and L were each rounded down, and L <= 2 E / (1 + E). False, with r unusable, where an end is
-/// infinite, t is not narrow or E underflows.
+/// d, E and L were each rounded down, and L <= 2 E / (1 + E). Returns false, with r unusable, where an end is infinite,
+/// t is not narrow or E underflows.
 inline bool log_sum_exp_of_narrow(result_ends r, ends x, ends y) {
   if (!x.are_finite() || !y.are_finite()) return false;
   if (mpfr_less_p(x.low, y.low) != 0) return log_sum_exp_of_narrow(r, y, x);
@@ -105,8 +105,8 @@ inline bool log_sum_exp_of_narrow(result_ends r, ends x, ends y) {
   return true;
 }
 
-/// 1 / (1 + e) and e / (1 + e), e = exp(-z) for z > 0, from one exponential at the low end of z: there e is
-/// below E's successor, and at the high end it is above E (1 - width of z). False where z is not narrow.
+/// 1 / (1 + e) and e / (1 + e), e = exp(-z) for z > 0, from one exponential E at the low end of z: there e is below E's
+/// successor, and at the high end e is above E (1 - width of z). Returns false where z is not narrow.
 inline bool weights_of_narrow(result_ends larger, result_ends smaller, ends z) {
   if (!z.are_finite()) return false;
   mpfr_scratch width(width_bits);

@@ -1,15 +1,16 @@
-// Both forms are summed in intervals, with more bits than the result by what their cancellation costs. With z = |x|:
+// Both forms are summed in intervals. These have more bits than the result, as many as the cancellation costs. Let z =
+// |x|.
 //
 // The series (DLMF 6.6.6), for z below about p log 2,
 //   Cin(z) = sum over k >= 1 of (-1)^(k+1) z^(2k) / (2k (2k)!).
-// Once 2k + 1 >= z its terms fall, (t_{k+1} / t_k) = z^2 2k / ((2k + 1) (2k + 2)^2) < 1, and alternate: what is left
-// out is at most the first term left out. The terms stay below e^z, which costs 1.45 z bits.
+// Once 2k + 1 >= z its terms fall, (t_{k+1} / t_k) = z^2 2k / ((2k + 1) (2k + 2)^2) < 1, and alternate: the rest of the
+// series is at most the first term left out. The terms stay below e^z, which costs 1.45 z bits.
 //
-// The auxiliary functions (DLMF 6.2.20 and 6.7.13) beyond, where their smallest term is about e^-z:
+// The auxiliary functions (DLMF 6.2.20 and 6.7.13) for larger z, where their smallest term is about e^-z:
 //   Ci(z) = f sin z - g cos z,   f = integral of e^(-zt) / (1 + t^2),  g = integral of t e^(-zt) / (1 + t^2), t from 0.
 // The partial sums of 1 / (1 + t^2) = 1 - t^2 + t^4 - ... lie on either side of it, so
 //   f = 0! / z - 2! / z^3 + 4! / z^5 - ...,   g = 1! / z^2 - 3! / z^4 + ...
-// are each off by at most the first term left out (DLMF 6.12(ii)).
+// each have an error of at most the first term left out (DLMF 6.12(ii)).
 #include "reference/readings/directed_cosine_integral.hpp"
 
 #include <mpfi.h>
@@ -34,7 +35,7 @@ class interval {
   mpfi_t number_;
 };
 
-/// Adds +-x or subtracts: sum +- x for the sign of (-1)^k.
+/// Adds (-1)^k x to the sum.
 void add_alternating(interval& sum, interval& x, unsigned long k) {
   if (k % 2 == 0)
     mpfi_add(sum, sum, x);
@@ -48,7 +49,7 @@ void widen(interval& sum, interval& x) {
   mpfr_add(sum.right(), sum.right(), x.right(), MPFR_RNDU);
 }
 
-/// x > 0 is below 2^-bits of |sum|.
+/// Whether x > 0 is below 2^-bits of |sum|.
 bool is_negligible(interval& x, interval& sum, mpfr_prec_t bits) {
   return mpfr_zero_p(sum.right()) == 0 && mpfr_zero_p(x.right()) == 0 &&
          mpfr_get_exp(x.right()) + bits < mpfr_get_exp(sum.right());

@@ -8,14 +8,15 @@ namespace {
 
 using backend = boost::multiprecision::mpfi_float_backend<0>;
 
-// As Boost counts: 35 decimal digits are 118 bits.
+// Counts bits as Boost does: 35 decimal digits are 118 bits.
 mpfr_prec_t bits_of(unsigned decimal_digits) {
   return static_cast<mpfr_prec_t>(boost::multiprecision::detail::digits10_2_2(decimal_digits));
 }
 
 constinit thread_local mpfr_prec_t working_bits = 0;  // 0: the standard precision
 
-// A zero of the working precision, which copies take over. It is kept between calls: making one costs two allocations.
+// A zero of the working precision, from which copies take their precision. It is kept between calls: making one costs
+// two allocations.
 const backend& working_zero() {
   static thread_local backend zero;
   static thread_local mpfr_prec_t bits = 0;
@@ -38,7 +39,7 @@ computing_with_digits::~computing_with_digits() { working_bits = before_; }
 enclosure::enclosure() : interval_(working_zero()) {}
 enclosure::enclosure(double x) : interval_(working_zero()) {
   mpfi_set_d(data(), x);
-  if (x == 0.0)  // whose ends MPFI gives opposite signs
+  if (x == 0.0)  // MPFI gives the two ends of a zero opposite signs
     for (mpfr_ptr end : {left(), right()}) mpfr_set_zero(end, std::signbit(x) ? -1 : 1);
 }
 
@@ -80,7 +81,7 @@ enclosure operator-(const enclosure& x) {
 
 namespace {
 
-// 0 where it is not known.
+// The sign of x; 0 where it is not known.
 int sign_of(const enclosure& x) {
   if (x.is_zero()) return x.sign_of_zero();
   return x.is_negative() && mpfr_sgn(x.high()) < 0 ? -1 : mpfr_sgn(x.low()) > 0 ? 1 : 0;
@@ -88,8 +89,8 @@ int sign_of(const enclosure& x) {
 
 }  // namespace
 
-// Where neither factor changes sign, the corner that gives an end is known, and with it whether the
-// product can attain it. Where both do, two corners compete for each end: nothing is claimed.
+// Where at least one factor keeps its sign, it is known which corner gives an end, and so whether the product can
+// attain it. Where both factors change sign, two corners compete for each end, and nothing is claimed.
 enclosure operator*(const enclosure& x, const enclosure& y) {
   if (x.is_nan() || y.is_nan()) return enclosure::nan();
   if (x.is_unknown() || y.is_unknown()) return enclosure::unknown();

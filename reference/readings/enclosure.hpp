@@ -1,20 +1,21 @@
 // The proof reading: an outward-rounded interval that contains the truth.
 //
-// Endpoints are MPFR numbers (Boost.Multiprecision's mpfi_float) of the working precision of the thread. Boost's own
+// Endpoints are MPFR numbers (Boost.Multiprecision's mpfi_float) with the working precision of the thread. Boost's own
 // default precision is process-global, so it is never changed: every number is made as a copy of a zero that has the
-// working precision. Each endpoint also knows whether it is *open*: the truth is
-// known to differ from it. A truth that lies strictly above a rounding midpoint rounds up, however
-// little it lies above, so openness decides cases that no number of digits would.
+// working precision. Each endpoint also knows whether it is *open*: then the truth is known to differ from it. A truth
+// strictly above a rounding midpoint rounds up, however little it lies above, so openness decides cases that no number
+// of digits would decide.
 //
 // Increasing functions are enclosed by their values at the two ends, each computed with the rounding that
 // widens (directed.hpp); composing them from interval operations would count the same argument twice.
 //
-// Where the truth may lie beyond the domain of a function, or be no number, nothing is known of the result: it is
-// *unknown*, and so is all that is computed of it, by whatever factor of 0 or choice. NaN is proved where the whole of
-// the argument lies outside. A zero knows its sign where it was given, or is a product or negative of such.
+// Where the truth may lie beyond the domain of a function, or may be no number, nothing is known about the result. It
+// is *unknown*, and so is everything that is computed from it, even by a factor of 0 or by a choice. NaN is proved
+// where the whole argument lies outside the domain. A zero knows its sign where the sign was given, or where the zero
+// is a product or the negative of such zeros.
 //
-// A comparison has three values: where the intervals overlap it is indeterminate, and what depends on it is the hull of
-// both branches (Kleene 1952, section 64).
+// A comparison has three values. Where the intervals overlap it is indeterminate, and a result that depends on it is
+// the hull of both branches (Kleene 1952, section 64).
 #pragma once
 
 #include <mpfi.h>
@@ -27,8 +28,8 @@
 
 namespace assay::reference {
 
-/// Sets the precision of the enclosures that this thread makes until the end of the scope. Scopes nest; without one
-/// it is 35 decimal digits.
+/// Sets the precision of the enclosures that this thread makes until the end of the scope. Scopes nest; outside of all
+/// scopes it is 35 decimal digits.
 class computing_with_digits {
  public:
   explicit computing_with_digits(unsigned decimal_digits);
@@ -57,13 +58,13 @@ class enclosure {
   [[nodiscard]] bool is_finite() const { return mpfr_number_p(low()) != 0 && mpfr_number_p(high()) != 0; }
   [[nodiscard]] bool is_zero() const { return mpfr_zero_p(low()) != 0 && mpfr_zero_p(high()) != 0; }
   [[nodiscard]] bool is_unbounded() const { return mpfr_inf_p(low()) != 0 && mpfr_inf_p(high()) != 0; }
-  /// Infinite whatever its rounding errors.
+  /// Infinite, whatever its rounding errors are.
   [[nodiscard]] bool is_infinite() const { return is_unbounded() && mpfr_sgn(low()) == mpfr_sgn(high()); }
-  /// Any number, infinite ones among them, or none.
+  /// Any number, finite or infinite, or no number at all.
   [[nodiscard]] bool is_unknown() const { return is_unbounded() && mpfr_sgn(low()) < 0 && mpfr_sgn(high()) > 0; }
   [[nodiscard]] bool straddles_zero() const { return mpfr_sgn(low()) < 0 && mpfr_sgn(high()) > 0; }
   [[nodiscard]] bool is_negative() const { return mpfr_sgn(high()) <= 0 && mpfr_sgn(low()) < 0; }
-  /// Of a zero: 0 where nothing tells.
+  /// The sign of a zero; 0 where the sign is not known.
   [[nodiscard]] int sign_of_zero() const {
     const bool negative = mpfr_signbit(low()) != 0;
     return negative != (mpfr_signbit(high()) != 0) ? 0 : negative ? -1 : 1;
@@ -76,14 +77,14 @@ class enclosure {
   friend enclosure operator+(const enclosure& x, const enclosure& y);
   friend enclosure operator-(const enclosure& x);
   friend enclosure operator-(const enclosure& x, const enclosure& y) { return x + -y; }
-  /// 0 times infinity is NaN; an end that is infinite because it overflowed is no infinity, and 0 times what lies
-  /// below it is 0.
+  /// 0 times infinity is NaN. An end that is infinite because it overflowed is no infinity, and 0 times a number below
+  /// it is 0.
   friend enclosure operator*(const enclosure& x, const enclosure& y);
-  /// Of openness only what the roundings show is claimed. 0 / 0 is NaN, and another number over a 0 of known sign is
-  /// infinite; over what may be 0 nothing is known.
+  /// An end is called open only where its rounding shows this. 0 / 0 is NaN, and another number over a 0 of known sign
+  /// is infinite. Where the divisor may be 0, the result is unknown.
   friend enclosure operator/(const enclosure& x, const enclosure& y);
 
-  // For primitives: the ends to be filled, and what is known of them.
+  // For primitives: the ends to be filled, and the facts known about them.
 
   [[nodiscard]] mpfi_ptr data() { return interval_.backend().data(); }
   [[nodiscard]] mpfi_srcptr data() const { return interval_.backend().data(); }
@@ -95,7 +96,7 @@ class enclosure {
   static enclosure unknown();
   static enclosure zero(int sign);
 
-  /// Says which ends the truth differs from. An infinite end is attained, and NaN has no ends: they stay closed.
+  /// Says which ends the truth differs from. An infinite end is attained, and NaN has no ends: these stay closed.
   enclosure& with_open_ends(bool low, bool high);
   /// The same from MPFI's flags of inexact ends.
   enclosure& with_inexact_ends(int inexact);
@@ -110,7 +111,7 @@ class enclosure {
     const bool high_open = f(r.right(), x.high(), MPFR_RNDU) != 0 || x.high_open_;
     return r.with_open_ends(low_open, high_open);
   }
-  /// The same of a function that is defined from `first` on, there perhaps as a limit that is infinite (`pole`).
+  /// The same for a function that is defined from `first` on; its value there may be an infinite limit (`pole`).
   template <class Function>
   static enclosure increasing_from(long first, bool pole, const enclosure& x, Function f) {
     if (x.is_nan() || x.is_unknown()) return x;

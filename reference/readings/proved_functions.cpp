@@ -20,7 +20,7 @@ two_double two_doubles_of(mpfr_srcptr x) {
   return {high, mpfr_get_d(rest, MPFR_RNDN)};
 }
 
-// The leading `bits` of x, which is what remains of it afterwards.
+// Returns the leading `bits` of x and leaves the remainder in x.
 double split_off(mpfr_ptr x, mpfr_prec_t bits) {
   mpfr_scratch leading(bits);
   mpfr_set(leading, x, MPFR_RNDN);
@@ -29,8 +29,8 @@ double split_off(mpfr_ptr x, mpfr_prec_t bits) {
   return part;
 }
 
-constexpr int steps = 64;             // of 2^(j/64), and of pi/64
-constexpr int logarithm_steps = 192;  // of [1/2, 2), each 1/128 wide
+constexpr int steps = 64;             // of the tables of 2^(j/64) and of j pi/64
+constexpr int logarithm_steps = 192;  // steps of 1/128 in [1/2, 2)
 
 struct constants {
   // log 2 / 64 and pi / 64 in three parts; the first two of log 2 / 64 have 35 bits, so that their products with
@@ -93,7 +93,7 @@ const constants table;
 two_double operator*(const two_double& x, const two_double& y) { return product(x, y).value; }
 two_double operator+(const two_double& x, const two_double& y) { return sum(x, y).value; }
 
-// Besides the relative error, what may have underflowed.
+// A number with a bound: the relative error, and an amount for what may have underflowed.
 template <class Number>
 bounded<Number> with_relative_error(const Number& x, double relative) {
   return {x, rounded_up(relative * std::fabs(leading(x)) + 0x1p-1060)};
@@ -108,10 +108,10 @@ double nearest_integer(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
 }  // namespace
 
 // x = (64 m + j) log 2 / 64 + r, e^x = 2^m 2^(j/64) e^r, |r| <= log 2 / 128 (1 + 2^-30) < 2^-7.5.
-// With k = 64 m + j, |k| < 2^16, k C_1 is exact and so is x - k C_1 (Sterbenz; k = 0 apart); k C_2 is exact, and the
-// subtraction rounds to 2^-61; C_3 is left out: k C_3 < 2^16 2^-78. So r is off by less than 2^-60.9.
+// Let k = 64 m + j, |k| < 2^16. k C_1 is exact, and so is x - k C_1 (Sterbenz; or k = 0). k C_2 is exact, and the
+// subtraction rounds to 2^-61. C_3 is left out: k C_3 < 2^16 2^-78. So the error of r is less than 2^-60.9.
 // p = r + ... + r^6 / 720 leaves out r^7 / 5040 (1 + r) < 2^-64.7; Horner's scheme rounds it to 3 u |r| < 2^-58.9.
-// The table is off by u, the product T p by 2^-59, the last addition by u: together below 2^-51.9.
+// The error of the table is u, that of the product T p 2^-59, that of the last addition u: together below 2^-51.9.
 bounded<double> exponential(double x) {
   const double k = nearest_integer(x * table.steps_by_log2);
   const double r = (x - k * table.log2_step[0]) - k * table.log2_step[1];
@@ -121,11 +121,12 @@ bounded<double> exponential(double x) {
   return with_relative_error((t + t * p) * power_of_two((whole - j) / steps), 0x1p-51);
 }
 
-// The same with k C_3, off by 2^16 (u 2^-77 + 2^-131) < 2^-113; the sums of three and of two two-doubles round to
-// 2^-104 |r| each. The series in two doubles to r^6 / 720, its multiplications and additions relative to 2^-102
-// (two_double.hpp), so to 2^-101 2^-7.5 of the whole; the rest q = r^7/7! + ... + r^11/11!, below 2^-64.7, in double to
-// 2^-51 of itself: 2^-115; left out: r^12/12! < 2^-118. The table is off by 2^-106, T p and T + T p by 2^-102 2^-7.5
-// and 2^-104: together below 2^-102. No part underflows: e^-650 is above 2^-938.
+// The same with k C_3, whose error is 2^16 (u 2^-77 + 2^-131) < 2^-113. The sums of three and of two two-doubles round
+// to 2^-104 |r| each. The series to r^6 / 720 is computed in two doubles; its multiplications and additions have the
+// relative error 2^-102 (two_double.hpp), which is 2^-101 2^-7.5 of the whole. The rest q = r^7/7! + ... + r^11/11!,
+// below 2^-64.7, is computed in double with the relative error 2^-51: 2^-115. Left out: r^12/12! < 2^-118. The error of
+// the table is 2^-106, those of T p and T + T p are 2^-102 2^-7.5 and 2^-104: together below 2^-102. No part
+// underflows: e^-650 is above 2^-938.
 bounded<two_double> exponential(const two_double& x) {
   const auto& inverse = table.reciprocals_of_factorials;
   const double k = nearest_integer(x.high * table.steps_by_log2);
@@ -147,8 +148,8 @@ bounded<two_double> exponential(const two_double& x) {
 
 namespace {
 
-// z - z^2/2 + ... - z^8/8, |z| <= 2^-7: leaves out less than z^9/9 / (1 - |z|), 2^-59 of z; Horner's scheme rounds to 2
-// u of z.
+// z - z^2/2 + ... - z^8/8, |z| <= 2^-7. The series leaves out less than z^9/9 / (1 - |z|), 2^-59 of z; Horner's scheme
+// rounds to 2 u of z.
 double short_logarithm_series(double z) {
   return z *
          (1.0 - z * (1.0 / 2 -
@@ -156,8 +157,8 @@ double short_logarithm_series(double z) {
 }
 
 // log(1 + x) = 2 artanh z, z = x / (2 + x), |z| < 2^-7.9: 2 z (1 + z^2/3 + z^4/5 + z^6/7 + ...). The terms from z^8/9
-// to z^14/15 in double, 2^-66 of the whole and rounded to 2^-51 of themselves; left out: z^16/17 < 2^-130. The quotient
-// is off by less than 2^-101 of itself, as is each of the products. Together below 2^-98.
+// to z^14/15 are computed in double; they are 2^-66 of the whole and have the relative error 2^-51. Left out: z^16/17 <
+// 2^-130. The relative error of the quotient is less than 2^-101, and so is that of each product. Together below 2^-98.
 two_double long_logarithm_series(const two_double& x) {
   const auto& inverse = table.reciprocals_of_integers;
   const two_double z = quotient(x, two_double(2.0) + x).value, square = z * z;
@@ -174,10 +175,10 @@ two_double long_logarithm_series(const two_double& x) {
 }  // namespace
 
 // x = 2^k m, 0.7 <= m < 1.4, m c = 1 + z, log x = k log 2 - log c + log(1 + z). c lies within 2^-10 of the reciprocal
-// of the middle of a bin 1/128 wide, so |z| <= 2^-8 / 0.7 + 1.4 2^-10 < 2^-7; m c is exact in two doubles, and z off by
-// u |z|. Beside 1, c = 1 and the result is the series. Elsewhere, where k = 0, |log x| >= 2^-7.02 and |log c| <= 2.1
-// |log x|: table, series and two sums are off by less than 8 u |log x|. Where |k| >= 1, |log x| > 0.33 |k|, and k log 2
-// is off by 2 u 0.7 |k|, the rest by 1.2 u, the sum by u |log x|: below 9 u |log x|.
+// of the middle of a bin 1/128 wide, so |z| <= 2^-8 / 0.7 + 1.4 2^-10 < 2^-7; m c is exact in two doubles, and the
+// error of z is u |z|. Near 1, c = 1 and the result is the series. Elsewhere: where k = 0, |log x| >= 2^-7.02 and |log
+// c| <= 2.1 |log x|, and table, series and two sums together have an error below 8 u |log x|. Where |k| >= 1, |log x| >
+// 0.33 |k|; the errors are 2 u 0.7 |k| for k log 2, 1.2 u for the rest, and u |log x| for the sum: below 9 u |log x|.
 bounded<double> logarithm(double x) {
   if (x == 1.0) return {0.0, 0.0};
   int k = 0;
@@ -193,9 +194,9 @@ bounded<double> logarithm(double x) {
   return with_relative_error(k * table.log2 + (table.logarithms[j] + short_logarithm_series(z)), 0x1p-49);
 }
 
-// Beside 1 the series of x - 1, which is exact but for what sum() says, below 2^-104 of it. Elsewhere one step of
-// y + 2 (r - 1) / (r + 1), r = x e^-y, from a y that is off by d <= 2^-49 |log x| < 2^-39.4: leaves d^3 / 12 < 2^-121;
-// r is off by 2^-99.5, so is the result, which is at least 2^-7.02 by magnitude.
+// Near 1: the series of x - 1, which is exact except for the error of sum(), below 2^-104 of it. Elsewhere: one step of
+// y + 2 (r - 1) / (r + 1), r = x e^-y, from a y with an error d <= 2^-49 |log x| < 2^-39.4. The step leaves d^3 / 12 <
+// 2^-121. The error of r is 2^-99.5, and so is that of the result, which is at least 2^-7.02 by magnitude.
 bounded<two_double> logarithm(const two_double& x) {
   const auto beyond_one = sum(x, two_double(-1.0));
   if (beyond_one.value.high == 0.0) return {two_double(0.0), beyond_one.error};
@@ -210,7 +211,7 @@ bounded<two_double> logarithm(const two_double& x) {
   return with_relative_error(two_double(y) + two_double(2.0 * step.high, 2.0 * step.low), 0x1p-92);
 }
 
-// 1 + x is exact in two doubles; log(s + e) = log s + e / s to e^2 / s^2 < 2^-106.
+// 1 + x = s + e is exact in two doubles; log(s + e) = log s + e / s with an error of e^2 / s^2 < 2^-106.
 bounded<double> logarithm_of_one_plus(double x) {
   if (x == 0.0) return {x, 0.0};
   if (std::fabs(x) <= 0x1p-7) return with_relative_error(short_logarithm_series(x), 0x1p-50);
@@ -230,14 +231,14 @@ bounded<two_double> logarithm_of_one_plus(const two_double& x) {
 namespace {
 
 struct reduced_angle {
-  bool is_small;     // no multiple of pi/64 was taken off
-  std::size_t step;  // of the table
+  bool is_small;     // no multiple of pi/64 was subtracted
+  std::size_t step;  // index in the table
   bounded<two_double> rest;
 };
 
-// x = k pi / 64 + r, |r| < 0.0246 < 2^-5.3. The products with the first two parts of pi / 64 are exact, that with the
-// third rounds to 2^45 2^-112 u, what is left out of pi / 64 comes to 2^45 2^-165: below 2^-119.
-// x.high - k P_1 rounded is exact (Sterbenz, or k = 0).
+// x = k pi / 64 + r, |r| < 0.0246 < 2^-5.3. The products with the first two parts of pi / 64 are exact. The product
+// with the third rounds to 2^45 2^-112 u, and the part of pi / 64 that is left out comes to 2^45 2^-165: below 2^-119.
+// The rounded x.high - k P_1 is exact (Sterbenz, or k = 0).
 reduced_angle reduce(const two_double& x) {
   const double k = nearest_integer(x.high * table.steps_by_angle);
   if (k == 0.0) return {true, 0, {x, 0.0}};
@@ -249,7 +250,7 @@ reduced_angle reduce(const two_double& x) {
   return {false, static_cast<std::size_t>(of_circle), {b.value, rounded_up(a.error + b.error + 0x1p-118)}};
 }
 
-// The angle of the table and the rest together.
+// Sine and cosine of the angle of the table plus the rest.
 template <class Number, class Multiply>
 sine_and_cosine<Number> combined(const Number& table_sine, const Number& table_cosine, const Number& sine,
                                  const Number& cosine, double error, Multiply times) {
@@ -259,8 +260,8 @@ sine_and_cosine<Number> combined(const Number& table_sine, const Number& table_c
 
 }  // namespace
 
-// sin r and cos r by Taylor's series to r^9/9! and r^8/8!, which leave out less than 2^-80; each of the roundings is
-// below 2 u, the table's u; the two products and their sum 3 u: below 8 u.
+// sin r and cos r by Taylor's series to r^9/9! and r^8/8!, which leave out less than 2^-80. Each rounding of the series
+// is below 2 u; the table has an error of u; the two products and their sum have 3 u: below 8 u.
 sine_and_cosine<double> sine_and_cosine_of(double x) {
   const reduced_angle angle = reduce(two_double(x));
   const double r = angle.rest.value.high, q = r * r;
@@ -272,8 +273,9 @@ sine_and_cosine<double> sine_and_cosine_of(double x) {
                   [](double a, double b) { return a * b; });
 }
 
-// The series to r^7/7! and r^6/6! in two doubles, each operation to 2^-102; the rest to r^13/13! and r^12/12! in
-// double, below 2^-58 and rounded to 2^-51 of itself; left out: r^14/14! < 2^-110. The table is off by 2^-106.
+// The series to r^7/7! and r^6/6! are computed in two doubles, each operation to 2^-102. The rest to r^13/13! and
+// r^12/12! is computed in double; it is below 2^-58 and has the relative error 2^-51. Left out: r^14/14! < 2^-110. The
+// error of the table is 2^-106.
 sine_and_cosine<two_double> sine_and_cosine_of(const two_double& x) {
   const auto& inverse = table.reciprocals_of_factorials;
   const reduced_angle angle = reduce(x);

@@ -1,7 +1,7 @@
-// Elementary functions of one double and of two with proved error bounds: what balls are made of.
+// Elementary functions of one double and of two, with proved error bounds. Balls are built on them.
 //
 // Constants are MPFR's, correctly rounded to one, two or three doubles when the program starts. Each function states
-// the argument of its bound; u = 2^-53, and "relative" is to the result.
+// the argument of its bound. u = 2^-53, and "relative" means relative to the result.
 #pragma once
 
 #include "reference/readings/two_double.hpp"
@@ -11,7 +11,7 @@ namespace assay::reference::proved {
 /// e^x for |x| <= 650. Relative error at most 2^-51, and 2^-100.
 bounded<double> exponential(double x);
 bounded<two_double> exponential(const two_double& x);
-/// Where exponential() is defined.
+/// exponential() is defined up to this magnitude.
 inline constexpr double largest_exponent = 650.0;
 
 /// log(x) for 2^-930 <= x <= 2^930. Relative error at most 2^-49, and 2^-92.
@@ -26,7 +26,8 @@ template <class Number>
 struct sine_and_cosine {
   bounded<Number> sine, cosine;
 };
-/// Of an angle |x| <= 2^40. Error at most 2^-50, and 2^-97; of a sine of |x| < 2^-6 that much of itself.
+/// Sine and cosine of an angle |x| <= 2^40. The error is at most 2^-50, and 2^-97; for a sine of |x| < 2^-6 the
+/// relative error has this bound.
 sine_and_cosine<double> sine_and_cosine_of(double x);
 sine_and_cosine<two_double> sine_and_cosine_of(const two_double& x);
 inline constexpr double largest_angle = 0x1p40;

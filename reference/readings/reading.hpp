@@ -4,19 +4,19 @@
 // type R with
 //   R(double)            exact
 //   +, -, *, /, unary -  and the primitives of reference/primitives, each a file with all readings and its accuracy
-//   is_minus_infinity(x) exact knowledge: x is -inf whatever its rounding errors
+//   is_minus_infinity(x) exact knowledge: x is -inf whatever its rounding errors are
 //   to_double(x)         a double near x: for choices that change no result, such as the shift of a softmax
-//   covering(x, other)   x; in the allowance reading with the error of other(), another way to it, where that is larger
+//   covering(x, other)   x; the allowance reading takes the error of other(), another way to compute x, if it is larger
 // Readings that treat a composition with care specialise the class templates of this file.
 //
-// Algorithms with an adjoint of their own (reference/algorithms), and those alone, have three more:
+// Three more are needed by algorithms with an adjoint of their own (reference/algorithms), and by those alone:
 //   by_magnitude(x)         a cotangent or slope: its magnitude in the allowance reading (an allowance must not cancel)
-//   stored_as_logarithm(x)  x, kept as log|x|
-//   exp_of_roundings(x)     exp(x) where x is 0 but for the rounding of its terms: 1 where nothing is rounded
+//   stored_as_logarithm(x)  x, stored as log|x|
+//   exp_of_roundings(x)     exp(x), where x is 0 apart from the rounding of its terms: 1 where nothing is rounded
 //
 // The readings: `value` (multiprecision), `enclosure` (outward-rounded interval), `tracked` (allowance), `tangent`
 // (dual number), `rounded` (the plain arithmetic of a format). The format that `tracked` and `rounded` compute in, and
-// the precision of enclosures, are values of the thread (working_format.hpp, enclosure.hpp).
+// the precision of enclosures, are set for each thread (working_format.hpp, enclosure.hpp).
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ template <class R>
 struct arguments {
   std::string operation;
   fields<R> inputs;
-  core::attributes settings{};  ///< all that the operation declares
+  core::attributes settings{};  ///< all settings that the operation declares
   core::tensors integers{};     ///< inputs with a dtype of their own
 
   [[nodiscard]] const field<R>& operator[](const char* input) const { return inputs.at(input); }
@@ -99,8 +99,8 @@ using const_lane = strided<const R>;
 template <class R>
 using lane = strided<R>;
 
-/// An integer as the arithmetic of a reading takes it in: rounded where its format is too short. A reading that charges
-/// for it has a static member of this name: an overload in its header would not be found from headers before it.
+/// An integer as a reading's arithmetic takes it: rounded where the format is too short. A reading that charges for
+/// this has a static member of this name: an overload in its own header would not be found from earlier headers.
 template <class R>
 R from_integer(double x) {
   if constexpr (requires { R::from_integer(x); })
@@ -109,7 +109,7 @@ R from_integer(double x) {
     return R(x);
 }
 
-/// An integer that code keeps as one: an index or a bucket, which no format rounds.
+/// An integer that code keeps as an integer: an index or a bucket, which no format rounds.
 template <class R>
 R index_number(double x) {
   if constexpr (requires { R::index(x); })
@@ -141,7 +141,7 @@ class accumulator {
  public:
   void add(const R& x) { sum_ = sum_ + x; }
   void add_product(const R& x, const R& y) { sum_ = sum_ + x * y; }
-  /// All that the other one holds.
+  /// Adds everything that the other accumulator holds.
   void add(const accumulator& other) { sum_ = sum_ + other.sum_; }
   [[nodiscard]] R total() const { return sum_; }
 
@@ -156,7 +156,7 @@ class inclusive_sum {
  public:
   void add(const R& a) { sum_ = sum_ + a; }
   [[nodiscard]] R enter(const R& h) const { return h - sum_; }  ///< input relative to A
-  [[nodiscard]] R carry(const R& l) const { return l; }         ///< state relative to A, one step on
+  [[nodiscard]] R carry(const R& l) const { return l; }         ///< state relative to A, one step later
   [[nodiscard]] R leave(const R& l) const { return l + sum_; }  ///< back to the absolute state
 
  private:
@@ -171,7 +171,7 @@ class rescaled_sum {
   void step(const R& a, const R& h) {
     const R t = a + shift_;
     shift_ = larger(t, h);
-    // Nothing has come in yet: the state stays empty, whatever the shift.
+    // No input has arrived yet: the state stays empty, whatever the shift is.
     mantissa_ = is_minus_infinity(shift_) ? R(0.0) : mantissa_ * exp(t - shift_) + exp(h - shift_);
   }
   [[nodiscard]] R log_value() const { return is_minus_infinity(shift_) ? shift_ : shift_ + log(mantissa_); }

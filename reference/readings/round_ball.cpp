@@ -6,14 +6,14 @@
 namespace assay::reference {
 namespace {
 
-// high + low rounded to odd in double: from there any format of at most 51 bits rounds as from the number itself
+// high + low rounded to odd in double: any format of at most 51 bits rounds this number as it rounds the exact sum
 // (Boldo and Melquiond 2008, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd").
 double rounded_to_odd(double high, double low) {
   if (low == 0.0 || (core::to_bits(core::dtype::f64, high) & 1u) != 0) return high;
   return std::nextafter(high, std::copysign(std::numeric_limits<double>::infinity(), low));
 }
 
-// The number x + y, |y| small, in the format. `beside`: the truth lies on that side of it, nearer than any boundary.
+// x + y, |y| small, rounded to the format. `beside`: the truth lies on that side of the sum, nearer than any boundary.
 double rounded_sum(core::dtype type, double x, double y, side beside = side::both) {
   const exact_sum s(x, y);
   const double outwards = std::copysign(std::numeric_limits<double>::infinity(), static_cast<double>(beside));
@@ -34,7 +34,7 @@ rounding round_ball(core::dtype type, const ball<Number>& x) {
   if (x.is_nan() || x.is_infinite()) return {c, 0.0, 0.0, true, false};
   // The sums of the low parts are rounded outwards.
   const double reach = x.radius == 0.0 ? 0.0 : x.radius + 0x1p-52 * (std::fabs(rest) + x.radius) + 0x1p-1074;
-  // Beside a centre that is tiny there may be a boundary nearer than the smallest double.
+  // Near a tiny centre there may be a boundary nearer than the smallest double.
   const side beside = std::fabs(c) < 0x1p-900 ? side::both : x.of_centre;
   const double below = beside == side::above ? rounded_sum(type, c, rest, beside) : rounded_sum(type, c, rest - reach);
   const double above = beside == side::below ? rounded_sum(type, c, rest, beside) : rounded_sum(type, c, rest + reach);

@@ -1,4 +1,4 @@
-// From a ball to the correctly rounded value, or to "undecided".
+// Rounds a ball to the correctly rounded value, or reports "undecided".
 #pragma once
 
 #include "reference/core/dtype.hpp"
@@ -7,7 +7,7 @@
 
 namespace assay::reference {
 
-/// `low_decided` is never set.
+/// Never sets `low_decided`.
 template <class Number>
 rounding round_ball(core::dtype type, const ball<Number>& x);
 

@@ -9,10 +9,11 @@
 namespace assay::reference {
 namespace {
 
-// Which side of the number the truth lies on.
+// The side of the number on which the truth lies.
 enum class truth_side { below = -1, exact = 0, above = 1 };
 
-// `x` rounded to nearest in the format; a tie goes to the side on which the truth lies, to even if exact.
+// `x` rounded to nearest in the format. A tie goes to the side on which the truth lies; it goes to even if x is the
+// truth.
 double round_end(core::dtype type, mpfr_srcptr x, truth_side truth) {
   if (mpfr_zero_p(x) != 0) return 0.0;
   if (mpfr_number_p(x) == 0) return mpfr_get_d(x, MPFR_RNDN);
@@ -36,8 +37,8 @@ double round_end(core::dtype type, mpfr_srcptr x, truth_side truth) {
                                                         : result;
 }
 
-// The larger distance of the two ends from value + low, rounded upwards: where it underflows it is the
-// smallest subnormal, not 0.
+// The larger distance of the two ends from value + low, rounded up: where it underflows it is the smallest subnormal,
+// not 0.
 double distance_bound(const enclosure& x, double value, double low) {
   mpfr_scratch above(x.precision() + 64), below(x.precision() + 64);
   mpfr_sub_d(above, x.high(), value, MPFR_RNDU);
@@ -47,8 +48,8 @@ double distance_bound(const enclosure& x, double value, double low) {
   return std::max(0.0, std::max(mpfr_get_d(above, MPFR_RNDU), mpfr_get_d(below, MPFR_RNDU)));
 }
 
-// `low` of an enclosure whose ends both round to r.value (0 stands for an overflowed one): proved where both
-// ends less r.value round to the same double.
+// Finds `low` of an enclosure whose ends both round to r.value (`value` is 0 where r.value overflowed). It is proved
+// where both ends less `value` round to the same double.
 void round_rest(const enclosure& x, double value, rounding& r) {
   mpfr_scratch from_low(x.precision() + 64), from_high(x.precision() + 64);
   const bool exact =
@@ -56,10 +57,10 @@ void round_rest(const enclosure& x, double value, rounding& r) {
   const double low = round_end(core::dtype::f64, from_low, x.low_open() ? truth_side::above : truth_side::exact);
   const double high = round_end(core::dtype::f64, from_high, x.high_open() ? truth_side::below : truth_side::exact);
   r.low_decided = r.decided && exact && low == high;
-  if (r.low_decided) r.low = low + 0.0;  // one zero, whatever its sign
+  if (r.low_decided) r.low = low + 0.0;  // one kind of zero, whatever its sign was
 }
 
-// Finite, beyond the largest double, and by no more than overflow_reach of it.
+// Whether x is finite and lies beyond the largest double, by at most overflow_reach of it.
 bool is_just_beyond(const enclosure& x) {
   constexpr double largest = std::numeric_limits<double>::max();
   mpfr_scratch furthest(x.precision() + 64);
@@ -78,7 +79,7 @@ rounding round_enclosure(core::dtype type, const enclosure& x) {
   const double from_high = round_end(type, x.high(), x.high_open() ? truth_side::below : truth_side::exact);
   rounding r{from_low, 0.0, 0.0, from_low == from_high, false};
   if (!x.is_finite()) {
-    // An interval from a finite number to infinity may still hide a number: its remainder is not known.
+    // An interval from a finite number to infinity may still contain finite numbers: the remainder is not known.
     r.low_decided = r.decided && mpfr_inf_p(x.low()) != 0 && mpfr_inf_p(x.high()) != 0;
     return r;
   }

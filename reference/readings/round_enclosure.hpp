@@ -1,4 +1,4 @@
-// From an enclosure to the correctly rounded value, or to "undecided".
+// Rounds an enclosure to the correctly rounded value, or reports "undecided".
 #pragma once
 
 #include "reference/core/dtype.hpp"
@@ -7,8 +7,8 @@
 
 namespace assay::reference {
 
-/// How far beyond the largest double a truth may lie, as a part of it, for that number to stand for it in `low`. The
-/// radius is 0 then: every double is at least as far from the truth as it is from `low`. Beyond that low is infinite.
+/// A truth may lie beyond the largest double by this part of it and still be replaced by it in `low`. The radius is
+/// then 0: every double is at least as far from the truth as it is from `low`. For truths farther out, low is infinite.
 inline constexpr double overflow_reach = 0x1p-40;
 
 /// Precondition: `type` is a floating-point dtype.

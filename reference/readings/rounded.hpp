@@ -4,9 +4,9 @@
 // Operations are computed in double and rounded once more. For f32, f16 and bf16 that double rounding is
 // harmless for + - * / (Figueroa 1995: 53 >= 2p + 2); a primitive gains at most 2^-53 of its result.
 //
-// Where the formats are `at_random`, a result goes to one of its two neighbours, to the nearer one with the greater
-// chance, so that the mean is right (Parker 1997, Monte Carlo Arithmetic): reference/scatter.hpp tells what that is
-// for. f64 is replaced by numbers of coarse_precision bits, since a double cannot tell what it has lost.
+// Where the formats are `at_random`, a result goes to one of its two neighbours, more often to the nearer one, so that
+// the mean is right (Parker 1997, Monte Carlo Arithmetic); reference/scatter.hpp gives the purpose. f64 is replaced by
+// numbers of coarse_precision bits, since a double cannot tell what it has lost.
 #pragma once
 
 #include <bit>
@@ -19,10 +19,10 @@
 
 namespace assay::reference {
 
-/// Of what stands for f64 where roundings are at random.
+/// The precision of the format that replaces f64 where roundings are at random.
 inline constexpr int coarse_precision = 40;
 
-/// To the working format of this thread, or that of its sums.
+/// Rounds to the working format of this thread, or to the format of its sums.
 class rounding_to {
  public:
   explicit rounding_to(const working_format& to)
@@ -38,14 +38,14 @@ class rounding_to {
   }
 
  private:
-  /// One of the neighbours of x. The same of the same x and seed: what is computed twice is rounded alike. To nearest
-  /// among subnormal numbers and beyond the largest.
+  /// One of the neighbours of x. The same x and seed give the same neighbour: a number that is computed twice is
+  /// rounded alike. Subnormal numbers, and numbers beyond the largest, are rounded to nearest.
   double at_random(double x) const {
     if (!(std::fabs(x) >= to_->smallest_normal) || !(std::fabs(x) < to_->largest)) return core::round_to(to_->type, x);
     const auto bits = std::bit_cast<std::uint64_t>(x);
     const int precision = to_->type == core::dtype::f64 ? coarse_precision : to_->precision;
     const std::uint64_t lost = (std::uint64_t{1} << (53 - precision)) - 1;
-    // A number of the format stays itself: the sum carries nothing. The sign is left out: -x is rounded as x is.
+    // A number of the format stays as it is: the sum carries nothing. The sign is left out, so -x is rounded as x is.
     const std::uint64_t magnitude = bits & ~(std::uint64_t{1} << 63);
     return std::bit_cast<double>((bits + (core::counter_random(magnitude + seed_).bits() & lost)) & ~lost);
   }
@@ -70,20 +70,20 @@ struct rounded {
 
   /// Errors are not counted (stages.hpp).
   [[nodiscard]] rounded in_units(double) const { return *this; }
-  /// Rounded to the working format.
+  /// The number, rounded to the working format.
   [[nodiscard]] rounded rounded_once() const { return rounded(number); }
 
   friend rounded operator+(rounded x, rounded y) { return rounded(x.number + y.number); }
   friend rounded operator-(rounded x, rounded y) { return rounded(x.number - y.number); }
   friend rounded operator*(rounded x, rounded y) { return rounded(x.number * y.number); }
   friend rounded operator/(rounded x, rounded y) { return rounded(x.number / y.number); }
-  /// Exact, also of a number of a wider stage.
+  /// Exact, also for a number of a wider stage.
   friend rounded operator-(rounded x) {
     x.number = -x.number;
     return x;
   }
 
-  /// Of runs at random every other one takes what else is right.
+  /// Every other random run takes the other right answer.
   static bool takes_other_ways() { return detail::seed_of_roundings && *detail::seed_of_roundings % 2 == 1; }
   template <class Other>
   friend rounded covering(rounded x, Other other) {

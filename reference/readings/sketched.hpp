@@ -1,17 +1,17 @@
-// The sketch of an allowance: a double, and what roundings move it by, to first order, in several random experiments.
+// The sketch of an allowance: a double, and the first-order effect of roundings on it in several random experiments.
 //
-// To first order an output errs by the sum over everything that is rounded of slope * roundoff * xi, |xi| <= 1, and by
-// sum |slope| roundoff at most. The reading `tracked` bounds that sum number by number, and loses what slopes of
-// different signs do: of S <- S - b k (S^T k - v)^T, a delta rule, it lets errors grow with |1| + |b k k^T| a step
-// where they shrink. Here every rounding draws a number from Cauchy's distribution, of the width of what `tracked`
-// charges for it, and slopes carry it on with their signs. The sum of such numbers is Cauchy's again, of width sum
-// |slope| roundoff, which the median of its magnitudes tells (Indyk 2006, Stable distributions, pseudorandom
-// generators, embeddings and data stream computation). What is no rounding (a branch that roundings decide, another
-// number that is right as well) is drawn in the same way.
+// To first order the error of an output is the sum of slope * roundoff * xi over all rounded numbers, |xi| <= 1, and so
+// at most sum |slope| roundoff. The reading `tracked` bounds that sum number by number, and loses the cancellation of
+// slopes with different signs. Example: for S <- S - b k (S^T k - v)^T, a delta rule, it lets errors grow with |1| + |b
+// k k^T| at each step, where they really shrink. Here every rounding draws a number from Cauchy's distribution, whose
+// width is the charge of `tracked` for it, and slopes carry the number on with their signs. The sum of such numbers has
+// a Cauchy distribution again, with the width sum |slope| roundoff. The median of the magnitudes gives this width
+// (Indyk 2006, Stable distributions, pseudorandom generators, embeddings and data stream computation). Changes that are
+// no roundings (a branch that roundings decide, another number that is also right) are drawn in the same way.
 //
-// What is rounded is the number as earlier roundings moved it. So each rounding errs by u of what they moved it by,
-// too. That is second order, and all there is where the first order cancels: (a + b) - a with an `a` that should be 0
-// errs by u of the error of `a`, and keeps no digit of a smaller b.
+// A rounding acts on the number as earlier roundings changed it. So each rounding also has an error of u times that
+// change. This is a second-order error, and it is the only one where the first order cancels: (a + b) - a with an `a`
+// that should be 0 has an error of u times the error of `a`, and keeps no digit of a smaller b.
 #pragma once
 
 #include <algorithm>
@@ -36,17 +36,17 @@ struct sketched {
 
   double number = 0.0;
   bool is_exact = true;
-  changes change{};  ///< of each experiment; 0 where it is exact
+  changes change{};  ///< the change in each experiment; 0 where the number is exact
 
   sketched() = default;
   explicit sketched(double x) : number(x) {}
   static sketched from_integer(double x) { return made(tracked::from_integer(x)); }
   static sketched from_double(double x) { return made(tracked::from_double(x)); }
 
-  /// The experiments of this thread begin anew, with other random numbers.
+  /// Starts the experiments of this thread again, with other random numbers.
   static void seed(std::uint64_t seed);
 
-  /// f of numbers as `tracked` has it, where these are exact, and each operand's slope.
+  /// The result of a function: `own` is the result of `tracked` for exact operands; each operand has a slope.
   template <class... Slopes>
   static sketched made(const tracked& own, const Slopes&... slopes) {
     sketched r(own.number);
@@ -64,12 +64,13 @@ struct sketched {
       for (std::size_t k = 0; k < experiments; ++k) r.change[k] += slope * x.change[k];
     }
   };
-  /// A rounding of this width, and of what the earlier ones moved it by; nothing of width 0.
+  /// Adds a rounding of this width, and of u times the change by earlier roundings; nothing where the width is 0.
   void add_noise(double width);
 
-  /// Exact where it is: what is not is rounded even where its number needs none.
+  /// The number without its changes. A number that is not exact counts as rounded, even where its value needs no
+  /// rounding.
   [[nodiscard]] tracked alone() const { return {number, is_exact ? 0.0 : std::numeric_limits<double>::min()}; }
-  /// Beyond what the experiments saw of it.
+  /// The largest change in the experiments.
   [[nodiscard]] double reach() const {
     double most = 0.0;
     for (const double x : change) most = std::max(most, std::fabs(x));
@@ -100,7 +101,7 @@ struct sketched {
   friend sketched by_magnitude(const sketched& x) {
     return made(tracked(std::fabs(x.number)), along{x, x.number < 0.0 ? -1.0 : 1.0});
   }
-  /// Both ways are right, and either may have been taken.
+  /// Both ways are right, and a program may have taken either.
   template <class Other>
   friend sketched covering(const sketched& x, Other other) {
     return made(tracked(x.number), along{x, 1.0}, along{other(), 1.0});
@@ -112,7 +113,7 @@ struct sketched {
   }
 };
 
-/// Those that draw nothing of a sum add nothing to it.
+/// Terms of a sum whose own roundings are 0 add no noise.
 template <>
 class accumulator<sketched> {
  public:
@@ -147,7 +148,7 @@ inline sketched pi<sketched>() {
   return sketched::made(pi<tracked>());
 }
 
-/// Indeterminate where roundings may decide it.
+/// Indeterminate where roundings may decide the comparison.
 boost::tribool less(const sketched& x, const sketched& y);
 sketched either(boost::tribool condition, const sketched& x, const sketched& y);
 sketched larger(const sketched& x, const sketched& y);

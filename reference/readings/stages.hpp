@@ -1,15 +1,15 @@
-// The stages of a formula. A formula marks what an implementation may compute in a format of its own,
+// The stages of a formula. A formula marks the parts that an implementation may compute in a format of their own:
 //
 //   const R angle = in_stage<R>(rotary_stage::angle, [](const R& m, const R& t) { return m * t; }, position, theta);
 //
-// Readings without a format take no notice; one that records (formula/recording.hpp) notes the stage. In `rounded` the
-// results of a stage are rounded to its format. In `tracked` its roundings have its u: inside of a stage errors are
-// counted in units of its own u, outside in units of the least precise one, and what goes in or comes out is converted,
-// exactly, since the ratios are powers of two. So a reading needs to know nothing of stages, and with one format for
-// all nothing changes.
+// Readings without a format ignore stages; a reading that records (formula/recording.hpp) notes the stage. In `rounded`
+// the results of a stage are rounded to its format. In `tracked` its roundings have its u: inside a stage errors are
+// counted in units of its own u, outside in units of the least precise one. Numbers that enter or leave are converted,
+// exactly, since the ratios are powers of two. So a reading needs to know nothing about stages, and where all stages
+// have one format, nothing changes.
 //
-// A stage takes its operands as they are. Where its format is that of a matrix product, which rounds them too,
-// the formula says so by taken_by().
+// A stage takes its operands as they are. Where its format is the format of a matrix product, operands are rounded to
+// it, too, and the formula says so by taken_by().
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,16 @@
 
 namespace assay::reference {
 
-/// A reading that rounds, or counts roundings. in_units(x, f): its error in units that are 1 / f as large.
+/// A reading that rounds, or that counts roundings. in_units(x, f) is x with its error in units that are 1 / f as
+/// large.
 template <class R>
 concept computes_in_formats = requires(const R& x) {
   x.in_units(1.0);
   x.rounded_once();
 };
 
-/// A step of a recipe, which algorithms, laws and mutants replace. All of these compute in formats; a proof reads the
-/// formula as it stands, and a pointer to it compiles faster.
+/// A step of a recipe, which algorithms, laws and mutants replace. All of these readings compute in formats. A proof
+/// reads the formula as it stands, and a pointer to it compiles faster.
 template <class R, class Signature>
 using recipe_step = std::conditional_t<computes_in_formats<R>, std::function<Signature>, Signature*>;
 
@@ -53,8 +54,8 @@ field<R> in_units(field<R> all, double factor) {
   return all;
 }
 
-/// f(operands...), computed in the format of a stage: an index, or an enumeration of them in the order in which the
-/// operation declares them. For operands and results of other types than these an overload of in_units is needed.
+/// f(operands...), computed in the format of a stage. The stage is an index, or an enumerator of the stages in the
+/// order in which the operation declares them. Operands and results of other types need an overload of in_units.
 template <class R, class Stage, class F, class... Operands>
 auto in_stage(Stage stage, F&& f, const Operands&... operands) {
   if constexpr (requires { typename R::stage_scope; }) {
@@ -79,7 +80,7 @@ R total_in(Stage stage, const accumulator<R>& sum) {
       stage, [](const accumulator<R>& s) { return s.total(); }, sum);
 }
 
-/// x of one stage as the matrix products of another one take it in: rounded where their format is less precise.
+/// x of one stage, as the matrix products of another stage take it: rounded where their format is less precise.
 template <class R, class Stage>
 R taken_by(Stage into, Stage from, const R& x) {
   if constexpr (computes_in_formats<R>)

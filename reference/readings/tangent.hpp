@@ -14,7 +14,7 @@ struct tangent {
   explicit tangent(double x) : number(x) {}
   explicit tangent(value x, value d = value(0.0)) : number(std::move(x)), derivative(std::move(d)) {}
 
-  /// r = x / y with (x' - r y') / y, which is 0 where numerator and denominator move alike.
+  /// r = x / y with the derivative (x' - r y') / y, which is 0 where numerator and denominator change alike.
   friend tangent operator/(const tangent& x, const tangent& y) {
     const value r = x.number / y.number;
     return tangent(r, (x.derivative - r * y.derivative) / y.number);

@@ -1,13 +1,13 @@
 // The allowance reading: a double value and a running bound on the rounding error that plain arithmetic of the working
 // format (working_format.hpp) leaves in it, in units of u = 2^-p, to first order.
 //
-// Every operation propagates the errors of its operands by its exact partial derivatives and adds its
-// own rounding (Higham 2002, section 3.3, running error analysis). The primitives are whole, not composed:
-// log_sum_exp has the slopes w and 1 - w, so the contraction of the recurrence is kept; composed of
-// max, exp and log1p it would be lost. Infinite intermediates are exact and charge nothing.
+// Every operation propagates the errors of its operands by its exact partial derivatives and adds its own rounding
+// (Higham 2002, section 3.3, running error analysis). A primitive is one operation, not a composition: log_sum_exp has
+// the slopes w and 1 - w, so the contraction of the recurrence is kept. A composition of max, exp and log1p would lose
+// it. Infinite intermediates are exact and charge nothing.
 //
-// tau = smallest normal / u stands for what gradual underflow (or flushing it) can lose. A factor or divisor that is
-// exactly a power of two, 1 among them, changes the exponent alone: where the result is normal, nothing is rounded.
+// tau = smallest normal / u is the loss by gradual underflow (or by flushing to 0). A factor or divisor that is exactly
+// a power of two, 1 among them, changes only the exponent: where the result is normal, nothing is rounded.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ namespace assay::reference {
 /// |x|, or 0 where x is infinite or NaN: such a number carries no rounding error.
 inline double finite_magnitude(double x) { return std::isfinite(x) ? std::fabs(x) : 0.0; }
 
-/// slope * error, where a factor of 0 silences even an infinite error, but not that of what may be no number at all:
-/// 0 times infinity and 0 times NaN are NaN.
+/// slope * error. A slope of 0 makes even an infinite error 0, but not the error of a number that may be NaN: 0 times
+/// infinity and 0 times NaN are NaN.
 inline double propagate(double slope, double error) {
   return error == 0.0 || (slope == 0.0 && !std::isnan(error)) ? 0.0 : slope * error;
 }
@@ -52,13 +52,13 @@ struct log_sum_exp_parts {
 
 struct tracked {
   double number = 0.0;
-  /// In units of u. Infinite: any finite number may have been computed. NaN: that, infinity or NaN.
+  /// In units of u. Infinite: any finite number may have been computed. NaN: any number, infinity or NaN.
   double error = 0.0;
 
   static double u() { return arithmetic().u; }
   static double tau() { return arithmetic().tau; }
-  /// What a term loses among the subnormal numbers of a format of sums that is less precise than this one: half of the
-  /// smallest of them.
+  /// The loss of a term among the subnormal numbers, where sums have a format that is less precise than this one: half
+  /// of the smallest subnormal.
   static double underflow_of_sums() {
     const working_format& sums = arithmetic_of_sums();
     return sums.u > u() ? sums.u * sums.u * sums.tau / u() : 0.0;
@@ -68,23 +68,23 @@ struct tracked {
   explicit tracked(double x) : number(x) {}
   tracked(double x, double e) : number(x), error(std::isfinite(x) || std::isnan(e) ? e : 0.0) {}
 
-  /// Rounded where the working format is too short for it.
+  /// An integer; rounded where the working format is too short for it.
   static tracked from_integer(double x) { return {x, std::fabs(x) < 1.0 / u() ? 0.0 : std::fabs(x)}; }
 
-  /// Rounded where it is no number of the working format.
+  /// A double; rounded where it is no number of the working format.
   static tracked from_double(double x) { return {x, core::round_to(arithmetic().type, x) == x ? 0.0 : std::fabs(x)}; }
 
-  /// The relative change of exp(x), in units of u, when x is off by `error` u.
+  /// The relative change of exp(x), in units of u, when x has an error of `error` u.
   static double growth(double error) { return std::expm1(u() * error) / u(); }
 
-  /// The change of r = exp(log_r), in units of u, when log_r is off by `error` u: r growth(error), also where r
-  /// itself underflows and the error does not. An infinite log_r is exact.
+  /// The change of r = exp(log_r), in units of u, when log_r has an error of `error` u. It is r growth(error), also
+  /// where r itself underflows and the error does not. An infinite log_r is exact.
   static double change(double r, double log_r, double error) {
     if (r == 0.0 && std::isfinite(log_r)) return std::exp(log_r + u() * error) / u();
     return propagate(r, growth(error));
   }
 
-  /// k of an output (error_bound.hpp).
+  /// The k of an output (error_bound.hpp).
   [[nodiscard]] double allowance() const {
     if (std::isinf(number) && !std::isnan(error)) return right_where_the_truth_overflows;
     return std::isnan(number) ? number : error;
@@ -92,7 +92,7 @@ struct tracked {
 
   /// See stages.hpp.
   [[nodiscard]] tracked in_units(double factor) const { return {number, error * factor}; }
-  /// Rounded to the working format.
+  /// The number, rounded to the working format.
   [[nodiscard]] tracked rounded_once() const {
     return {number, error + finite_magnitude(number) + (number != 0.0 ? tau() : 0.0)};
   }
@@ -138,9 +138,9 @@ struct tracked {
     return error == 0.0 && std::isfinite(number) && number != 0.0 &&
            std::ldexp(1.0, std::ilogb(number)) == std::fabs(number);
   }
-  /// A product or quotient r with the error of its operands and of its rounding. Where the exponent alone changes a
-  /// result that errors keep normal, there is none. A stage may take an operand from a wider one, which is then rounded
-  /// all the same: where stages differ, only an exact r that is a number of the format is not.
+  /// A product or quotient r with the error of its operands and of its rounding. There is no rounding where only the
+  /// exponent changes and r stays normal in spite of its errors. A stage may take an operand from a wider stage, and
+  /// rounds it in any case: where stages differ, only an exact r that is a number of the format is not rounded.
   static tracked rounded_unless(bool only_scales, double r, double inherited) {
     const bool is_held = !stages_differ() || (inherited == 0.0 && core::round_to(arithmetic().type, r) == r);
     if (only_scales && is_held && std::fabs(r) - u() * inherited >= u() * tau()) return {r, inherited};
@@ -148,8 +148,8 @@ struct tracked {
   }
 };
 
-/// m terms in any order: m * sum of magnitudes (Higham 2002, section 4.2) and the propagated errors. Terms that are
-/// added up in a format of their own are rounded to the working format once, at the end.
+/// m terms in any order: m * sum of magnitudes (Higham 2002, section 4.2) and the propagated errors. Where sums have a
+/// format of their own, the total is rounded to the working format once, at the end.
 template <>
 class accumulator<tracked> {
  public:
@@ -174,7 +174,7 @@ class accumulator<tracked> {
     terms_ += other.terms_;
   }
   [[nodiscard]] tracked total() const { return total_after(terms_); }
-  /// After so many roundings at most: terms of several axes are added axis by axis.
+  /// The total after at most this number of roundings: terms of several axes are added axis by axis.
   [[nodiscard]] tracked total_by(double roundings) const { return total_after(std::min(roundings, terms_)); }
   /// Without products there is one addition less than there are terms.
   [[nodiscard]] tracked total_of_terms(double additions) const {
@@ -198,9 +198,9 @@ class accumulator<tracked> {
   double sum_ = 0, magnitudes_ = 0, propagated_ = 0, terms_ = 0;
 };
 
-/// A rounds at each of its additions, and once more wherever it is subtracted or added. Both uses share
-/// that error, so it acts like an error in a: |A| twice per step under the contraction of the recurrence
-/// (`carry`), and ceil(log2(i+1))/2 |A| where A is added back, for prefix sums by blocks.
+/// A rounds at each of its additions, and once more wherever it is subtracted or added. Both uses share that error, so
+/// it acts like an error in a. It is |A| twice per step under the contraction of the recurrence (`carry`), and
+/// ceil(log2(i+1))/2 |A| where A is added back, for prefix sums by blocks.
 template <>
 class inclusive_sum<tracked> {
   using number = tracked;
@@ -229,8 +229,8 @@ class inclusive_sum<tracked> {
   double sum_ = 0, step_error_ = 0, steps_ = 0;
 };
 
-/// e is the relative error of X in units of u. The shift is whatever number was computed, so its own
-/// rounding cancels; a + m is charged where the carried part is rescaled.
+/// e is the relative error of X in units of u. The shift is the number that was computed, whatever it is, so its own
+/// rounding cancels; the rounding of a + m is charged where the carried part is rescaled.
 template <>
 class rescaled_sum<tracked> {
   using number = tracked;

@@ -1,7 +1,7 @@
-// Numbers of one double and of two, whose arithmetic tells how far its results may lie from the exact ones.
+// Numbers of one double and of two. Their arithmetic says how far its results may lie from the exact ones.
 //
-// The bounds hold for round to nearest in binary64 without contraction (assay_fp_strict). Where a result is exact the
-// bound is 0. Overflow is not bounded: a result that is not finite, of finite numbers, says nothing.
+// The bounds hold for round to nearest in binary64 without contraction (assay_fp_strict). Where a result is exact, the
+// bound is 0. Overflow is not bounded: if finite operands give a result that is not finite, nothing is known.
 #pragma once
 
 #include <cmath>
@@ -37,15 +37,15 @@ struct exact_product {
   };
 };
 
-/// A bound that was computed in double arithmetic of fewer than 32 roundings, made safe against them.
+/// A bound that was computed in double arithmetic with fewer than 32 roundings, increased to cover these.
 inline double rounded_up(double bound) { return bound == 0.0 ? 0.0 : bound * (1.0 + 0x1p-47) + 0x1p-1070; }
-/// x y for bounds: 0 where a factor is, and not because it underflows.
+/// x y for bounds: 0 where a factor is 0, and never because of underflow.
 inline double product_of_bounds(double x, double y) { return x == 0.0 || y == 0.0 ? 0.0 : x * y + 0x1p-1070; }
 
-/// x / y for bounds, likewise.
+/// x / y for bounds, in the same way.
 inline double quotient_of_bounds(double x, double y) { return x == 0.0 ? 0.0 : x / y + 0x1p-1070; }
 
-/// A number, and a bound on its distance from what it stands for.
+/// A number, and a bound on its distance from the exact number.
 template <class Number>
 struct bounded {
   Number value;
@@ -61,7 +61,7 @@ struct two_double {
   explicit two_double(const exact_sum& s) : high(s.sum), low(s.error) {}
 };
 
-// What both kinds of numbers have; `leading` is the nearest double.
+// Functions that both kinds of numbers have; `leading` is the nearest double.
 
 inline double leading(double x) { return x; }
 inline double leading(const two_double& x) { return x.high; }
@@ -69,7 +69,7 @@ inline double negated(double x) { return -x; }
 inline two_double negated(const two_double& x) { return {-x.high, -x.low}; }
 inline bool is_same(double x, double y) { return x == y; }
 inline bool is_same(const two_double& x, const two_double& y) { return x.high == y.high && x.low == y.low; }
-/// The distance of the number from its leading double.
+/// The rest of the number beside its leading double.
 inline double trailing(double) { return 0.0; }
 inline double trailing(const two_double& x) { return x.low; }
 
@@ -92,9 +92,9 @@ inline bounded<double> product(double x, double y) {
   if (x == 0.0 || y == 0.0) return {p, 0.0};
   return {p, rounded_up(0x1p-53 * std::fabs(p) + 0x1p-1074)};
 }
-/// With u = 2^-53, p = x_high y_high, and |x_low| <= u |x_high|, |y_low| <= u |y_high|: what is left out is
-/// |x_low y_low| <= u^2 |p|; each of the two cross products is at most u |p| (1 + u) and rounded to u^2 |p|, their sum
-/// to 2 u^2 |p|, and that with the error of p, at most 3 u |p|, to 3 u^2 |p|: together below 9 u^2 |p|.
+/// Let u = 2^-53, p = x_high y_high, and |x_low| <= u |x_high|, |y_low| <= u |y_high|. Left out: |x_low y_low| <= u^2
+/// |p|. Each of the two cross products is at most u |p| (1 + u) and rounds to u^2 |p|. Their sum rounds to 2 u^2 |p|.
+/// That sum with the error of p is at most 3 u |p| and rounds to 3 u^2 |p|. Together below 9 u^2 |p|.
 inline bounded<two_double> product(const two_double& x, const two_double& y) {
   const exact_product p(x.high, y.high);
   if (p.product == 0.0 && (x.high == 0.0 || y.high == 0.0)) return {two_double(p.product), 0.0};
@@ -104,7 +104,7 @@ inline bounded<two_double> product(const two_double& x, const two_double& y) {
   return {two_double(exact_sum(p.product, c)), 0x1p-102 * size + underflow + 0x1p-1070};
 }
 
-/// The remainder x - q y is known to a rounding of its parts.
+/// The remainder x - q y is known to within a rounding of its parts.
 inline bounded<double> quotient(double x, double y) {
   const double q = x / y;
   if (x == 0.0) return {q, 0.0};

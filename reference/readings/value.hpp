@@ -1,5 +1,5 @@
-// The truth at 100 decimal digits (335 bits), without a proof: for checking the other readings.
-// MPFR's functions are correctly rounded, so each operation errs by at most half a unit of the last digit.
+// The truth at 100 decimal digits (335 bits), without a proof: it checks the other readings. MPFR's functions are
+// correctly rounded, so the error of each operation is at most half a unit of the last digit.
 #pragma once
 
 #include <boost/multiprecision/mpfr.hpp>

@@ -1,6 +1,6 @@
-// The format that the arithmetic of this thread computes in. It is a value and no template parameter: a formula is
-// the same for all formats, and a formula changes its format from stage to stage (an angle in f32, its product in
-// bf16; stages.hpp).
+// The format in which the arithmetic of this thread computes. It is a value and no template parameter: a formula is the
+// same for all formats, and it may change its format from stage to stage (an angle in f32, its product in bf16;
+// stages.hpp).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct working_format {
   core::dtype type;
   int precision;  ///< p
   double u;       ///< unit roundoff 2^-p
-  double tau;     ///< smallest normal / u: what gradual underflow, or flushing it, can lose, in units of u
+  double tau;     ///< smallest normal / u: the loss by gradual underflow, or by flushing to 0, in units of u
   double smallest_normal, largest;
 };
 
@@ -41,8 +41,8 @@ constexpr working_format working_format_of(core::dtype t) {
 
 namespace detail {
 inline constinit thread_local working_format current_format = working_format_of(core::dtype::f64);
-inline constinit thread_local const core::precisions* formats_of_stages = nullptr;  // where they differ
-inline constinit thread_local std::optional<std::uint64_t> seed_of_roundings{};     // where they are at random
+inline constinit thread_local const core::precisions* formats_of_stages = nullptr;  // where stages differ
+inline constinit thread_local std::optional<std::uint64_t> seed_of_roundings{};     // where roundings are at random
 
 constexpr working_format formats_of_dtypes[] = {
     working_format_of(core::dtype::f64), working_format_of(core::dtype::f32), working_format_of(core::dtype::f16),
@@ -62,14 +62,14 @@ inline bool stages_differ() { return detail::formats_of_stages != nullptr; }
 inline const working_format& format_of_stage(std::size_t stage) {
   return detail::format_of(detail::formats_of_stages->of(stage));
 }
-/// The format that sums of products are added up in.
+/// The format in which sums of products are added up.
 inline const working_format& arithmetic_of_sums() {
   if (!stages_differ() || !detail::formats_of_stages->sums()) return arithmetic();
   return detail::format_of(*detail::formats_of_stages->sums());
 }
 
-/// Sets the format of this thread until the end of the scope: the one of all stages, or else the least precise one of
-/// them, in whose u errors are counted outside of stages. Scopes nest.
+/// Sets the format of this thread until the end of the scope: the format of all stages, or else the least precise one,
+/// in whose u errors are counted outside stages. Scopes nest.
 class computing_in {
  public:
   explicit computing_in(core::precisions formats)
@@ -96,7 +96,7 @@ class computing_in {
   core::precisions formats_;
 };
 
-/// Another format for a scope, inside of that of the stages.
+/// Another format for a scope, inside the scope of the stages.
 class switched_to {
  public:
   explicit switched_to(const working_format& format) : before_(detail::current_format) {

@@ -1,5 +1,5 @@
-// What the kernels of running bounds read and write: plain arrays, so that code for an instruction set instantiates
-// nothing that other code could be linked to.
+// The inputs and outputs of the kernels of running bounds. They are plain arrays, so that code for an instruction set
+// instantiates nothing that other code could be linked to.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,13 @@ namespace assay::reference::running {
 /// A floating-point format as the kernels need it.
 struct target_format {
   double smallest_normal, largest;
-  double last_place;  ///< of numbers in [1, 2): 2^(1 - precision)
+  double last_place;  ///< the last place of numbers in [1, 2): 2^(1 - precision)
   bool is_f64;
 };
 
-/// An output: for each element the truth rounded to the format, a remainder `low`, and a bound `radius` on the distance
-/// of the truth from their sum; less than 0, and the bound is -radius, where it does not decide how the truth rounds.
+/// An output. For each element: the truth rounded to the format, a remainder `low`, and a bound `radius` on the
+/// distance of the truth from their sum. Where the bound does not decide how the truth rounds, `radius` is less than 0
+/// and the bound is -radius.
 struct bounded_field {
   double *value, *low, *radius;
 };
@@ -25,9 +26,9 @@ struct lanes_shape {
   std::size_t batch, tokens, features;
 };
 
-/// The recurrence s_i = LSE(a_i + s_{i-1}, h_i), of decays a or of gate logits g with a = log sigmoid(g). Inputs are
-/// -inf, or below `largest_input` by magnitude, and gate logits +inf, too; other lanes give no result, but disturb
-/// nobody.
+/// The recurrence s_i = LSE(a_i + s_{i-1}, h_i), with decays a, or with gate logits g and a = log sigmoid(g). Inputs
+/// are -inf, or below `largest_input` by magnitude; gate logits may also be +inf. Other lanes give no result, but do
+/// not disturb the rest.
 struct scan_call {
   lanes_shape shape;
   const double *decay, *h, *s0;
@@ -36,8 +37,8 @@ struct scan_call {
 };
 inline constexpr double largest_input = 0x1p900;
 
-/// Its adjoint, as algorithms/adjoint.hpp has it. Cotangents are below `largest_input` by magnitude. Of grad_s0 lanes
-/// are [batch, features].
+/// Its adjoint, as in algorithms/adjoint.hpp. Cotangents are below `largest_input` by magnitude. The lanes of
+/// grad_s0 are [batch, features].
 struct adjoint_call {
   lanes_shape shape;
   const double *decay, *h, *s0, *grad_s, *grad_s_n;
@@ -45,7 +46,7 @@ struct adjoint_call {
   bounded_field grad_decay, grad_h, grad_s0;
 };
 
-/// Its derivative along a direction, as algorithms/forward_derivative.hpp has it. Tangents are below `largest_input` by
+/// Its derivative along a direction, as in algorithms/forward_derivative.hpp. Tangents are below `largest_input` by
 /// magnitude.
 struct tangent_call {
   lanes_shape shape;
@@ -54,7 +55,7 @@ struct tangent_call {
   bounded_field tangent_s;
 };
 
-/// The kernels in one arithmetic, of one kind of decay.
+/// The kernels in one arithmetic, for one kind of decay.
 struct kernels_of_decay {
   void (*scan)(const scan_call&);
   void (*adjoint)(const adjoint_call&);
@@ -64,7 +65,8 @@ struct kernels_of_decay {
 /// The kernels in one arithmetic.
 struct kernels_of_arithmetic {
   kernels_of_decay of_log_p, of_gate_logits;
-  /// For tests: of numbers z + z_low, their count a multiple of 32, log(1 + e^z) = sum + low to `error`, and e^z.
+  /// For tests: log(1 + e^z) = sum + low to within `error`, and e^z, for numbers z + z_low; `count` is a multiple of
+  /// 32.
   void (*softplus)(std::size_t count, const double* z, const double* z_low, double* power, double* sum, double* low,
                    double* error);
 };
@@ -75,7 +77,7 @@ struct kernel_table {
   kernels_of_arithmetic in_doubles, in_two_doubles;
   /// Whether all numbers are below `largest_input` by magnitude, or equal to `besides`.
   bool (*are_bounded)(const double* x, std::size_t count, double besides);
-  /// Whether each radius decides, which its sign says; and its magnitude in its place.
+  /// Sets whether each radius decides, which its sign says, and replaces the radius by its magnitude.
   void (*settle)(double* radius, std::uint8_t* decided, std::size_t count);
 };
 

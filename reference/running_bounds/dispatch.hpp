@@ -7,9 +7,9 @@
 
 namespace assay::reference::running {
 
-/// Of the instruction sets that this processor has, slowest first.
+/// The kernels of the instruction sets that this processor has, slowest first.
 const std::vector<const kernel_table*>& supported_kernels();
-/// The fastest.
+/// The fastest of them.
 const kernel_table& kernels();
 
 }  // namespace assay::reference::running

@@ -27,21 +27,21 @@ rung_output empty_output(core::dtype type, const core::shape& s) {
 
 bounded_field field_of(rung_output& o) { return {o.rounded.values.data(), o.low.data(), o.radius.data()}; }
 
-// Whether the kernels say anything about a lane that holds x.
+// Whether the kernels prove anything for a lane that holds x.
 bool is_bounded(double x, double lowest, double highest) {
   return std::fabs(x) < largest_input || x == lowest || x == highest;
 }
 
-// One lane alone waits for itself at every step: balls of one double are as fast.
+// With one lane alone every step waits for the step before: balls of one double are as fast.
 bool is_worth_while(const lanes_shape& s, doubles of_number) {
   return s.tokens > 0 && s.batch * s.features > (of_number == doubles::one ? 1u : 0u);
 }
 
-// By lane, of tensors [batch, tokens, features] and [batch, features]: 1 where it holds an input that is not bounded.
+// Marks the lanes of tensors [batch, tokens, features] and [batch, features]: 1 where a lane holds an unbounded input.
 class excluded_lanes {
  public:
   explicit excluded_lanes(const lanes_shape& s) : shape_(s), excluded_(s.batch * s.features, 0) {}
-  /// Bounded are `lowest` and `highest`, too: 0 where no infinite number is.
+  /// `lowest` and `highest` count as bounded, too; they are 0 where no infinite number is allowed.
   void look_at(const core::tensor& t, double lowest, double highest) {
     const auto& x = t.values.storage();
     if (kernels().are_bounded(x.data(), x.size(), lowest)) return;
@@ -52,7 +52,7 @@ class excluded_lanes {
       any_ = true;
     }
   }
-  /// Of an output [batch, tokens, features].
+  /// Leaves out the excluded lanes of an output [batch, tokens, features].
   void leave_out(rung_output& o, std::size_t tokens) const {
     const std::size_t row = tokens * shape_.features;
     for (std::size_t i = 0; any_ && i < o.low.size(); ++i)
@@ -85,7 +85,7 @@ rung_output last_token(const rung_output& s, const lanes_shape& shape) {
 }
 
 // The input that says how the past decays: its name, whether it is a gate logit, and which infinite number it may be
-// beside -inf.
+// besides -inf.
 struct kind_of_decay {
   const char* name;
   bool is_gate_logit;
@@ -93,7 +93,7 @@ struct kind_of_decay {
 };
 constexpr kind_of_decay log_p{"log_p", false, 0.0}, gate_logits{"g", true, infinity};
 
-// What a call of a scan or of one of its derivatives is.
+// A call of a scan or of one of its derivatives.
 struct bounded_call {
   const core::request& call;
   const kind_of_decay& decay;
@@ -125,7 +125,7 @@ struct bounded_call {
     excluded.leave_out(o, o.low.dimension() == 3 ? shape.tokens : 1);
     mark_decided(o);
   }
-  // What tokens have, and beside it what the last of them has.
+  // The output of all tokens, and beside it the output of the last token.
   [[nodiscard]] rung_outputs with_last(const std::string& name, rung_output&& of_tokens) const {
     finish(of_tokens);
     rung_outputs out;

@@ -1,7 +1,7 @@
 // Running bounds of the log-linear recurrence s_i = LSE(log_p_i + s_{i-1}, h_i) and of its derivatives, for many lanes
 // at once. The bounds are derived beside the kernels, in running_bounds/kernels.
 //
-// Numbers are rounded to nearest, and those below the normal ones are kept (no FTZ, no DAZ): the bounds count on both.
+// Numbers are rounded to nearest, and subnormal numbers are kept (no FTZ, no DAZ): the bounds rely on both.
 //
 // Special values: -inf is exact in log_p, h and s0, and either infinity in gate logits. Any other lane that holds NaN,
 // +inf or numbers above 2^900 stays undecided.
@@ -13,12 +13,12 @@ namespace assay::reference::running {
 
 /// Inputs log_p, h [B, n, d], s0 [B, d]; outputs s [B, n, d], s_n [B, d].
 rung_outputs bound_scan(const core::request& call, doubles of_number);
-/// Those and cotangents grad_s, grad_s_n; outputs grad_log_p, grad_h [B, n, d], grad_s0 [B, d].
+/// Inputs of the scan, and cotangents grad_s, grad_s_n; outputs grad_log_p, grad_h [B, n, d], grad_s0 [B, d].
 rung_outputs bound_scan_vjp(const core::request& call, doubles of_number);
-/// Those of the scan and tangent_log_p, tangent_h, tangent_s0; outputs tangent_s [B, n, d], tangent_s_n [B, d].
+/// Inputs of the scan, and tangent_log_p, tangent_h, tangent_s0; outputs tangent_s [B, n, d], tangent_s_n [B, d].
 rung_outputs bound_scan_jvp(const core::request& call, doubles of_number);
 
-/// The same with gate logits g [B, n, d] in the place of log_p = log sigmoid(g).
+/// The same functions with gate logits g [B, n, d] in place of log_p = log sigmoid(g).
 rung_outputs bound_gated_scan(const core::request& call, doubles of_number);
 rung_outputs bound_gated_scan_vjp(const core::request& call, doubles of_number);
 rung_outputs bound_gated_scan_jvp(const core::request& call, doubles of_number);

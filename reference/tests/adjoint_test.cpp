@@ -1,5 +1,5 @@
-// The hand-written adjoint, checked three ways at 100 digits: tangents, the dot-product identity, finite
-// differences. And H and R replaced by a two-layer map, which they must not notice.
+// The hand-written adjoint, checked in three ways at 100 digits: by tangents, the dot-product identity and finite
+// differences. The tests also replace H and R by a two-layer map, which must not matter to the adjoint.
 #include "reference/algorithms/adjoint.hpp"
 
 #include <catch2/catch.hpp>
@@ -117,7 +117,7 @@ TEST_CASE("heinsen/adjoint/forms_agree", "[property][heinsen]") {
 }
 
 TEST_CASE("heinsen/adjoint/conservation", "[property][heinsen]") {
-  // Moving h and s0 together moves every s: sum grad_h + grad_s0 = sum grad_s + grad_s_n. And for the
+  // If h and s0 move together, every s moves with them: sum grad_h + grad_s0 = sum grad_s + grad_s_n. And for the
   // module: grad_b_h + sum over the batch of grad_s0 = W_R^T grad_b_R + sum of grad_s_n.
   const core::operation op = *find_operation("heinsen/embed_position:vjp");
   const std::size_t d = 3, e = 4;
@@ -137,7 +137,7 @@ TEST_CASE("heinsen/adjoint/conservation", "[property][heinsen]") {
 
 namespace {
 
-// softplus(W1 x + b1) through W2: a feed-forward map with one hidden layer.
+// softplus(W1 x + b1), multiplied by W2: a feed-forward map with one hidden layer.
 template <class R>
 class two_layer_map {
  public:
@@ -179,7 +179,7 @@ class two_layer_map {
 };
 
 struct mlp_parameters {
-  std::vector<field<value>> fields;  // W1 b1 W2 b2 of H, then of R
+  std::vector<field<value>> fields;  // W1 b1 W2 b2 of H, then those of R
 };
 
 template <class R, class Lift>

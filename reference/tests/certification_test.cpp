@@ -1,4 +1,4 @@
-// Higher precisions are spent on what is still open, and change nothing else.
+// Higher precisions are used only for elements that are still undecided, and change nothing else.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t rows = 3, tokens = 2, features = 2;
 
-// 1 + e^-100 and the like need a second precision for their remainders; all other lanes are decided by the first.
+// 1 + e^-100 and similar numbers need a second precision for their remainders; the first precision decides all other
+// lanes.
 core::request scan_with_one_hard_lane(std::size_t row, std::size_t feature) {
   core::tensor log_p = core::zeros(dtype::f64, {rows, tokens, features}), h = log_p;
   for (std::size_t i = 0; i < h.size(); ++i) {
@@ -59,7 +60,8 @@ TEST_CASE("reference/certify/open_lanes_alone_give_what_each_lane_gives", "[unit
 
 TEST_CASE("reference/certify/a_branch_on_an_unknown_number_proves_nothing", "[unit]") {
   // The first state is unknown in balls: its terms cancel beyond their radii, or overflow. The second token resets it
-  // and has no input, so that no gradient reaches log p there; a ball that knows nothing of the state cannot say so.
+  // and has no input, so that no gradient reaches log p there. A ball that knows nothing about the state cannot prove
+  // this.
   constexpr double none = -std::numeric_limits<double>::infinity();
   struct chain {
     const char* operation;
@@ -116,7 +118,7 @@ TEST_CASE("reference/certify/parts_cover_a_call_and_hold_many_lanes_of_a_recurre
   struct shape_of_call {
     std::size_t batch, tokens, features, parts, lanes_of_part;
   };
-  // Many lanes; fewer than fill a register; long ones, of which even few are a large part; none.
+  // Many lanes; fewer lanes than fill a register; long lanes, of which even a few are a large part; no tokens.
   for (const shape_of_call& s :
        {shape_of_call{2, 2048, 96, 6, 32}, {1, 4097, 20, 1, 20}, {1, 65536, 9, 3, 3}, {1, 0, 3, 1, 3}})
     for (const char* name : {"heinsen/scan", "heinsen/gated_scan:vjp", "heinsen/scan:jvp"}) {

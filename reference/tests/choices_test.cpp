@@ -1,5 +1,5 @@
-// Comparisons, floor and clamp in all readings: an enclosure holds every outcome that a number of its own has, an
-// allowance covers every number within its error, and both are sharp where nothing is in doubt.
+// Comparisons, floor and clamp in all readings: an enclosure contains every outcome for the numbers in it, an allowance
+// covers every number within its error, and both are sharp where nothing is in doubt.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -34,7 +34,7 @@ bool is_exactly(const interval& x, double t) {
   return mpfr_cmp_d(x.low(), t) == 0 && mpfr_cmp_d(x.high(), t) == 0 && !x.low_open() && !x.high_open();
 }
 
-// Ends on a grid, so that they often meet one another, integers and limits.
+// A number on a grid, so that ends of intervals often meet one another, integers and limits.
 double on_grid(counter_random& random) { return (static_cast<double>(random.below(41)) - 20.0) / 4.0; }
 
 struct range {
@@ -54,7 +54,7 @@ struct range {
   }
 };
 
-// A little below x, or a little above, by less than the enclosure's digits show.
+// Just below x, or just above it, by less than the digits of the enclosure show.
 interval just_below(double x) { return interval(x) - exp(interval(-1000.0)); }
 interval just_above(double x) { return interval(x) + exp(interval(-1000.0)); }
 
@@ -72,7 +72,7 @@ TEST_CASE("reference/choices/enclosures_contain_every_outcome", "[property]") {
     REQUIRE(contains(clamp(in_x, limits.low, limits.high), std::min(std::max(t, limits.low), limits.high)));
     const boost::tribool order = less(in_x, in_y);
     if (boost::indeterminate(order)) {
-      // Both happen: there are a smaller and a larger one, or an equal one.
+      // Both outcomes occur: there are a smaller and a larger number, or an equal one.
       REQUIRE(x.low < y.high);
       REQUIRE(x.high >= y.low);
     } else {
@@ -116,7 +116,7 @@ TEST_CASE("reference/choices/an_end_that_is_not_attained_decides", "[property]")
     CHECK(less(interval(x), just_above(x)));
     CHECK(!less(just_above(x), interval(x)));
     CHECK(less(just_below(x), just_above(x)));
-    // Beyond a limit it is the limit, attained; inside it stays what it was.
+    // Beyond a limit the result is the limit, attained; inside it stays what it was.
     CHECK(is_exactly(clamp(just_below(x), x, x + 1.0), x));
     CHECK(is_exactly(clamp(just_above(x), x - 1.0, x), x));
     CHECK(less(clamp(just_below(x), x - 1.0, x), interval(x)));
@@ -141,7 +141,7 @@ TEST_CASE("reference/choices/special_values_of_enclosures", "[property]") {
   CHECK(is_exactly(floor(interval(-HUGE_VAL)), -HUGE_VAL));
   CHECK(is_exactly(clamp(interval(HUGE_VAL), 0.0, 1.0), 1.0));
   CHECK(less(interval(-HUGE_VAL), interval(-1e300)));
-  // Of a choice between NaN and a number nothing is proved, whatever follows.
+  // A choice between NaN and a number proves nothing, whatever follows.
   const interval any = either(boost::indeterminate, nan, interval(1.0));
   CHECK(!round_enclosure(dtype::f64, any).decided);
   CHECK(!round_enclosure(dtype::f64, any * interval(0.0)).decided);
@@ -165,7 +165,8 @@ TEST_CASE("reference/choices/allowances_cover_what_is_within_the_error", "[prope
     const double true_x = within(x), true_y = within(y);
     REQUIRE(covers(floor(x), std::floor(true_x)));
     REQUIRE(covers(clamp(x, limits.low, limits.high), std::min(std::max(true_x, limits.low), limits.high)));
-    // min(x, y) by a comparison that errors may have turned: the branch taken against the other one's truth.
+    // min(x, y) by a comparison that errors may have reversed: the branch that was taken against the truth of the other
+    // one.
     const boost::tribool order = less(x, y);
     const tracked smaller = either(order, x, y);
     if (boost::indeterminate(order))
@@ -175,7 +176,7 @@ TEST_CASE("reference/choices/allowances_cover_what_is_within_the_error", "[prope
   }
   CHECK(clamp(tracked(2.0), 0.0, 0.1).error == 0.1);        // 0.1 is no f32
   CHECK(clamp(tracked(0.05), 0.0, 0.1).error == 0.0);       // out of reach
-  CHECK(clamp(tracked(5.0, 1.0), -1.0, 1.0).error == 0.0);  // wholly outside
+  CHECK(clamp(tracked(5.0, 1.0), -1.0, 1.0).error == 0.0);  // entirely outside
   CHECK(std::isinf(either(boost::indeterminate, tracked(1.0), tracked(HUGE_VAL)).error));
 }
 

@@ -1,4 +1,4 @@
-// Full and truncated gradients at chunk boundaries at 100 digits: what detaching the state takes away.
+// Full and truncated gradients at chunk boundaries at 100 digits: the part that detaching the state removes.
 #include <catch2/catch.hpp>
 
 #include "reference/tests/graded_lane.hpp"
@@ -13,7 +13,8 @@ struct chunked_gradients {
   value_vector first, second;
 };
 
-// The gradient of two chunks, split after m tokens; the second hands its gradient in the state back, or not.
+// The gradient of two chunks, split after m tokens; the second chunk passes the gradient of its state back, or does
+// not.
 chunked_gradients by_chunks(const graded_lane& g, std::size_t m, bool attached) {
   const auto at = [m](const std::vector<value>& v) { return v.begin() + static_cast<std::ptrdiff_t>(m); };
   const value_lane head{{g.x.a.begin(), at(g.x.a)}, {g.x.h.begin(), at(g.x.h)}, g.x.s0};
@@ -37,7 +38,7 @@ TEST_CASE("heinsen/chunks/attached_gradient_is_the_full_gradient", "[property][h
         CHECK(deviation(chunk.h[at], g.grad.h[i]) < 1e-95);
       }
       CHECK(deviation(attached.first.s0, g.grad.s0) < 1e-95);
-      // The last chunk does not know.
+      // The last chunk is not affected.
       CHECK(deviation(attached.second.flat(), detached.second.flat()) == 0.0);
     }
   });
@@ -65,7 +66,8 @@ TEST_CASE("heinsen/chunks/what_detaching_takes_away", "[property][heinsen]") {  
 }
 
 TEST_CASE("heinsen/chunks/what_detaching_takes_away_decays", "[property][heinsen]") {  // T5
-  // |Delta lambda_i| never grows towards older tokens; for constant p and h, at the fixed point, by p per token.
+  // |Delta lambda_i| never grows towards older tokens; for constant p and h, at the fixed point, it shrinks by p per
+  // token.
   for_graded_lanes([](const graded_lane& g) {
     const std::size_t m = g.x.size();
     const value beta(1.0);

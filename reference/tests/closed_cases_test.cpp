@@ -1,5 +1,5 @@
-// Inputs for which the states have a simple form, the inverse of a step, and what the states do not depend
-// on: chunks and other features.
+// Inputs for which the states have a simple form, the inverse of a step, and things on which the states do not depend:
+// chunks and other features.
 #include <catch2/catch.hpp>
 
 #include "reference/oracle.hpp"
@@ -11,7 +11,8 @@ using namespace assay::reference;
 using namespace assay::reference::testing;
 
 TEST_CASE("heinsen/scan/inverse_step", "[property][heinsen]") {  // E7
-  // s_{i-1} = log(e^{s_i} - e^{h_i}) - a_i: digits are lost like 1 / w_i, for these lanes below 30.
+  // s_{i-1} = log(e^{s_i} - e^{h_i}) - a_i: digits are lost in proportion to 1 / w_i, which is below 30 for these
+  // lanes.
   for (const filling f : {filling::mild, filling::slow_decay})
     for (std::uint64_t seed = 0; seed < scaled(10); ++seed) {
       const value_lane x = make_lane(f, 25, seed);
@@ -61,7 +62,7 @@ TEST_CASE("heinsen/scan/constant_decay_and_input", "[property][heinsen]") {  // 
         value power(1.0), distance(infinity);
         for (std::size_t i = 0; i < n; ++i) {
           power = power * value(p);
-          // 1 + r p^i loses digits like e^{s* - s}: 75 nats at most here.
+          // 1 + r p^i loses digits in proportion to e^{s* - s}: 75 nats at most here.
           CHECK(deviation(s[i], fixed + log(value(1.0) + r * power)) < 1e-60);
           const value w = exp(log_p + (i == 0 ? value(s0) : s[i - 1]) - s[i]);
           const value now = larger(w - value(p), value(p) - w);
@@ -129,7 +130,7 @@ TEST_CASE("heinsen/scan/chunks", "[property][heinsen]") {  // E11
 }
 
 TEST_CASE("heinsen/scan/features_are_independent", "[property][heinsen]") {  // E12
-  // Permuting the features permutes the outputs, bit by bit, in every algorithm and in the truth.
+  // If the features are permuted, so are the outputs, bit by bit, in every algorithm and in the truth.
   using core::dtype;
   const core::operation& op = *find_operation("heinsen/scan");
   const std::size_t n = 7, d = 5;

@@ -27,7 +27,7 @@ TEST_CASE("core/dtype/rounds_to_nearest_even", "[unit]") {
     const double tie = static_cast<float>(x) + half_ulp(dtype::f32, static_cast<float>(x));
     REQUIRE(round_to(dtype::f32, tie) == static_cast<double>(static_cast<float>(tie)));
   }
-  // Every format: the neighbours enclose x, and the nearer one is taken, the even one at the midpoint.
+  // In every format the neighbours enclose x, and the nearer one is taken; at the midpoint it is the even one.
   for (const dtype t : {dtype::f32, dtype::f16, dtype::bf16})
     for (int k = 0; k < 20000; ++k) {
       const double x = random.sign() * std::ldexp(1.0 + random.uniform(), static_cast<int>(random.below(40)) - 26);
@@ -50,7 +50,7 @@ TEST_CASE("core/dtype/half_ulp", "[unit]") {
   CHECK(half_ulp(dtype::f64, 2.0) == 0x1p-52);
   CHECK(half_ulp(dtype::bf16, 4.0) == 0x1p-6);
   CHECK(half_ulp(dtype::f16, std::numeric_limits<double>::infinity()) == 0.0);
-  // Subnormals: half the smallest one, where that is a double; of f64 it is not, and goes up.
+  // For subnormals: half the smallest one, where that is a double; for f64 it is none, and is rounded up.
   CHECK(half_ulp(dtype::f32, 0x1p-149) == 0x1p-150);
   CHECK(half_ulp(dtype::f16, 0x1.8p-20) == 0x1p-25);
   CHECK(half_ulp(dtype::bf16, 0x1p-130) == 0x1p-134);

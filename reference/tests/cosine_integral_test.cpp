@@ -27,7 +27,7 @@ double relative_width(const enclosure& x) {
   return mpfr_get_d(width, MPFR_RNDU);
 }
 
-// The series at 1000 digits holds where 35 and 80 digits take the auxiliary functions, and the other way round.
+// The series at 1000 digits checks the auxiliary functions at 35 and 80 digits, and the other way round.
 enclosure at_digits(unsigned digits, double x) {
   const computing_with_digits scope(digits);
   return entire_cosine_integral(enclosure(x));
@@ -51,7 +51,7 @@ TEST_CASE("cosine_integral/enclosures_at_all_precisions", "[property]") {
   check_enclosures(240);
 }
 
-// Cin(z) = integral of 2 sin^2(t/2) / t: in quarters of a step by Simpson's rule at 100 digits.
+// Cin(z) = integral of 2 sin^2(t/2) / t, computed by Simpson's rule at 100 digits in quarters of a step.
 TEST_CASE("cosine_integral/is_the_integral", "[property]") {
   for (const double from : {0.5, 2.0, 30.0, 240.0, 250.0, 260.0}) {
     INFO(from);
@@ -85,7 +85,7 @@ TEST_CASE("cosine_integral/special_values", "[unit]") {
   CHECK(std::isnan(entire_cosine_integral(std::nan(""))));
   CHECK(entire_cosine_integral(enclosure(std::nan(""))).is_nan());
   CHECK(mpfr_zero_p(entire_cosine_integral(enclosure(0.0)).high()) != 0);
-  // An interval around 0: from 0 to the value at its further end.
+  // An interval around 0: the result goes from 0 to the value at its farther end.
   const auto x = log(exp(enclosure(3.0))) - enclosure(3.0), around = entire_cosine_integral(x);
   CHECK(mpfr_sgn(x.low()) < 0);
   CHECK(mpfr_sgn(x.high()) > 0);

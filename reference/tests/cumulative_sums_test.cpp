@@ -1,4 +1,4 @@
-// Sums, as those of log forget gates, may be added in any order: the allowance is that of the worst one.
+// Sums, for example of log forget gates, may be added in any order: the allowance is that of the worst order.
 #include "reference/algorithms/cumulative_sums.hpp"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ TEST_CASE("reference/cumulative_sums/allowance_of_every_order", "[unit]") {
   for (int k = 0; k < 200; ++k) {
     std::vector<float> a(n);
     for (float& x : a) x = static_cast<float>(-std::exp(random.uniform(-3, 1)));
-    a[random.below(n)] = -2e7f;  // beside it most others are lost
+    a[random.below(n)] = -2e7f;  // beside it most other terms are lost
     double exact = 0;
     for (std::size_t i = 1; i < n; ++i) exact += static_cast<double>(a[i]);
 

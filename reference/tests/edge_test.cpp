@@ -1,4 +1,4 @@
-// The table of special values, in the certified truth and in every algorithm that has an answer there.
+// The table of special values, in the certified truth and in every algorithm that has an answer for them.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -23,7 +23,8 @@ core::tensors one_lane(const std::vector<double>& log_p, const std::vector<doubl
 
 std::vector<double> values(const core::tensor& t) { return {t.values.begin(), t.values.end()}; }
 
-// s by the truth and by sequential, tree and linear: all the same special values, and near each other.
+// s as the truth and as sequential, tree and linear compute it: all have the same special values, and are near each
+// other.
 std::vector<double> states(const core::tensors& in) {
   const core::operation& op = *find_operation("heinsen/scan");
   const auto truth = certify({&op, dtype::f64, in});
@@ -95,7 +96,7 @@ TEST_CASE("attention/output/nan_in_a_key_reaches_the_queries_that_see_it", "[uni
     return values(certify({&op, dtype::f64, in}).at("o").rounded);
   };
   CHECK(same(output({0, 0, 0}), {not_a_number}));
-  CHECK(same(output({0, 0, -inf}), {not_a_number}));  // a mask behind it hides nothing of it
+  CHECK(same(output({0, 0, -inf}), {not_a_number}));  // a mask after it hides nothing of it
   CHECK(same(output({-inf, 0, -inf}), {not_a_number}));
   CHECK(same(output({0, -inf, 0}), {2}));
   CHECK(same(output({-inf, -inf, -inf}), {0}));
@@ -114,7 +115,7 @@ TEST_CASE("heinsen/scan/gradients_at_infinity", "[unit][heinsen]") {
   CHECK(same(g.a, {7, 6}));
   CHECK(same(g.h, {0, 0}));
   CHECK(same(g.s0, {7}));
-  // The first state is -inf: nothing passes through that token.
+  // The first state is -inf: nothing passes through its token.
   g = gradients_of(one_lane({-1, -1}, {-inf, 3}, -inf), {1, 2}, 0);
   CHECK(same(g.a, {0, 0}));
   CHECK(same(g.h, {0, 2}));
@@ -142,7 +143,7 @@ TEST_CASE("heinsen/scan/empty", "[unit][heinsen]") {
 }
 
 TEST_CASE("heinsen/scan/one_token_after_an_empty_chunk", "[unit][heinsen]") {
-  // Where the published module broadcasts an empty state and answers 2.3133.
+  // The published module broadcasts an empty state here and gives 2.3133.
   const core::operation& op = *find_operation("heinsen/scan");
   core::tensors next = one_lane({-1}, {2}, 0);
   next.at("s0") = certify({&op, dtype::f64, one_lane({}, {}, 0)}).at("s_n").rounded;

@@ -1,5 +1,4 @@
-// Bounds, order and convexity of s_i = LSE(a_i + s_{i-1}, h_i) at 100 digits, and by enclosures where an
-// order is claimed.
+// Bounds, order and convexity of s_i = LSE(a_i + s_{i-1}, h_i) at 100 digits; enclosures prove orders that are claimed.
 #include <catch2/catch.hpp>
 
 #include "reference/readings/enclosure.hpp"
@@ -15,7 +14,7 @@ value larger_term(const value_lane& x, const std::vector<value>& s, std::size_t 
   return larger(x.a[i] + (i == 0 ? x.s0 : s[i - 1]), x.h[i]);
 }
 
-// The terms h_k + A_i - A_k, k = 0 ... i (1-based i), h_0 = s_0: summed from the end, as a_k = -inf cuts.
+// The terms h_k + A_i - A_k, k = 0 ... i (1-based i), h_0 = s_0. They are summed from the end, since a_k = -inf cuts.
 std::vector<value> decayed_inputs(const value_lane& x, std::size_t i) {
   std::vector<value> terms(i + 1);
   value decay(0.0);
@@ -69,7 +68,7 @@ TEST_CASE("heinsen/scan/bounds_of_all_inputs", "[property][heinsen]") {  // E2
 }
 
 TEST_CASE("heinsen/scan/bounds_proved_by_enclosures", "[property][heinsen]") {
-  // The order of E1 decided: the input strictly below the state, the state strictly below max + log 2, also
+  // The order of E1 is decided: the input lies strictly below the state, and the state strictly below max + log 2, also
   // where they agree to more digits than the enclosure has.
   using interval = enclosure;
   const auto strictly_below = [](const interval& x, const interval& y) {
@@ -104,7 +103,7 @@ TEST_CASE("heinsen/scan/shift", "[property][heinsen]") {  // E3
 }
 
 TEST_CASE("heinsen/scan/monotone_between_slope_and_step", "[property][heinsen]") {  // E4, with E5
-  // Moving one input up by delta moves every state by at least its derivative there (convexity) and by at
+  // If one input grows by delta, every state grows by at least delta times its derivative there (convexity) and by at
   // most delta; states before the input stay.
   for (const filling f : fillings)
     for (std::uint64_t seed = 0; seed < scaled(2); ++seed) {

@@ -85,7 +85,7 @@ TEST_CASE("reference/enclosure/primitives_contain_value", "[property]") {
 }
 
 TEST_CASE("reference/enclosure/intervals_of_every_width_contain_their_corners", "[property]") {
-  // [x, x + w] with w from below the last digit to far above what a slope can bridge.
+  // [x, x + w], with w from below the last digit to far above the width for which a slope is used.
   const interval zero_width = exp(interval(1.0)) - exp(interval(1.0));  // about [-1, 1] 2^-p
   const auto around = [&](double x, int exponent) {
     return interval(x) + zero_width * interval(std::ldexp(1.0, exponent));
@@ -95,7 +95,7 @@ TEST_CASE("reference/enclosure/intervals_of_every_width_contain_their_corners", 
   const auto check = [](const interval& r, mpfr_srcptr low, mpfr_srcptr high, mpfr_srcptr size) {
     REQUIRE(mpfr_cmp(r.low(), low) < (r.low_open() ? 0 : 1));
     REQUIRE(mpfr_cmp(high, r.high()) < (r.high_open() ? 0 : 1));
-    // Not wider than the corners are apart, but for 2 % and roundings.
+    // Not wider than the distance of the corners, except for 2 % and roundings.
     mpfr_scratch width(fine), allowed(fine);
     mpfr_sub(width, r.high(), r.low(), MPFR_RNDN);
     mpfr_sub(allowed, high, low, MPFR_RNDN);
@@ -114,7 +114,7 @@ TEST_CASE("reference/enclosure/intervals_of_every_width_contain_their_corners", 
     mpfr_scratch low(fine), high(fine), size(fine);
     directed::log_sum_exp(low, x.low(), y.low(), MPFR_RNDN);
     directed::log_sum_exp(high, x.high(), y.high(), MPFR_RNDN);
-    // The larger term and what it gains are each rounded: their sum may cancel.
+    // The larger term and the amount added to it are each rounded: their sum may cancel.
     mpfr_max(size, x.high(), y.high(), MPFR_RNDN);
     mpfr_abs(size, size, MPFR_RNDN);
     mpfr_add_ui(size, size, 1, MPFR_RNDN);
@@ -146,8 +146,8 @@ TEST_CASE("reference/enclosure/products_of_every_sign", "[unit]") {
 }
 
 TEST_CASE("reference/enclosure/products_of_two_factors_that_straddle_zero", "[unit]") {
-  // e^x - e^x as an interval, times e^x so that its ends have all their digits: 0 strictly inside, and
-  // products of ends are inexact. Which corner gives an end is not known beforehand.
+  // e^x - e^x as an interval, times e^x so that its ends have all their digits: 0 lies strictly inside, and products of
+  // ends are inexact. It is not known beforehand which corner gives an end.
   const auto around_zero = [](double x) { return (exp(interval(x)) - exp(interval(x))) * exp(interval(x)); };
   for (const double x : {0.3, 1.7, 2.9})
     for (const double y : {0.1, 1.1, 4.3})
@@ -175,7 +175,7 @@ TEST_CASE("reference/enclosure/log_sum_exp_of_half_infinite_intervals", "[unit]"
   REQUIRE(mpfr_inf_p(above.high()) != 0);
   REQUIRE(mpfr_number_p(above.low()) != 0);
   for (const interval& sum : {log_sum_exp(below, zero), log_sum_exp(zero, below)}) {
-    // log(e^x + 1) for x in [-inf, -huge]: from 0, which x = -inf attains, to just above it.
+    // log(e^x + 1) for x in [-inf, -huge]: the range goes from 0, which x = -inf attains, to just above 0.
     CHECK(mpfr_zero_p(sum.low()) != 0);
     CHECK_FALSE(sum.low_open());
     CHECK(mpfr_sgn(sum.high()) > 0);
@@ -194,7 +194,7 @@ TEST_CASE("reference/enclosure/log_sum_exp_of_half_infinite_intervals", "[unit]"
   const interval hull = log_sum_exp(below, above);
   CHECK(mpfr_cmp(hull.low(), above.low()) <= 0);
   CHECK(mpfr_inf_p(hull.high()) != 0);
-  // Exact infinities as before.
+  // Exact infinities give the same as before.
   const interval minus(-INFINITY), plus(INFINITY);
   CHECK(is_minus_infinity(log_sum_exp(minus, minus)));
   CHECK(mpfr_inf_p(log_sum_exp(plus, minus).low()) != 0);
@@ -202,7 +202,7 @@ TEST_CASE("reference/enclosure/log_sum_exp_of_half_infinite_intervals", "[unit]"
 }
 
 TEST_CASE("reference/enclosure/sigmoid_beyond_the_exponents_of_mpfr", "[unit]") {
-  // exp(1e30) overflows; the bounds 0 <= sigmoid(-1e30) <= tiny hold all the same, and decide.
+  // exp(1e30) overflows; the bounds 0 <= sigmoid(-1e30) <= tiny still hold, and decide.
   const interval tiny = sigmoid(interval(-1e30)), nearly_one = sigmoid(interval(1e30));
   CHECK(mpfr_sgn(tiny.low()) >= 0);
   CHECK(mpfr_sgn(tiny.high()) > 0);
@@ -225,14 +225,14 @@ TEST_CASE("reference/round_enclosure/strictly_above_a_midpoint_rounds_up", "[uni
   const rounding tie = round_enclosure(dtype::f32, log_sum_exp(interval(midpoint), interval(-INFINITY)));
   CHECK(tie.decided);
   CHECK(tie.value == 1.0);
-  // From below: -log(1 + tiny) just under a midpoint.
+  // From below: -log(1 + tiny) lies just under a midpoint.
   const rounding below = round_enclosure(dtype::f32, -sum);
   CHECK(below.decided);
   CHECK(below.value == -(1.0 + 0x1p-23));
 }
 
 TEST_CASE("reference/round_enclosure/undecided_is_an_answer", "[unit]") {
-  // A midpoint plus log(e + e^-300) - log(e + e^-301), which 35 digits cannot tell from 0 on either side.
+  // A midpoint plus log(e + e^-300) - log(e + e^-301); 35 digits cannot tell the difference from 0 on either side.
   const interval up = log_sum_exp(interval(1.0), interval(-300.0)), down = log_sum_exp(interval(1.0), interval(-301.0));
   const interval near_midpoint = interval(1.0 + 0x1p-24) + (up - down);
   CHECK_FALSE(round_enclosure(dtype::f32, near_midpoint).decided);
@@ -246,7 +246,7 @@ TEST_CASE("reference/round_enclosure/undecided_is_an_answer", "[unit]") {
 }
 
 TEST_CASE("reference/round_enclosure/all_formats_agree_with_round_to", "[property]") {
-  // Exact numbers: rounding an interval of width 0 is rounding a double.
+  // Exact numbers: an interval of width 0 is rounded like a double.
   core::counter_random random(5);
   for (const dtype t : core::floating_dtypes)
     for (int k = 0; k < 4000; ++k) {
@@ -262,7 +262,7 @@ TEST_CASE("reference/round_enclosure/all_formats_agree_with_round_to", "[propert
 }
 
 TEST_CASE("reference/round_enclosure/radius_bounds_what_underflows", "[unit]") {
-  // e^-745.5 / 2 lies below the smallest subnormal; low is 0, and the distance must not be.
+  // e^-745.5 / 2 lies below the smallest subnormal; low is 0, and the distance must not be 0.
   const interval tiny = exp(interval(-745.5)) * interval(0.25);
   const rounding r = round_enclosure(dtype::f64, tiny);
   CHECK(r.decided);
@@ -270,7 +270,7 @@ TEST_CASE("reference/round_enclosure/radius_bounds_what_underflows", "[unit]") {
   CHECK(r.value == 0.0);
   CHECK(r.low == 0.0);
   CHECK(r.radius == std::numeric_limits<double>::denorm_min());
-  // The same remainder beside 1: proved to be 0 only where the digits reach so far.
+  // The same remainder beside 1 is proved to be 0 only where there are enough digits.
   const auto beside_one = [](auto one) { return one + exp(decltype(one)(-745.5)) * decltype(one)(0.25); };
   const rounding coarse = round_enclosure(dtype::f64, beside_one(interval(1.0)));
   CHECK(coarse.decided);
@@ -300,7 +300,7 @@ TEST_CASE("reference/round_enclosure/just_beyond_the_largest_double_that_number_
     const rounding far = round_enclosure(dtype::f64, most * interval(1.5));
     CHECK(far.value == just.value);
     CHECK(std::isinf(far.low));
-    // Of other formats the truth itself is a double.
+    // For other formats the truth itself is a double.
     const rounding in_f32 = round_enclosure(dtype::f32, interval(sign * 0x1p200));
     CHECK(std::isinf(in_f32.value));
     CHECK(in_f32.low == sign * 0x1p200);
@@ -308,7 +308,7 @@ TEST_CASE("reference/round_enclosure/just_beyond_the_largest_double_that_number_
 }
 
 TEST_CASE("reference/round_enclosure/radius_bounds_the_distance", "[property]") {
-  // Against 1000 digits: value + low is within radius, over all exponents, subnormals of each format included.
+  // Against 1000 digits: value + low is within radius, over all exponents, including subnormals of each format.
   core::counter_random random(11);
   for (const dtype t : core::floating_dtypes)
     for (int k = 0; k < 2000; ++k) {
@@ -322,7 +322,7 @@ TEST_CASE("reference/round_enclosure/radius_bounds_the_distance", "[property]") 
       REQUIRE(mpfr_cmp_d(rest.high(), r.radius) <= 0);
       REQUIRE(mpfr_cmp_d(rest.low(), -r.radius) >= 0);
       REQUIRE(r.radius <= std::fabs(r.low) * 0x1.1p-53 + std::fabs(r.value) * 0x1p-110 + 0x1p-1074);
-      // What 35 digits prove of the remainder, 1000 digits find too.
+      // A remainder that 35 digits prove is also found with 1000 digits.
       if (!r.low_decided) continue;
       const rounding finest = round_enclosure(t, exp(fine(x)) * fine(scale));
       REQUIRE(finest.low_decided);
@@ -341,7 +341,7 @@ TEST_CASE("reference/round_enclosure/the_remainder_of_an_overflow_is_the_truth",
 }
 
 TEST_CASE("heinsen/scan/certified_below_the_intervals", "[property][heinsen]") {
-  // The share of elements proved by bounds and balls; the rest must be proved further up.
+  // The share of elements that bounds and balls prove; higher rungs must prove the rest.
   const core::operation& op = *find_operation("heinsen/scan");
   for (const dtype t : core::floating_dtypes) {
     std::size_t first = 0, all = 0;

@@ -23,7 +23,7 @@ struct graded_lane {
         weights(weights_of(x, s)),
         grad(gradient_of(x, grad_s, grad_last)) {}
 
-  /// All that state i hands to its own inputs: lambda_i = gbar_i + w_{i+1} lambda_{i+1}.
+  /// The adjoint of each state i, with all that it passes to its own inputs: lambda_i = gbar_i + w_{i+1} lambda_{i+1}.
   [[nodiscard]] std::vector<value> adjoints() const {
     std::vector<value> lambda(x.size());
     value carry = grad_last;
@@ -35,7 +35,7 @@ struct graded_lane {
   }
 };
 
-/// Calls check(graded lane) for every filling, some lengths and seeds.
+/// Calls check(graded lane) for every filling, and for some lengths and seeds.
 template <class Check>
 void for_graded_lanes(Check check) {
   for (const filling f : fillings)

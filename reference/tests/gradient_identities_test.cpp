@@ -15,7 +15,7 @@ value magnitude(const value& x) { return x.number < 0 ? -x : x; }
 }  // namespace
 
 TEST_CASE("heinsen/adjoint/jacobian_entries", "[property][heinsen]") {
-  // ds_i/dh_k = pi_ik, ds_i/da_j = c_ij, ds_i/ds_0 = pi_i0; 0 beyond i. Unit cotangents, one per state.
+  // ds_i/dh_k = pi_ik, ds_i/da_j = c_ij, ds_i/ds_0 = pi_i0; 0 beyond i. There is one unit cotangent for each state.
   for (const filling f : fillings)
     for (std::uint64_t seed = 0; seed < scaled(3); ++seed) {
       const value_lane x = make_lane(f, 9, seed);
@@ -64,7 +64,7 @@ TEST_CASE("heinsen/adjoint/parts_add_up_to_the_total_adjoint", "[property][heins
 }
 
 TEST_CASE("heinsen/adjoint/conservation_and_telescoping", "[property][heinsen]") {  // G2, G3
-  // sum_{k >= i} (gbar_k - hbar_k) = abar_i; at i = 1 that is the conservation law. States of -inf give nothing.
+  // sum_{k >= i} (gbar_k - hbar_k) = abar_i; at i = 1 this is the conservation law. States of -inf contribute nothing.
   for_graded_lanes([](const graded_lane& g) {
     const std::size_t n = g.x.size();
     value sum = is_dead(g, n - 1) ? value(0.0) : g.grad_last;
@@ -77,7 +77,7 @@ TEST_CASE("heinsen/adjoint/conservation_and_telescoping", "[property][heinsen]")
 }
 
 TEST_CASE("heinsen/adjoint/older_decays_matter_less", "[property][heinsen]") {  // G4
-  // 0 <= c_i1 <= ... <= c_ii = w_i < 1 where an input comes in.
+  // 0 <= c_i1 <= ... <= c_ii = w_i < 1 where there is an input.
   for (const filling f : fillings)
     for (std::uint64_t seed = 0; seed < scaled(3); ++seed) {
       const value_lane x = make_lane(f, 12, seed);
@@ -100,7 +100,7 @@ TEST_CASE("heinsen/adjoint/older_decays_matter_less", "[property][heinsen]") {  
 }
 
 TEST_CASE("heinsen/adjoint/mean_age", "[property][heinsen]") {  // G5
-  // sum_j c_ij = sum_k pi_ik (i - k): from gradients on both sides.
+  // sum_j c_ij = sum_k pi_ik (i - k); both sides come from gradients.
   for (const filling f : fillings)
     for (std::uint64_t seed = 0; seed < scaled(3); ++seed) {
       const value_lane x = make_lane(f, 12, seed);
@@ -118,7 +118,7 @@ TEST_CASE("heinsen/adjoint/mean_age", "[property][heinsen]") {  // G5
 }
 
 TEST_CASE("heinsen/adjoint/bounded_by_the_cotangents", "[property][heinsen]") {  // G6
-  // |lambda_i| <= sum_{j >= i} |gbar_j|, and so every gradient.
+  // |lambda_i| <= sum_{j >= i} |gbar_j|, and so every gradient has this bound.
   for_graded_lanes([](const graded_lane& g) {
     value sum = magnitude(g.grad_last);
     for (std::size_t i = g.x.size(); i-- > 0;) {
@@ -131,8 +131,8 @@ TEST_CASE("heinsen/adjoint/bounded_by_the_cotangents", "[property][heinsen]") { 
 
 namespace {
 
-// log lambda_i = LSE(log gbar_i, log w_{i+1} + log lambda_{i+1}) for gbar >= 0: the scan itself, run in
-// reverse on the logarithms of the weights, shifted by one.
+// log lambda_i = LSE(log gbar_i, log w_{i+1} + log lambda_{i+1}) for gbar >= 0: this is the scan itself, run in reverse
+// on the logarithms of the weights, shifted by one.
 std::vector<value> adjoints_in_log_space(const value_lane& x, const std::vector<value>& s,
                                          const std::vector<value>& grad_s) {
   const std::size_t n = x.size();
@@ -150,7 +150,7 @@ std::vector<value> adjoints_in_log_space(const value_lane& x, const std::vector<
 }  // namespace
 
 TEST_CASE("heinsen/adjoint/log_space", "[property][heinsen]") {
-  // Cotangents of mixed sign: the positive and the negative part apart, and their difference.
+  // Cotangents of mixed sign: the positive and the negative part are scanned separately, and subtracted.
   for (const filling f : {filling::mild, filling::slow_decay, filling::fast_decay, filling::wide})
     for (std::uint64_t seed = 0; seed < scaled(5); ++seed) {
       const std::size_t n = 20;

@@ -1,4 +1,4 @@
-// The allowances of directional derivatives hold for ways of computing them that no class is named after.
+// The allowances of directional derivatives also hold for ways of computing them after which no class is named.
 #include <catch2/catch.hpp>
 
 #include "reference/encodings/heinsen.hpp"
@@ -13,7 +13,7 @@ using core::dtype;
 
 namespace {
 
-// Dual numbers in the linear domain with a running shift: ds = dX / X.
+// Dual numbers in the linear domain, with a running shift: ds = dX / X.
 void linear_domain_tangent(const_lane<rounded> a, const_lane<rounded> h, const rounded& s0, const_lane<rounded>,
                            scan_direction<rounded> d, lane<rounded> ds) {
   using R = rounded;
@@ -59,8 +59,8 @@ std::vector<other_tangent> other_tangents() {
           {"linear domain", c::linear, linear_scan<R>, linear_domain_tangent}};
 }
 
-// Every way on every filling; the largest error / (u k) of every way on the finite ones, as -inf leaves but a
-// sum that all ways share.
+// Checks every way on every filling. Finds the largest error / (u k) of every way on the finite fillings, since with
+// -inf only a sum is left that all ways share.
 void measure_others(dtype type, std::vector<double>& largest) {
   const computing_in format(type);
   const core::operation& op = *find_operation("heinsen/scan:jvp");
@@ -90,7 +90,7 @@ void measure_others(dtype type, std::vector<double>& largest) {
         const certified& t = truth.at("tangent_s");
         for (std::size_t i = 0; i < n; ++i) {
           const double error = std::fabs(t.error_of(out.storage()[i].number, i)) - t.radius.storage()[i];
-          const double ratio = error <= 0 ? 0.0 : error / (core::unit_roundoff(type) * k[i]);  // NaN fails, too
+          const double ratio = error <= 0 ? 0.0 : error / (core::unit_roundoff(type) * k[i]);  // a NaN fails, too
           INFO(ways[w].name << " " << core::name_of(type) << " " << x.name << " token " << i);
           CHECK(ratio <= 1.0);
           if (is_finite(f)) largest[w] = std::max(largest[w], ratio);

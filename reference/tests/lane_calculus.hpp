@@ -18,7 +18,7 @@ std::vector<R> states_of(const lane_of<R>& x) {
   return s;
 }
 
-/// Calls check(lane, its states) for every filling, some lengths and seeds.
+/// Calls check(lane, its states) for every filling, and for some lengths and seeds.
 template <class Check>
 void for_lanes(std::uint64_t seeds, Check check) {
   for (const filling f : fillings)
@@ -30,7 +30,7 @@ void for_lanes(std::uint64_t seeds, Check check) {
       }
 }
 
-/// A direction, a gradient, a cotangent with one number for every input of a lane.
+/// A direction, a gradient or a cotangent, with one number for every input of a lane.
 template <class R>
 struct lane_vector {
   std::vector<R> a, h;

@@ -1,4 +1,4 @@
-// Lanes of the log-linear recurrence for the tests at 100 digits, and what those tests measure with.
+// Lanes of the log-linear recurrence for the tests at 100 digits, and the measures that those tests use.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace assay::reference::testing {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Inputs of one lane; `name` and the seed in it reproduce it.
+/// Inputs of one lane; `name` and the seed in it reproduce the lane.
 template <class R>
 struct lane_of {
   std::vector<R> a, h;
@@ -36,7 +36,7 @@ lane<R> write(std::vector<R>& x) {
   return {x.data(), 1, x.size()};
 }
 
-/// How a lane is filled. The infinite ones hold -inf in h, in a or in s0.
+/// The ways to fill a lane. The infinite ones hold -inf in h, in a or in s0.
 enum class filling { mild, slow_decay, fast_decay, wide, infinite_prefix, infinite_inside };
 inline constexpr std::array fillings{filling::mild, filling::slow_decay,      filling::fast_decay,
                                      filling::wide, filling::infinite_prefix, filling::infinite_inside};
@@ -73,7 +73,7 @@ inline std::vector<value> random_values(std::size_t n, core::counter_random& ran
   return x;
 }
 
-/// |x - y| / max(1, |y|); 0 for the same infinity, infinite where only one is not finite.
+/// |x - y| / max(1, |y|); 0 for the same infinity, infinite where only one of them is not finite.
 inline double deviation(const value& x, const value& y) {
   using boost::multiprecision::abs, boost::multiprecision::isfinite;
   if (!isfinite(x.number) || !isfinite(y.number))
@@ -89,7 +89,7 @@ inline double deviation(const std::vector<value>& x, const std::vector<value>& y
   return largest;
 }
 
-/// x <= y to the last digits of `value`.
+/// Whether x <= y, to the last digits of `value`.
 inline bool at_most(const value& x, const value& y) { return x.number <= y.number || deviation(x, y) < 1e-95; }
 
 inline value dot(const std::vector<value>& x, const std::vector<value>& y) {

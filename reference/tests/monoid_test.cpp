@@ -14,7 +14,7 @@ using step = affine_step<value>;
 using dual = dual_step<sigmoid_form, value>;
 using linear = linear_step<value>;
 
-// One in four components is -inf where `infinities`.
+// A random step; with `infinities` one in four components is -inf.
 step random_step(core::counter_random& random, bool infinities) {
   const bool cut = infinities && random.one_in(4), empty = infinities && random.one_in(4);
   return {value(cut ? -infinity : -random.uniform(0, 3)), value(empty ? -infinity : 5 * random.normal())};
@@ -26,7 +26,7 @@ dual random_dual(core::counter_random& random, bool infinities) {
 double distance(const step& x, const step& y) {
   return std::max(deviation(x.decay, y.decay), deviation(x.input, y.input));
 }
-// Derivatives count where there is something to differentiate.
+// The distance of derivatives counts only where their component is not -inf.
 double distance(const dual& x, const dual& y) {
   double d = distance(x.step, y.step);
   if (!is_minus_infinity(y.step.decay)) d = std::max(d, deviation(x.d_decay, y.d_decay));
@@ -64,7 +64,7 @@ TEST_CASE("heinsen/monoid/associative_with_identity", "[property][heinsen]") {
 }
 
 TEST_CASE("heinsen/monoid/reset", "[property][heinsen]") {
-  // (-inf, b) forgets what came before, exactly; in the derivative as well.
+  // (-inf, b) forgets everything before it, exactly; in the derivative as well.
   core::counter_random random(8);
   for (std::uint64_t k = 0; k < scaled(200); ++k) {
     const dual x = random_dual(random, true);
@@ -78,7 +78,7 @@ TEST_CASE("heinsen/monoid/reset", "[property][heinsen]") {
 }
 
 TEST_CASE("heinsen/monoid/not_commutative", "[property][heinsen]") {
-  // x y = y x just where LSE(b1 + a2, b2) = LSE(b2 + a1, b1).
+  // x y = y x exactly where LSE(b1 + a2, b2) = LSE(b2 + a1, b1).
   core::counter_random random(9);
   for (std::uint64_t k = 0; k < scaled(200); ++k) {
     const dual x = random_dual(random, false), y = random_dual(random, false);
@@ -88,7 +88,7 @@ TEST_CASE("heinsen/monoid/not_commutative", "[property][heinsen]") {
 }
 
 TEST_CASE("heinsen/monoid/bracketing_does_not_change_the_gradient", "[property][heinsen]") {
-  // Random bracketings of a product of duals: state and derivative are those of step after step.
+  // Random bracketings of a product of duals: state and derivative equal those of one step after another.
   for (const filling f : fillings)
     for (std::uint64_t seed = 0; seed < scaled(8); ++seed) {
       const std::size_t n = 24;

@@ -18,7 +18,7 @@ fields<rounded> forward(const arguments<rounded>&, const no_recipe&) { return an
 fields<rounded> backward(const arguments<rounded>&, const no_recipe&) { return answer(2.0); }
 fields<rounded> along(const arguments<rounded>&, const no_recipe&) { return answer(3.0); }
 
-/// Two operations, one of them with derivatives along a direction.
+/// Two operations; one of them has derivatives along a direction.
 struct two_operations {
   template <class R>
   using recipe = no_recipe;
@@ -41,7 +41,7 @@ double result_of(const std::string& operation) {
   return evaluate<two_operations, rounded>({operation, {}}, {}).at("y").storage()[0].number;
 }
 
-// Each leaves one member out.
+// Each of these leaves one member out.
 template <class Record>
 constexpr bool without_forward = requires(core::operation d) {
   Record{.declaration = d, .algorithms = one_algorithm, .vjp = backward, .jvp = not_offered};

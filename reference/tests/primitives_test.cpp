@@ -1,4 +1,4 @@
-// One template for all primitives: what every reading of each must satisfy.
+// One template for all primitives: the properties that every reading of each must have.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
@@ -16,7 +16,7 @@ using core::dtype;
 
 namespace {
 
-// A function of one variable in every reading, and where to try it: x with `low` <= log2|x| <= `high`.
+// A function of one variable in every reading, and the range for tests: x with `low` <= log2|x| <= `high`.
 struct primitive {
   std::string name;
   double low, high;
@@ -96,7 +96,7 @@ TEST_CASE("primitives/two_precisions_overlap", "[property]") {
       REQUIRE(coarse.precision() < fine.precision());
       REQUIRE(mpfr_lessequal_p(coarse.low(), fine.high()) != 0);
       REQUIRE(mpfr_lessequal_p(fine.low(), coarse.high()) != 0);
-      // The finer one is far narrower: at least 2^300 where the coarse one has a width.
+      // The finer one is far narrower: by a factor of at least 2^300 where the coarse one has a width.
       mpfr_scratch width(64), finer(64);
       mpfr_sub(width, coarse.high(), coarse.low(), MPFR_RNDU);
       mpfr_sub(finer, fine.high(), fine.low(), MPFR_RNDU);
@@ -137,7 +137,7 @@ void check_balls(const primitive& p, Function in_balls, double narrow) {
   for (int k = 0; k < 2000; ++k) {
     const double x = draw(p, random);
     INFO(p.name << " of " << x);
-    // An argument that is itself a number of two doubles.
+    // An argument that itself needs two doubles.
     const two_double argument(exact_sum(x, x * 0x1p-54 * random.uniform(-1, 1)));
     const bool whole = std::is_same_v<Number, double>;
     Number centre{};
@@ -155,7 +155,7 @@ void check_balls(const primitive& p, Function in_balls, double narrow) {
     REQUIRE(distance_in_radii(sharp, truth) <= 1.0);
     ++tried;
     decided += sharp.is_finite() && sharp.radius <= narrow * (std::fabs(truth.to_double()) + 1e-280) ? 1 : 0;
-    // Whatever lies in a ball goes into the ball of the result.
+    // Every number in a ball is mapped into the ball of the result.
     const double radius = std::fabs(x) * std::exp2(random.uniform(-60, 1));
     const auto wide = in_balls(ball<Number>(centre, radius));
     for (const double share : {-1.0, -0.3, 0.6, 1.0}) {
@@ -181,7 +181,7 @@ TEST_CASE("primitives/balls_contain_the_truth", "[property]") {
 }
 
 TEST_CASE("primitives/balls_decide_what_lies_beside_a_tie", "[unit]") {
-  const double tie = 1.0 + 0x1p-24, below = 1.0, above = 1.0 + 0x1p-23;  // of f32; to even it goes down
+  const double tie = 1.0 + 0x1p-24, below = 1.0, above = 1.0 + 0x1p-23;  // of f32; ties to even go down
   CHECK(round_ball(dtype::f32, double_ball(tie)).decided);
   CHECK(round_ball(dtype::f32, double_ball(tie)).value == below);
   CHECK_FALSE(round_ball(dtype::f32, double_ball(tie, 0x1p-60)).decided);
@@ -191,14 +191,14 @@ TEST_CASE("primitives/balls_decide_what_lies_beside_a_tie", "[unit]") {
     CHECK(up.value == above);
     const rounding down = round_ball(dtype::f32, -log_sum_exp(double_ball(tie), double_ball(far)));
     CHECK(down.value == -above);
-    // An exact decay in between keeps the side; an inexact one does not.
+    // An exact decay in between keeps the side; an inexact one does not keep it.
     const auto later =
         log_sum_exp(double_ball(0.5) + log_sum_exp(double_ball(tie - 0.5), double_ball(far)), double_ball(far));
     CHECK(later.of_centre == side::above);
     CHECK(round_ball(dtype::f32, later).value == above);
     CHECK((double_ball(0x1p-60) + later).of_centre == side::both);
   }
-  // What lies above one summand and below the other lies anywhere.
+  // The difference may lie on either side, since both truths lie above their centres.
   const auto up = log_sum_exp(double_ball(tie), double_ball(-600.0));
   CHECK((up - up).of_centre == side::both);
 }
@@ -214,7 +214,7 @@ TEST_CASE("primitives/balls_lose_nothing_to_underflow", "[unit]") {
     CHECK(log1p(two_double_ball(x)).radius > 0.0);
     CHECK(sin(double_ball(x)).radius > 0.0);
   }
-  CHECK((two_double_ball(0x1p1000) * two_double_ball(0x1p-999)).is_unknown());  // its splitting overflows
+  CHECK((two_double_ball(0x1p1000) * two_double_ball(0x1p-999)).is_unknown());  // its splitting into halves overflows
   CHECK(std::signbit(round_ball(dtype::f32, exp(double_ball(-2000.0))).value) == false);
 }
 
@@ -225,7 +225,7 @@ TEST_CASE("primitives/balls_that_differ_in_their_low_parts", "[unit]") {
     CHECK(r.radius >= 0.0);
     CHECK(distance_in_radii(r, log_sum_exp(value(0x1p70) - value(low), value(0x1p70) + value(low))) <= 1.0);
   }
-  // Just below and just above a tie, by parts that a double cannot tell apart.
+  // Just below and just above a tie, by amounts that a double cannot tell apart.
   const rounding b =
       round_ball(dtype::bf16, two_double_ball(two_double(-0x1.4p-132, -0x1p-1074), 0x1p-193, side::above));
   CHECK((!b.decided || b.value == -0x1.8p-132));
@@ -286,7 +286,7 @@ TEST_CASE("primitives/allowances_cover_plain_arithmetic", "[property]") {
 }
 
 TEST_CASE("primitives/allowances_cover_errors_of_the_argument", "[property]") {
-  // An argument that is off by E u: the results differ by no more than the error that is passed on, to first order.
+  // An argument with an error of E u: the results differ by no more than the propagated error, to first order.
   for (const primitive& p : primitives()) {
     counter_random random(5);
     for (int k = 0; k < 200; ++k) {

@@ -1,4 +1,5 @@
-// What axes and inputs are for: of every operation there is, and of one whose axes and inputs are called otherwise.
+// The roles of axes and inputs: of every operation of the list, and of an operation whose axes and inputs have other
+// names.
 #include <catch2/catch.hpp>
 
 #include "reference/oracle.hpp"
@@ -38,7 +39,8 @@ TEST_CASE("core/roles/every_operation_has_them", "[unit]") {
   for (const operation& op : reference::operations()) {
     INFO(op.name);
     CHECK_NOTHROW(check_roles(op));
-    // Where errors grow with positions or distances, there are some; where with tokens or keys, there is such an axis.
+    // Where errors grow with positions or distances, the operation has such inputs; where they grow with tokens or
+    // keys, it has such an axis.
     if (!op.grows_with) continue;
     if (op.grows_with->along) CHECK(!axis_with(op, *op.grows_with->along).empty());
     if (!op.grows_with->along) CHECK(places_of(op).own != nullptr);
@@ -91,7 +93,7 @@ TEST_CASE("core/roles/declared_axes_may_be_several_of_tokens_or_none", "[unit]")
   CHECK(axis_with(vjp_of(windows), axis_role::token) == "y");
   CHECK(size_with(windows, {{"y", 5}, {"x", 7}}, axis_role::token) == 5);
   CHECK(sizes_by_role(windows, {{axis_role::token, 6}}) == axis_sizes{{"x", 6}, {"y", 6}});
-  refused(windows, [](operation& op) {  // "n" and "y": it does not say so of "n"
+  refused(windows, [](operation& op) {  // axes "n" and "y", but no role is declared for "n"
     op.inputs[0].axes[2] = op.inputs[2].axes[1] = "n";
     op.axis_roles.erase("x");
   });
@@ -119,7 +121,7 @@ TEST_CASE("core/roles/declared_axes_may_be_several_of_tokens_or_none", "[unit]")
   refused(one_row, [](operation& op) { op.inputs[0].axes = {"d"}; });
 }
 
-// A formula that a program reads from a file declares both when it starts.
+// A formula that a program reads from a file declares both when the program starts.
 TEST_CASE("core/roles/an_operation_owns_what_its_errors_grow_with_and_its_rule", "[unit]") {
   const auto made_here = [](const std::string& unit, std::size_t most) {
     operation op = with_other_names();

@@ -1,4 +1,4 @@
-// The plain arithmetic of a format rounds after every operation, whatever the compiler makes of it.
+// The plain arithmetic of a format rounds after every operation, whatever the compiler does with the code.
 #include "reference/readings/rounded.hpp"
 
 #include <catch2/catch.hpp>
@@ -11,8 +11,8 @@ using namespace assay::reference;
 using core::dtype;
 
 TEST_CASE("reference/rounded/every_operation_rounds", "[unit]") {
-  // x cos - y sin and x sin + y cos in float, each operation stored: what GCC 12 at -O2 made of the straight-line code
-  // of a rotation left out the roundings of the products.
+  // x cos - y sin and x sin + y cos in float, with each operation stored. From straight-line code of a rotation, GCC 12
+  // at -O2 made code without the roundings of the products.
   const core::operation& op = *find_operation("rope/rotate");
   core::counter_random random(7);
   for (int k = 0; k < 500; ++k) {

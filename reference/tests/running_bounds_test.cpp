@@ -1,4 +1,4 @@
-// Running bounds hold the truth, say the same on every instruction set, and leave open what they cannot bound.
+// Running bounds enclose the truth, are the same on every instruction set, and leave undecided what they cannot bound.
 #include <mpfr.h>
 
 #include <catch2/catch.hpp>
@@ -22,7 +22,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 using number_source = std::function<double(core::counter_random&)>;
-// The decays are log p or gate logits, as the operation has them.
+// The decays are log p or gate logits, as the operation takes them.
 struct numbers_of_lane {
   number_source decay, h, s0;
 };
@@ -41,7 +41,7 @@ number_source one_of(std::vector<double> x) {
 number_source mixed(const number_source& usual, const number_source& rare, std::uint64_t once_in) {
   return [=](core::counter_random& r) { return r.one_in(once_in) ? rare(r) : usual(r); };
 }
-// Of either sign, 2^low to 2^high by magnitude.
+// Numbers of either sign, with magnitudes from 2^low to 2^high.
 number_source powers(double low, double high) {
   return [=](core::counter_random& r) { return std::exp2(r.uniform(low, high)) * (r.one_in(2) ? 1.0 : -1.0); };
 }
@@ -49,7 +49,7 @@ number_source negative(const number_source& x) {
   return [=](core::counter_random& r) { return -std::fabs(x(r)); };
 }
 
-// Each is hard for a bound in its own way. Positive decays lie outside the domain, but the formula holds.
+// Each lane is hard for a bound in its own way. Positive decays lie outside the domain, but the formula holds.
 const std::vector<std::pair<const char*, numbers_of_lane>>& hard_lanes() {
   static const std::vector<std::pair<const char*, numbers_of_lane>> all{
       {"mild", {negative(normal()), normal(), normal()}},
@@ -79,7 +79,7 @@ const std::vector<std::pair<const char*, numbers_of_lane>>& hard_lanes() {
   return all;
 }
 
-// Gate logits: log p and its slope are near 0, near their limits, or beyond what their kernels count.
+// Gate logits: log p and its slope are near 0, near their limits, or beyond the range that their kernels count.
 const std::vector<std::pair<const char*, numbers_of_lane>>& hard_gates() {
   static const std::vector<std::pair<const char*, numbers_of_lane>> all{
       {"mild", {normal(), normal(), normal()}},
@@ -113,7 +113,7 @@ core::tensor drawn(dtype type, const core::shape& s, const number_source& x, cor
   return t;
 }
 
-// Cotangents or tangents, which are exact: of order 1, such that sums cancel, of all sizes, and mostly 0.
+// Cotangents or tangents, which are exact: of order 1, such that sums cancel, of all sizes, or mostly 0.
 const std::vector<number_source>& cotangents() {
   static const std::vector<number_source> all{normal(), one_of({1.0, -1.0, 0.5}), powers(-1000, 100),
                                               mixed(constant(0), constant(1.5), 12), powers(-30, 30)};
@@ -135,12 +135,12 @@ core::request call_of(const char* operation, const numbers_of_lane& lane, dtype 
   return call;
 }
 
-// How many elements are decided, of all.
+// The number of decided elements, and of all elements.
 struct share {
   std::size_t decided = 0, all = 0;
 };
 
-// Every element that is decided is what intervals of 80 digits prove, and its remainder lies within the bound.
+// Every decided element equals the result that intervals of 80 digits prove, and its remainder lies within the bound.
 void check_against_intervals(const core::request& call, doubles of_number, const rung_outputs& proved, share& found) {
   for (const auto& [name, o] : declaration_of(*call.operation).bound(call, of_number)) {
     const rung_output& truth = proved.at(name);
@@ -151,7 +151,7 @@ void check_against_intervals(const core::request& call, doubles of_number, const
       const double value = o.rounded.values.storage()[i], low = o.low.storage()[i];
       INFO(name << " " << i << " of " << call.operation->name << ": " << value << " + " << low << " to "
                 << o.radius.storage()[i]);
-      // A tie that 80 digits leave open is not compared.
+      // A tie that 80 digits leave undecided is not compared.
       if (truth.decided[i] != 0 && o.decided[i] != 0)
         REQUIRE(core::same_value(value, truth.rounded.values.storage()[i]));
       if (!std::isfinite(value)) continue;
@@ -166,7 +166,8 @@ void check_against_intervals(const core::request& call, doubles of_number, const
 
 namespace {
 
-// Where log(1 + e^z) and its parts are hard: around 0, half multiples of log 2, and down to the least exponent.
+// Exponents at which log(1 + e^z) and its parts are hard: around 0, at half multiples of log 2, and down to the least
+// exponent.
 std::vector<double> exponents(double least, std::size_t count) {
   core::counter_random random(5);
   std::vector<double> z{0.0, -0x1p-1074, -0x1p-1000, -0x1p-600, -0x1p-53, least};
@@ -181,7 +182,7 @@ std::vector<double> exponents(double least, std::size_t count) {
   return z;
 }
 
-// The largest share of its claim that each error of softplus() reaches: of the sum, and of e^z (3 2^-53 of itself).
+// The largest shares of their bounds that the errors of softplus() reach: for the sum, and for e^z (3 2^-53 of itself).
 std::pair<double, double> worst_of_softplus(const running::kernels_of_arithmetic& kernels, double least,
                                             bool with_low) {
   constexpr std::size_t count = 32 * 400;
@@ -218,14 +219,14 @@ TEST_CASE("reference/running_bounds/softplus_keeps_its_bound", "[unit]") {
     WARN(k->name << ": largest share of the bound " << one.first << " in doubles (powers " << one.second << "), "
                  << two.first << " in two doubles");
     for (const double share_of_bound : {one.first, one.second, two.first, two.second}) CHECK(share_of_bound <= 1.0);
-    // A bound that nothing comes near would be a loose one.
+    // A bound that no error comes near would be too loose.
     CHECK(one.first > 0.1);
   }
 }
 
 namespace {
 
-// In all dtypes and both arithmetics, with each kind of cotangents or tangents.
+// Checks all dtypes and both arithmetics, with each kind of cotangents or tangents.
 void check_lanes(const char* operation, const std::vector<std::pair<const char*, numbers_of_lane>>& lanes) {
   for (const auto& [name, lane] : lanes) {
     INFO(name);
@@ -240,7 +241,7 @@ void check_lanes(const char* operation, const std::vector<std::pair<const char*,
       }
       for (const auto& [of_number, part] : found) {
         INFO(operation << " " << core::name_of(type) << " decided " << part.decided << " of " << part.all);
-        // Cotangents above the largest f16 are infinite, and those of few bits make ties.
+        // Cotangents above the largest f16 are infinite, and cotangents with few bits make ties.
         if (std::string_view(name) == "mild" && type != dtype::f16 &&
             !(type == dtype::f64 && of_number == doubles::one))
           CHECK(part.decided * 100 >= part.all * 80);
@@ -271,7 +272,7 @@ struct outputs_of_kernel {
   }
 };
 
-// Cotangents stand in the places of tangents, too.
+// Cotangents also take the places of tangents.
 std::vector<double> run(const running::kernels_of_decay& kernels, const char* decay, const core::request& call,
                         const core::shape& s, const running::target_format& format) {
   const std::size_t size = core::element_count(s), lanes = s[0] * s[2];
@@ -339,7 +340,7 @@ TEST_CASE("reference/running_bounds/lanes_that_are_not_bounded_disturb_nobody", 
 }
 
 TEST_CASE("reference/running_bounds/infinite_gate_logits_are_exact", "[unit]") {
-  // p = 1 keeps the sum of the past, p = 0 cuts it; the slope of log p is 0 or what the past weighs, which is 0 too.
+  // p = 1 keeps the whole past, p = 0 cuts it; the slope of log p is 0, or the weight of the past is 0.
   for (const doubles of_number : {doubles::one, doubles::two}) {
     core::request call = call_of("heinsen/gated_scan:jvp", hard_gates().front().second, dtype::f32, {1, 3, 2}, 1);
     for (const std::size_t token : {0u, 1u, 2u}) {

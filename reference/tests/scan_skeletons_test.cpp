@@ -1,5 +1,5 @@
-// The skeletons of the tree scans on free monoids, where any wrong order, gap or overlap shows, and all
-// algorithms against one another at 100 digits.
+// The skeletons of the tree scans on free monoids, where any wrong order, gap or overlap shows, and all algorithms
+// compared with one another at 100 digits.
 #include <catch2/catch.hpp>
 #include <functional>
 #include <utility>
@@ -17,10 +17,10 @@ template <class Element>
 struct skeleton {
   std::string name;
   std::function<std::vector<Element>(const std::vector<Element>&)> prefixes;
-  bool balanced = true;  ///< m log2 m combines at most, else m (m - 1) / 2
+  bool balanced = true;  ///< at most m log2 m combines, else m (m - 1) / 2
 };
 
-// Every way to compute inclusive prefix products. A new one needs one line here.
+// Every way to compute inclusive prefix products. A new way needs one line here.
 template <class Element>
 std::vector<skeleton<Element>> skeletons() {
   using elements = std::vector<Element>;
@@ -56,8 +56,8 @@ struct word {
   friend word then(const word& first, const word& second) { return {first.letters + second.letters}; }
 };
 
-// The product of elements first to last of an input of `size` elements. It springs if operands do not meet or
-// lie outside the input, and counts how often it was combined.
+// The product of elements first to last of an input of `size` elements. The trap springs if operands do not meet or lie
+// outside the input, and it counts how often it was combined.
 struct trap {
   std::size_t first, last, size;
   inline static std::size_t calls = 0, sprung = 0;
@@ -102,7 +102,7 @@ TEST_CASE("heinsen/skeletons/combine_adjacent_elements_of_the_input_only", "[pro
       CHECK(trap::sprung == 0);
       REQUIRE(prefixes.size() == n);
       for (std::size_t i = 0; i < n; ++i) REQUIRE((prefixes[i].first == 0 && prefixes[i].last == i));
-      // Every prefix but the first takes a combination; a balanced tree takes no more than log2 m for each.
+      // Every prefix but the first needs a combination; a balanced tree needs no more than log2 m for each.
       const double m = static_cast<double>(n);
       CHECK(trap::calls >= (n == 0 ? 0 : n - 1));
       CHECK(static_cast<double>(trap::calls) <= (s.balanced ? m * std::ceil(std::log2(m + 1)) : m * (m - 1) / 2));
@@ -122,7 +122,7 @@ TEST_CASE("heinsen/scan/all_algorithms_agree", "[property][heinsen]") {
   const auto shapes = skeletons<affine_step<value>>();
   for (const filling f : fillings)
     for (const std::size_t n : lengths()) {
-      // All lengths once finite, once infinite; of the other fillings some short ones.
+      // All lengths once with finite and once with infinite fillings; some short lengths with the other fillings.
       const bool all_lengths = f == filling::slow_decay || f == filling::infinite_inside;
       if (!all_lengths && (n > 70 || n % 4 != 0)) continue;
       const value_lane x = make_lane(f, n, 9);
@@ -159,7 +159,8 @@ TEST_CASE("heinsen/scan/every_chunk_size", "[property][heinsen]") {
 }
 
 TEST_CASE("heinsen/scan/two_ways_to_inject_the_state", "[property][heinsen]") {
-  // As an element before the first, or by the action of the product at the end: s_i = LSE(A_i + s_0, B_i).
+  // The state enters as an element before the first, or by the action of the product at the end: s_i = LSE(A_i + s_0,
+  // B_i).
   for (const auto& shape : skeletons<affine_step<value>>())
     for (const filling f : fillings)
       for (const std::size_t n : {0u, 1u, 2u, 21u}) {
@@ -177,7 +178,7 @@ TEST_CASE("heinsen/scan/two_ways_to_inject_the_state", "[property][heinsen]") {
 }
 
 TEST_CASE("heinsen/scan/tree_shape_does_not_change_the_gradient", "[property][heinsen]") {
-  // Dual numbers through every skeleton, and the trees of duals and of the recurrence of ds.
+  // Dual numbers through every skeleton, and through the trees of duals and of the recurrence of ds.
   for (const auto& shape : skeletons<affine_step<tangent>>())
     for (const filling f : fillings)
       for (const std::size_t n : {1u, 2u, 13u, 40u}) {

@@ -21,7 +21,8 @@ std::vector<double> numbers(std::size_t count) {
   return all;
 }
 
-// s_i = s_{i-1} + x_i in the arithmetic of the thread, and beside it the squares of the spacings that it is rounded to.
+// s_i = s_{i-1} + x_i in the arithmetic of the thread, and the sum of the squares of the spacings to which it is
+// rounded.
 struct added_up {
   std::vector<double> sums{};
   double squares = 0;
@@ -68,14 +69,14 @@ TEST_CASE("scatter/what_is_a_number_of_the_format_stays", "[unit]") {
     CHECK(std::isnan(rounded(std::nan("")).number));
     CHECK(std::isinf(rounded(2.0 * core::largest_finite(type)).number));
   }
-  // Inputs are lifted in a scope of their own, which rounds nothing.
+  // Inputs are lifted in a scope of their own, where nothing is rounded.
   const computing_in outer(at_random(core::dtype::f32, 3));
   const computing_in exact(core::dtype::f64);
   CHECK(rounded(0.1).number == 0.1);
 }
 
-// A sum has one rounding a step, each of which reaches the end with slope 1: uniform on the spacing, its variance is a
-// sixth of the square of that.
+// A sum has one rounding at each step, which reaches the end with slope 1. It is uniform on the spacing, so its
+// variance is a sixth of the square of the spacing.
 TEST_CASE("scatter/deviations_are_those_of_a_sweep_back", "[unit]") {
   const std::vector<double> x = numbers(2000);
   const added_up exact = [&] {

@@ -1,5 +1,5 @@
-// Hessian-vector products at 100 digits: against dual numbers through the adjoint, differences of gradients
-// and the closed form; symmetry, the null vector and positive semi-definiteness.
+// Hessian-vector products at 100 digits: compared with dual numbers through the adjoint, with differences of gradients
+// and with the closed form; symmetry, the null vector and positive semi-definiteness.
 #include "reference/algorithms/second_derivatives.hpp"
 
 #include <catch2/catch.hpp>
@@ -13,7 +13,7 @@ using namespace assay::reference::testing;
 
 namespace {
 
-// A loss by its cotangents at the states, and how they move with the states: dgbar = curvature ds.
+// A loss, given by its cotangents at the states and their derivatives in the states: dgbar = curvature ds.
 struct loss {
   std::vector<value> grad_s;
   value grad_last, curvature;
@@ -22,7 +22,7 @@ struct loss {
 loss random_loss(std::size_t n, core::counter_random& random, double curvature) {
   return {random_values(n, random), value(random.normal()), value(curvature)};
 }
-// The state after the last token.
+// The loss that is the state after the last token.
 loss last_state(std::size_t n) { return {std::vector<value>(n, value(0.0)), value(1.0), value(0.0)}; }
 
 // Cotangents of sum_i gbar_i s_i + curvature/2 s_i^2 + gbar_last s_n, where states are finite.
@@ -51,7 +51,7 @@ value_vector hessian_product(const loss& of, const value_lane& x, const value_ve
   return product;
 }
 
-// Dual numbers through scan and adjoint.
+// The derivative by dual numbers through scan and adjoint.
 value_vector by_dual_numbers(const loss& of, const value_lane& x, const value_vector& v) {
   lane_of<tangent> dual{{}, {}, tangent(x.s0, v.s0)};
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -100,7 +100,7 @@ TEST_CASE("heinsen/hessian/dual_numbers_through_the_adjoint", "[property][heinse
 }
 
 TEST_CASE("heinsen/hessian/differences_of_gradients", "[property][heinsen]") {
-  // Fourth order at 335 bits with step 1e-18: 1e-72 and 1e-100 / 1e-18 remain, times the size of h in `wide`.
+  // Fourth order at 335 bits with step 1e-18: the errors are 1e-72 and 1e-100 / 1e-18, times the size of h in `wide`.
   for (const filling f : fillings)
     for (std::uint64_t seed = 0; seed < scaled(4); ++seed) {
       const value_lane x = make_lane(f, 7, seed);
@@ -141,7 +141,7 @@ TEST_CASE("heinsen/hessian/closed_form_of_the_last_state", "[property][heinsen]"
       INFO(x.name);
       const auto pi = shares(x, states_of(x), n), c = carried_shares(pi);
       const auto m = hessian(last_state(n), x);
-      const auto input = [&](std::size_t k) { return k == 0 ? 2 * n : n + k - 1; };  // the row of h_k, of s_0
+      const auto input = [&](std::size_t k) { return k == 0 ? 2 * n : n + k - 1; };  // the row of h_k, and of s_0
       for (std::size_t j = 0; j <= n; ++j)
         for (std::size_t k = 0; k <= n; ++k) {
           const value expected = (j == k ? pi[j] : value(0.0)) - pi[j] * pi[k];
@@ -166,11 +166,11 @@ TEST_CASE("heinsen/hessian/positive_semidefinite_with_the_shift_as_null_vector",
         shift.s0 = value(1.0);
         const std::vector<value> zero(2 * n + 1, value(0.0));
         CHECK(deviation(hessian_product(last_state(n), x, shift).flat(), zero) < 1e-95);
-        // A matrix is positive semi-definite to 1e-60 where it has only positive pivots with 1e-60 added.
+        // A matrix is positive semi-definite to 1e-60 where all its pivots are positive after 1e-60 is added.
         auto m = hessian(last_state(n), x);
         for (std::size_t k = 0; k < m.size(); ++k) m[k][k] = m[k][k] + value(1e-60);
         CHECK(smallest_pivot(m).number > 0);
-        // And the test itself can fail: with -1e-30 along the null vector it is not.
+        // The test itself can fail: with -1e-30 along the null vector the matrix is not positive.
         for (std::size_t j = n; j < m.size(); ++j)
           for (std::size_t k = n; k < m.size(); ++k) m[j][k] = m[j][k] - value(1e-30);
         CHECK(smallest_pivot(m).number < 0);
@@ -178,7 +178,7 @@ TEST_CASE("heinsen/hessian/positive_semidefinite_with_the_shift_as_null_vector",
 }
 
 TEST_CASE("heinsen/hessian/gate_logits", "[property][heinsen]") {
-  // Dual numbers through log_sigmoid, the scan, the adjoint and the slope of the gate.
+  // Compared with dual numbers through log_sigmoid, the scan, the adjoint and the slope of the gate.
   for (const filling f : {filling::mild, filling::wide, filling::infinite_prefix})
     for (std::uint64_t seed = 0; seed < scaled(4); ++seed) {
       const std::size_t n = 11;

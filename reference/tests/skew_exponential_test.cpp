@@ -1,4 +1,4 @@
-// The exponential of a skew-symmetric matrix, two ways at two precisions.
+// The exponential of a skew-symmetric matrix, computed in two ways at two precisions.
 #include "reference/algorithms/skew_exponential.hpp"
 
 #include <catch2/catch.hpp>
@@ -17,7 +17,7 @@ namespace {
 
 using entries = std::vector<double>;
 
-// Of a size that makes the 2-norm about `norm`, as entries of f32: what is above the diagonal, and its negative.
+// Entries of f32 whose size makes the 2-norm about `norm`: the part above the diagonal, and its negative below.
 entries random_skew(std::size_t b, double norm, std::uint64_t seed) {
   core::counter_random random(seed);
   entries x(b * b, 0.0);
@@ -74,7 +74,7 @@ TEST_CASE("skew_exponential/two_ways", "[reference]") {
   for (const std::size_t b : {2, 3, 8})
     for (const double norm : {1e-3, 1.0, 17.0, 130.0}) {
       const entries x = random_skew(b, norm, b), g = random_entries(b, 7 * b);
-      // The series without scaling: of 100 digits, exp(130) costs 57.
+      // The series without scaling: exp(130) costs 57 of 100 digits.
       const auto v = lifted_matrix<value>(x);
       square_matrix<value> slope = lifted_matrix<value>(g);
       const square_matrix<value> series = exponential_series(v, b, 600, slope), r = exponential_of(v, b),
@@ -116,7 +116,7 @@ TEST_CASE("skew_exponential/closed_forms", "[reference]") {
     CHECK(apart(r[0], cos(value(a))) < 1e-90);
     CHECK(apart(r[2], sin(value(a))) < 1e-90);
     CHECK(apart(r[1], -sin(value(a))) < 1e-90);
-    // Rodrigues: 1 + sin a / a X + (1 - cos a) / a^2 X^2 about (2, 3, 6) / 7.
+    // Rodrigues: 1 + sin a / a X + (1 - cos a) / a^2 X^2, a rotation about (2, 3, 6) / 7.
     const value angle = value(7.0) * value(a);
     const auto x = lifted_matrix<value>({0.0, -6.0 * a, 3.0 * a, 6.0 * a, 0.0, -2.0 * a, -3.0 * a, 2.0 * a, 0.0});
     const auto turned = exponential_of(x, 3), square = sum_of_products(3, x, x);
@@ -129,7 +129,7 @@ TEST_CASE("skew_exponential/closed_forms", "[reference]") {
 }
 
 TEST_CASE("skew_exponential/exact_parts", "[reference]") {
-  // Nothing turns; then coordinates 0 and 2 of three.
+  // First no rotation; then a rotation of coordinates 0 and 2 of three.
   const auto identity = exponential_of(lifted_matrix<double_ball>(entries(9, 0.0)), 3);
   const entries x{0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0};
   const auto r = exponential_of(lifted_matrix<enclosure>(x), 3);
@@ -160,7 +160,7 @@ TEST_CASE("skew_exponential/derivative_by_differences", "[reference]") {
 }
 
 TEST_CASE("skew_exponential/wide_inputs", "[reference]") {
-  // Interval inputs: what they hold is held.
+  // Interval inputs: the result encloses the exponentials of all matrices in the intervals.
   const std::size_t b = 4;
   const entries x = random_skew(b, 3.0, 11);
   square_matrix<enclosure> wide;
@@ -211,7 +211,7 @@ TEST_CASE("skew_exponential/allowance", "[reference]") {
         }
         INFO("b = " << b << ", norm " << norm << ": " << largest);
         CHECK(largest < 1.0);
-        if (b > 1) CHECK(largest > 1e-4);  // it is no allowance of anything
+        if (b > 1) CHECK(largest > 1e-4);  // the allowance does not permit just anything
       }
 }
 
@@ -228,7 +228,7 @@ TEST_CASE("skew_exponential/large_blocks", "[reference]") {
     widest = std::max({widest, width_of(e[k]), balls[k].radius});
   }
   CHECK(widest < 1e-20);
-  // Orthogonal: rows of R times rows of R.
+  // The result is orthogonal: products of rows of R.
   for (const std::size_t i : {std::size_t{0}, std::size_t{40}})
     for (std::size_t j = 0; j < b; ++j) {
       value product(0.0);
@@ -237,7 +237,7 @@ TEST_CASE("skew_exponential/large_blocks", "[reference]") {
     }
 }
 
-// Run by name: how long an enclosure takes at the largest block.
+// Run by name: measures how long an enclosure takes at the largest block.
 TEST_CASE("skew_exponential/time_of_an_enclosure", "[.measure]") {
   const auto x = lifted_matrix<enclosure>(random_skew(64, 130.0, 64));
   const computing_with_digits precision(35);

@@ -1,4 +1,4 @@
-// Factors and divisors that are powers of two round nothing, in the allowance reading as in plain arithmetic.
+// Factors and divisors that are powers of two round nothing, both in the allowance reading and in plain arithmetic.
 #include "reference/readings/tracked.hpp"
 
 #include <catch2/catch.hpp>
@@ -17,12 +17,12 @@ TEST_CASE("reference/tracked/powers_of_two_round_nothing", "[unit]") {
   CHECK((x * tracked(1.0)).error == 2.0);
   CHECK((tracked(-4.0) * x).error == 8.0);
   CHECK((x / tracked(0.5)).error == 4.0);
-  // Anything else is rounded: a factor of 5, a power of two that is itself off, a power of two that is divided.
+  // Everything else is rounded: a factor of 5, a power of two that has an error, a power of two that is divided.
   CHECK((x * tracked(5.0)).error > 10.0 + 14.9);
   CHECK((x * tracked(4.0, 0.5)).error > 8.0 + 1.5 + 11.9);
   CHECK((tracked(4.0) / x).error > 1.3);
   CHECK((tracked::from_integer(0x1p24 + 1) * tracked(1.0)).error == 0x1p24 + 1);
-  // Where the result may be subnormal it may lose what underflow loses.
+  // Where the result may be subnormal, it may lose as much as underflow loses.
   CHECK((tracked(0x1.8p-126) * tracked(1.0)).error == 0.0);
   CHECK((tracked(0x1.8p-126) * tracked(0.5)).error >= tracked::tau());
   CHECK((tracked(0x1p-126, 0x1p-110) * tracked(1.0)).error >= tracked::tau());
@@ -51,7 +51,7 @@ TEST_CASE("reference/tracked/plain_arithmetic_agrees_on_powers_of_two", "[proper
 
 TEST_CASE("rope/rotate/the_fastest_pair_has_exact_angles", "[unit][rope]") {
   const core::operation& op = *find_operation("rope/rotate");
-  // Some units of |x|, wherever it stands; the second pair loses m theta u.
+  // The error is a few units of |x|, at every position; the second pair loses m theta u.
   for (const double m : {7.0, 200001.0, 16777215.0}) {
     const core::tensors in{{"x", core::make_tensor(dtype::f32, {1, 1, 1, 4}, {0.75, 0.5, 0.75, 0.5})},
                            {"position", core::make_tensor(dtype::i64, {1, 1}, {m})}};
@@ -62,7 +62,7 @@ TEST_CASE("rope/rotate/the_fastest_pair_has_exact_angles", "[unit][rope]") {
     CHECK(k.storage()[1] <= 14.0);
     CHECK(k.storage()[2] >= 0.001 * m);
   }
-  // In f32 there is no such position: it is rounded first.
+  // f32 has no such position: it is rounded first.
   const core::tensors in{{"x", core::make_tensor(dtype::f32, {1, 1, 1, 2}, {0.75, 0.5})},
                          {"position", core::make_tensor(dtype::i64, {1, 1}, {0x1p24 + 1})}};
   const auto beyond = allow({&op, dtype::f32, in, core::completed(op, {})}, core::precisions(dtype::f32));

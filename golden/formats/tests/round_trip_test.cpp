@@ -1,4 +1,4 @@
-// What the writer writes comes back bit for bit; a write that fails leaves nothing.
+// Files that the writer writes are read back bit for bit; a write that fails leaves nothing.
 #include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// Every rule of the hostile reader is broken once.
+// Breaks every rule of the hostile reader once.
 #include "golden/formats/safetensors.hpp"
 
 #include <sys/stat.h>

@@ -33,7 +33,7 @@ inline std::string with_length(const std::string& header, const std::string& dat
   return bytes + header + data;
 }
 
-// A header with the one tensor "x" of these members.
+// A header with the single tensor "x" and these members.
 inline std::string x_entry(const std::string& dtype, const std::string& shape, const std::string& offsets) {
   return R"({"x":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
 }

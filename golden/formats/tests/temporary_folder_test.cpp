@@ -1,4 +1,4 @@
-// A temporary folder is removed at the end of its life, unless it was given a lasting name.
+// A temporary folder is removed at the end of its life, unless it got a lasting name.
 #include "golden/formats/temporary_folder.hpp"
 
 #include <catch2/catch.hpp>

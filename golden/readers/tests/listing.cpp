@@ -1,4 +1,4 @@
-// Prints what golden_reader.hpp reads of each file, as all listings do: see test_readers.py.
+// Prints what golden_reader.hpp reads from each file, in the format of all listings: see test_readers.py.
 #include <cstdio>
 
 #include "golden/readers/golden_reader.hpp"

@@ -1,4 +1,4 @@
-// Contractions by one bound: every sum of products of numbers within the balls is enclosed.
+// Contractions with one bound for each sum: every sum of products of numbers within the balls is enclosed.
 #include "reference/formula/ball_contraction.hpp"
 
 #include <catch2/catch.hpp>
@@ -19,7 +19,7 @@ two_double centre_of(two_double x, assay::core::counter_random& random) {
   return random.below(2) == 0 ? x : two_double(exact_sum(x.high, random.normal() * 0x1p-54 * x.high));
 }
 
-// Of sizes from 2^-low to 2^high, a third of them exact.
+// Balls of sizes from 2^-low to 2^high; a third of them are exact.
 template <class Number>
 reals<ball<Number>> drawn(std::size_t count, int low, int high, assay::core::counter_random& random) {
   reals<ball<Number>> all;
@@ -37,7 +37,7 @@ template <class Number>
 enclosure exactly(const Number& x) {
   return enclosure(leading(x)) + enclosure(trailing(x));
 }
-// A number at one of the ends of a ball, or between.
+// A number at one of the ends of a ball, or at its centre.
 template <class Number>
 enclosure within(const ball<Number>& b, assay::core::counter_random& random) {
   const double share = static_cast<double>(random.below(3)) - 1.0;
@@ -52,7 +52,7 @@ TEMPLATE_TEST_CASE("formula/ball_contraction/encloses_the_sum_of_numbers_within"
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     assay::core::counter_random random(seed);
     const std::size_t i = 1 + random.below(3), j = 1 + random.below(3), k = 8 + random.below(40);
-    // Also where products underflow.
+    // The sizes include those where products underflow.
     const int low = seed % 3 == 0 ? 1060 : seed % 3 == 1 ? 540 : 20, high = seed % 2 == 0 ? 20 : 1;
     const auto x = drawn<TestType>(i * k, low, high, random), y = drawn<TestType>(k * j, low, high, random);
     const contracted_places places(letters, {i, j}, {i, k}, {k, j});
@@ -85,7 +85,7 @@ TEST_CASE("formula/ball_contraction/leaves_short_sums_and_infinities_to_the_ball
   CHECK_FALSE(of(ones, pairs(9, double_ball(1.0))));
   ones[4] = double_ball::unknown();
   CHECK_FALSE(of(ones, pairs(9, double_ball(1.0))));
-  // What overflows is not known.
+  // A sum that overflows is unknown.
   const pairs large(9, double_ball(1e300));
   REQUIRE(of(large, large));
   CHECK(of(large, large)->front().is_unknown());
@@ -124,12 +124,12 @@ TEST_CASE("formula/ball_contraction/of_two_doubles_is_exact_where_nothing_is_los
   REQUIRE(made.has_value());
   CHECK(made->front().is_exact());
   CHECK(trailing(made->front().centre) != 0.0);
-  // Not where a radius moves the sum by less than the smallest number.
+  // A sum is not exact where a radius changes it by less than the smallest number.
   x.assign(8, two_double_ball(0.0));
   y.assign(8, two_double_ball(0x1p-600));
   x.front() = two_double_ball(two_double(0.0), 0x1p-1000);
   CHECK_FALSE(contracted_by_bounds(x, y, contracted_places(letters, {}, {8}, {8}))->front().is_exact());
-  // A number beyond the halves of products, times 0.
+  // A number that is too large for the halves of products, times 0.
   y.front() = two_double_ball(0x1p1010);
   x.front() = two_double_ball(0.0);
   CHECK(contracted_by_bounds(x, y, contracted_places(letters, {}, {8}, {8}))->front().is_exact_zero());

@@ -1,4 +1,4 @@
-// Gradients of programs where they are conventions, and what the programs are like.
+// Gradients of programs at points where they are conventions, and the form of gradient programs.
 #include "reference/formula/tests/programs_under_test.hpp"
 
 using namespace assay::reference;
@@ -10,7 +10,7 @@ constexpr double infinite = std::numeric_limits<double>::infinity(),
                  no_number = std::numeric_limits<double>::quiet_NaN();
 using doubles = std::vector<double>;
 
-// The gradient in an input is proved to be these numbers.
+// Checks that the gradient in an input is proved to be these numbers.
 void is_proved(const std::string& nodes, const numbers_by_name& x, const std::string& name, const doubles& wanted) {
   INFO(nodes);
   const auto got = evaluated<enclosure>(gradient_of(program_of(nodes)), x).at("grad_" + name);
@@ -43,7 +43,7 @@ TEST_CASE("formula/differentiate/at_kinks", "[unit]") {
   of_x_is_proved(R"({"op": "largest", "in": [0], "axes": [0]})", {2, 1, 2, 2, 2}, {8}, {2, 0, 2, 2, 2});
   of_x_is_proved(R"({"op": "largest", "in": [0], "axes": [0]})", {2, 1, 4}, {infinite}, {0, 0, infinite});
   of_x_is_proved(R"({"op": "largest", "in": [0], "axes": [0]})", {2, no_number}, {8}, {no_number, no_number});
-  // No two enclosures of a logarithm are proved to be the same; each element is the same as itself.
+  // No two enclosures of a logarithm are proved to be equal; each element equals itself.
   of_x_is_proved(R"({"op": "log1p", "in": [0]}, {"op": "exp", "in": [1]}, {"op": "largest", "in": [2], "axes": [0]})",
                  {1, 3, 2}, {8}, {0, 8, 0});
   of_x_is_proved(R"({"op": "floor", "in": [0]})", {1.5, 2}, {3, 5}, {0, 0});
@@ -74,7 +74,7 @@ TEST_CASE("formula/differentiate/branches_that_are_not_taken_give_nothing", "[un
                {"op": "where", "in": [2, 0, 3]}, {"op": "log", "in": [4]}, {"op": "add", "in": [0, 0]},
                {"op": "where", "in": [2, 5, 6]})",
                  {4, -1, 0, -infinite}, {1, 1, 1, 1}, {0.25, 2, 2, 2});
-  // A cotangent that is infinite stays with its branch.
+  // An infinite cotangent stays with its branch.
   of_x_is_proved(R"({"op": "number", "value": 0}, {"op": "less", "in": [1, 0]}, {"op": "where", "in": [2, 0, 1]})",
                  {1, -1}, {infinite, infinite}, {infinite, 0});
 }
@@ -102,7 +102,7 @@ TEST_CASE("formula/differentiate/slopes_keep_their_digits_far_from_zero", "[unit
 }
 
 TEST_CASE("formula/differentiate/the_gradient_program", "[unit]") {
-  // Names and order; what nothing reaches has a 0; nodes have their stage; nothing dead is left.
+  // Names and order are right; an input that nothing reaches has a 0; nodes have their stage; no dead node is left.
   auto p = read_program(R"({"schema": "assay-program/1", "nodes": [)" + real_input("x", "[2]") + "," +
                         integer_input("i", "[2]") + "," + real_input("unused", "[3]") +
                         R"(, {"op": "exp", "in": [0], "stage": "inner"}, {"op": "less", "in": [0, 3]},
@@ -138,7 +138,7 @@ TEST_CASE("formula/interpreter/sums_at_indices", "[unit]") {
   const auto law = evaluated<tracked>(p, x).at("y");
   CHECK(law[0].number == 10);
   CHECK(law[0].error > 0);
-  // Nothing is rounded where one number is added to 0, or none.
+  // Nothing is rounded where one number, or none, is added to 0.
   CHECK(law[1].number == 0.1);
   CHECK(law[1].error == 0);
   CHECK(law[2].number == 5);

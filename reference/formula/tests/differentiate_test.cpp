@@ -1,4 +1,4 @@
-// Gradients of programs as programs: every rule against dual numbers and against differences.
+// Gradients of programs as programs: every rule is compared with dual numbers and with differences.
 #include "reference/formula/recording.hpp"
 #include "reference/formula/tests/programs_under_test.hpp"
 
@@ -109,7 +109,7 @@ TEST_CASE("formula/differentiate/formulas", "[unit]") {
     {"op": "multiply", "in": [3, 4]}, {"op": "add", "in": [9, 10]}, {"op": "reshape", "in": [8], "shape": [3, 2, 1]},
     {"op": "reshape", "in": [11], "shape": [3, 2, 1]}, {"op": "concatenate", "in": [12, 13], "axis": 2},
     {"op": "reshape", "in": [14], "shape": [3, 4]})");
-  // Scores with learned biases by distance, of which most distances share one.
+  // Scores with learned biases by distance; most distances share one bias.
   agree_with_dual_numbers(real_input("s", "[4, 4]") + "," + real_input("b", "[3]") + R"(,
     {"op": "iota", "size": 4}, {"op": "reshape", "in": [2], "shape": [4, 1]}, {"op": "subtract", "in": [3, 2]},
     {"op": "magnitude", "in": [4]}, {"op": "integer", "value": 2}, {"op": "minimum", "in": [5, 6]},
@@ -161,7 +161,7 @@ TEST_CASE("formula/differentiate/plain_arithmetic_lies_within_the_allowance", "[
   CHECK(largest_share_of_it > 0.01);
 }
 
-// y (g - sum g y): kernels of attention have the sum as G . o, where all that reads the weights is o.
+// y (g - sum g y): kernels of attention compute the sum as G . o, where only o reads the weights.
 TEST_CASE("formula/differentiate/the_mean_of_a_softmax_is_that_of_its_output_as_well", "[unit]") {
   using namespace assay::reference::formula;
   const auto has_mean_of_output = [](const program& p) {
@@ -190,12 +190,12 @@ TEST_CASE("formula/differentiate/the_mean_of_a_softmax_is_that_of_its_output_as_
   };
   CHECK(has_mean_of_output(gradient(output)));
   CHECK(has_mean_of_output(hidden_as(0.0)));
-  CHECK_FALSE(has_mean_of_output(hidden_as(1.0)));  // o has more than the weights give
+  CHECK_FALSE(has_mean_of_output(hidden_as(1.0)));  // o contains more than the weights give
   CHECK_FALSE(has_mean_of_output(gradient([&](recording& of, const traced& weights, const traced& v) {
     output(of, weights, v);
     of.output("weights", weights);
   })));
-  // A chain that divides and joins again, as often as somebody likes, is followed nowhere.
+  // A chain that divides and joins again may have any length, so it is not followed.
   CHECK_FALSE(has_mean_of_output(gradient([&](recording& of, const traced& weights, const traced& v) {
     traced all = weights;
     const traced_truth is_small = less(weights, traced(0.5));

@@ -1,4 +1,4 @@
-// Runs of elementwise nodes: what a lane does not take is not evaluated, and tiles change no number.
+// Runs of elementwise nodes: a branch that a lane does not take is not evaluated, and tiles change no number.
 #include "reference/formula/elementwise.hpp"
 
 #include <catch2/catch.hpp>
@@ -14,7 +14,7 @@ using namespace assay::reference::formula;
 
 namespace {
 
-// Exponentials of x where x > 0, of -x elsewhere, and their sums over rows.
+// Exponentials of x where x > 0 and of -x elsewhere, and their sums over rows.
 program of_branches(const std::string& size) {
   return formula::program_of(R"({"op": "input", "name": "x", "kind": "real", "shape": [3, )" + size + R"(]},
     {"op": "number", "value": 0}, {"op": "less", "in": [1, 0]}, {"op": "negative", "in": [0]},
@@ -68,7 +68,7 @@ TEST_CASE("formula/elementwise/tiles_change_no_number", "[property]") {
 }
 
 TEST_CASE("formula/elementwise/a_branch_that_is_not_taken_is_not_evaluated", "[unit]") {
-  // 1 / 0 of integers is an error where it is asked for; the real branch is not.
+  // 1 / 0 of integers is an error where its branch is taken; the real branch is not taken.
   const program p = program_of(R"({"op": "input", "name": "x", "kind": "real", "shape": [2]},
     {"op": "input", "name": "big", "kind": "integer", "shape": [2]},
     {"op": "number", "value": 0}, {"op": "less", "in": [2, 0]}, {"op": "to_real", "in": [1]},

@@ -1,4 +1,4 @@
-// What programs are worth: proofs on the ladder of precisions, allowances, plain arithmetic, and refusals.
+// The results of programs: proofs on the ladder of precisions, allowances, plain arithmetic, and refusals.
 #include "reference/formula/evaluate.hpp"
 
 #include <catch2/catch.hpp>
@@ -78,7 +78,7 @@ TEST_CASE("formula/evaluate/what_no_rung_can_tell_is_undecided", "[unit]") {
 }
 
 TEST_CASE("formula/evaluate/rows_beyond_the_doubles", "[unit]") {
-  // x = 1e300 z: of [x, x, 0] the weights are 1/2, 1/2 and 0, and log sum exp is x + log 2.
+  // x = 1e300 z: for [x, x, 0] the weights are 1/2, 1/2 and 0, and log sum exp is x + log 2.
   const auto p = program_of(vector_input(3) + R"(, {"op": "number", "value": 1e300}, {"op": "multiply", "in": [0, 1]},
                             {"op": "softmax", "in": [2], "axis": 0}, {"op": "log_sum_exp", "in": [2], "axes": [0]},
                             {"op": "largest", "in": [2], "axes": [0]}, {"op": "subtract", "in": [4, 5]})",
@@ -141,6 +141,6 @@ TEST_CASE("formula/evaluate/arithmetic_in_stages_lies_within_its_allowance", "[u
       CHECK(error <= k->at(name).flat(i) * core::unit_roundoff(dtype::bf16));
       is_rounded = is_rounded || error > 0x1p-12;
     }
-  CHECK(is_rounded);  // the stage has the format that it was given
+  CHECK(is_rounded);  // the stage has the given format
   for (const double e : numbers_in(plain->at("e"))) CHECK(core::round_to(dtype::bf16, e) == e);
 }

@@ -1,4 +1,4 @@
-// Cotangents behind many masks: one mask stands before each, and a long chain of branches stays a short gradient.
+// Cotangents after many masks: each passes one mask, and a long chain of branches has a short gradient.
 #include <catch2/catch.hpp>
 
 #include "reference/formula/tests/programs_under_test.hpp"
@@ -8,7 +8,7 @@ using namespace assay::reference::formula;
 
 namespace {
 
-// x = where(0 < sin x, sin x, 0), so many times.
+// x = where(0 < sin x, sin x, 0), repeated `count` times.
 program of_layers(std::size_t count) {
   std::string nodes = real_input("x", "[3]") + R"(, {"op": "number", "value": 0})";
   for (std::size_t k = 0; k < count; ++k) {

@@ -151,7 +151,7 @@ TEST_CASE("formula/mathematics/long_programs_are_cut_with_a_count", "[unit]") {
   const std::string text = formula::as_mathematics(p);
   CHECK(std::chrono::steady_clock::now() - before < std::chrono::seconds(1));
   CHECK(text.size() < 100 * formula::most_shown_lines);
-  CHECK(text.find("... 64534 more named results\n") != std::string::npos);  // of 65534 squares that are used twice
+  CHECK(text.find("... 64534 more named results\n") != std::string::npos);  // there are 65534 squares, each used twice
   CHECK(text.ends_with("output y = t65534 * t65534\n"));
 }
 

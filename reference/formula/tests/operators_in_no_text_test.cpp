@@ -1,4 +1,4 @@
-// Operators that formulas of the list have and no text: their gradients against dual numbers, and what they refuse.
+// Operators that formulas of the list use but texts do not: their gradients against dual numbers, and their refusals.
 #include <limits>
 
 #include "reference/formula/recording.hpp"
@@ -10,14 +10,15 @@ using namespace assay::reference::formula;
 
 namespace {
 
-// The gradient of programs that have no text.
+// The gradient of a program that has no text.
 program slopes_of(const program& p) {
   auto g = differentiate(p);
   INFO((g ? std::string() : g.error().message));
   REQUIRE(g.has_value());
   return *g;
 }
-// Of entries above the diagonal of two matrices [b, b]; `combined` makes the output of their exponentials.
+// A program of the entries above the diagonal of two matrices [b, b]; `combined` makes the output from their
+// exponentials.
 program of_exponentials(std::size_t b, traced (*combined)(const traced& r)) {
   recording of({"exponent", "exponential", "product"});
   of.output("y", combined(rotations_by({}, of.input("e", {2, b * (b - 1) / 2}), b)));
@@ -55,7 +56,7 @@ TEST_CASE("formula/no_text/slopes_of_exponentials", "[unit]") {
     const program g = slopes_of(p);
     has_slopes_of_dual_numbers(g, p, drawn_inputs(g, b));
   }
-  // Nothing turns: the identity.
+  // Without a rotation the result is the identity.
   const program p = of_exponentials(2, as_it_is);
   const auto made = evaluated<rounded>(p, {{"e", {0.0, std::numeric_limits<double>::quiet_NaN()}}}).at("y");
   CHECK((made[0].number == 1.0 && made[1].number == 0.0 && made[2].number == 0.0 && made[3].number == 1.0));

@@ -1,4 +1,4 @@
-// An operation whose formula is a program, beside the same one of the list: equal in every reading.
+// An operation whose formula is a program, and the same operation of the list: they are equal in every reading.
 #include "reference/formula/owner.hpp"
 
 #include <catch2/catch.hpp>
@@ -73,9 +73,9 @@ TEST_CASE("formula/owner/a_program_is_the_formula_of_the_list", "[property]") {
           CHECK(std::isnan(k));
           continue;
         }
-        // Of a gradient the allowance is that of the program, and not of the block that the kind of attention has: a
-        // softmax is charged by the steps of its rule, and the cast of a sum in a stage as that of its terms. A program
-        // does not say yet that weights are cast as they multiply values.
+        // The allowance of a gradient is that of the program, and not that of the block that the kind of attention has:
+        // a softmax is charged by the steps of its rule, and the cast of a sum in a stage as the casts of its terms. A
+        // program does not yet say that weights are cast when they multiply values.
         const bool is_equal =
             is_attention ? own_op.is_forward() && !formats.differ() : own_op.is_forward() || !formats.differ();
         if (is_equal || !is_attention) CHECK(k >= 0.99 * before);

@@ -1,4 +1,4 @@
-// Contractions by native arithmetic: to the bit the sums that plain arithmetic rounds step by step.
+// Contractions by native arithmetic: they equal, to the bit, the sums that plain arithmetic rounds step by step.
 #include "reference/formula/plain_contraction.hpp"
 
 #include <catch2/catch.hpp>
@@ -15,7 +15,8 @@ using assay::core::dtype;
 
 namespace {
 
-// Of all sizes that the format has, so that sums are subnormal, cancel and overflow; some zeros of either sign.
+// Numbers of all sizes that the format has, so that sums are subnormal, cancel and overflow; some are zeros of either
+// sign.
 reals<rounded> drawn(std::size_t count, dtype type, assay::core::counter_random& random) {
   const int most = type == dtype::f64 ? 540 : 70;
   reals<rounded> all;

@@ -1,4 +1,4 @@
-// Programs: what the reader refuses, what the interpreter gives in every reading, and derivatives.
+// Programs: texts that the reader refuses, results of the interpreter in every reading, and derivatives.
 #include <catch2/catch.hpp>
 
 #include "reference/core/counter_random.hpp"
@@ -51,7 +51,7 @@ std::vector<double> decided_values(const program& p, const std::map<std::string,
   return all;
 }
 
-// softmax(q k / sqrt(d) + mask) v, causal, as people write it: n = m = 3, d = 2.
+// softmax(q k / sqrt(d) + mask) v, causal, as people write it; n = m = 3, d = 2.
 program causal_attention() {
   return read(R"({"op": "input", "name": "q", "kind": "real", "shape": [3, 2]},
                  {"op": "input", "name": "k", "kind": "real", "shape": [3, 2]},

@@ -1,11 +1,11 @@
-// What the second reader of programs (golden/second_oracle/program.py) prints, by this engine:
+// Prints what the second reader of programs (golden/second_oracle/program.py) prints, computed by this engine:
 //
 //   program_values PROGRAM.json INPUTS.json DTYPE
 //   program_values                               lines {"program": {...}, "inputs": {...}, "dtype": "f32"} of stdin
 //
 // A line with "gradient": true asks for the gradient, and its inputs have grad_NAME for every real output.
-// Prints {"y": {"shape": [2], "values": ["0x1p+0", null]}}, null where no precision decides. Ends with 2 where
-// something is refused, 3 where an element is undecided. Of each line that is read: {"outputs": {...}} or {"refused":
+// Prints {"y": {"shape": [2], "values": ["0x1p+0", null]}}, with null where no precision decides. The exit code is 2
+// where it refuses, and 3 where an element is undecided. For each line it prints {"outputs": {...}} or {"refused":
 // "why"}.
 #include <cstdio>
 #include <fstream>

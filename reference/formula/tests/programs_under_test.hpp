@@ -1,4 +1,4 @@
-// Programs written as text, and what their gradients are in two ways.
+// Programs written as text, and their gradients computed in two ways.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -19,7 +19,7 @@ inline program program_from(const std::string& nodes, const std::string& outputs
   REQUIRE(p.has_value());
   return *p;
 }
-/// The last node is the output y.
+/// A program whose last node is the output y.
 inline program program_of(const std::string& nodes) {
   const auto last = std::count(nodes.begin(), nodes.end(), '{') - 1;
   return program_from(nodes, R"({"name": "y", "node": )" + std::to_string(last) + "}");
@@ -55,7 +55,7 @@ typename interpreter<R>::arrays inputs_of(const program& p, const numbers_by_nam
   return in;
 }
 
-/// The real outputs.
+/// The values of the real outputs.
 template <class R>
 std::map<std::string, std::vector<R>> evaluated(const program& p, const numbers_by_name& x) {
   const auto in = inputs_of<R>(p, x);
@@ -86,7 +86,7 @@ inline std::map<std::string, std::vector<value>> by_tangents(const program& p, c
   return all;
 }
 
-/// How far the ends of an interval are from a number, at most.
+/// The largest distance of the ends of an interval from a number.
 inline double furthest_from(const value& x, const enclosure& of) {
   double most = 0.0;
   for (const auto end : {of.low(), of.high()}) {
@@ -97,7 +97,7 @@ inline double furthest_from(const value& x, const enclosure& of) {
   return most;
 }
 
-/// The gradient of a program is a proof, not wide, of what dual numbers give.
+/// Checks that the gradient of a program encloses the results of dual numbers, and is not wide.
 inline void has_slopes_of_dual_numbers(const program& gradient, const program& p, const numbers_by_name& x) {
   const auto own = evaluated<enclosure>(gradient, x);
   const auto slopes = by_tangents(p, x);
@@ -111,7 +111,7 @@ inline void has_slopes_of_dual_numbers(const program& gradient, const program& p
   }
 }
 
-/// Numbers between 0.3 and 1.7 in a random order, none like another; integers from 0 on, below 3.
+/// Numbers between 0.3 and 1.7 in a random order, all different; integers from 0 to 2.
 inline numbers_by_name drawn_inputs(const program& p, std::uint64_t seed) {
   core::counter_random random(seed);
   numbers_by_name all;

@@ -1,4 +1,4 @@
-// Operations of the list as C++ authors record them, in the plainest way.
+// Operations of the list, recorded in the plainest way, as a C++ author may do it.
 #pragma once
 
 #include "reference/formula/owner.hpp"
@@ -7,7 +7,7 @@
 
 namespace assay::reference::formula::owned {
 
-// rope/rotate: halves turn by m base^(-t / r), all of them.
+// rope/rotate: halves are rotated by m base^(-t / r), with all coordinates.
 inline program recorded_rotation(const program_sizes& s) {
   enum stage { angle, table, product };
   recording of({"angle", "table", "product"});
@@ -43,7 +43,7 @@ inline program recorded_rotation(const program_sizes& s) {
   return of.finish();
 }
 
-// attention/output: softmax(scale q k + bias) v, bias -inf where a key is hidden, 0 where all are.
+// attention/output: softmax(scale q k + bias) v, where the bias is -inf for a hidden key; 0 where all keys are hidden.
 inline program recorded_attention(const program_sizes& s) {
   enum stage { scores, softmax, output };
   recording of({"scores", "softmax", "output", std::string(core::accumulation)});

@@ -1,4 +1,4 @@
-// Templates over the reading, recorded: the program is the template in every reading.
+// Templates over the reading, recorded: the program equals the template in every reading.
 #include "reference/formula/recording.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace assay::reference::formula::recorded_formulas {
 
-// KERPLE's logarithm and FIRE's network of a share, as a C++ author writes them.
+// KERPLE's logarithm, and FIRE's network of a share, as a C++ author may write them.
 template <class R>
 R kernel(const R& r1, const R& r2, const R& distance) {
   const R x = in_stage<R>(
@@ -117,12 +117,12 @@ TEST_CASE("formula/recording/sums_choices_and_constants", "[unit]") {
     const tracked wanted = network(numbers(w1), numbers(w2), tracked(x[i]));
     const tracked& found = std::get<reals<tracked>>(made.at("y"))[i];
     CHECK(found.number == Approx(wanted.number));
-    CHECK(found.error <= 1.01 * wanted.error);  // exact zeros are no terms of a program's sums
+    CHECK(found.error <= 1.01 * wanted.error);  // exact zeros are no terms in the sums of a program
     CHECK(found.error >= 0.3 * wanted.error);
   }
 }
 
-// h_t = a_t h_{t-1} + x_t of two lanes, and twice what each turn leaves.
+// h_t = a_t h_{t-1} + x_t for two lanes; each turn also gives twice the state that it leaves.
 TEST_CASE("formula/recording/a_loop", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
@@ -177,7 +177,7 @@ TEST_CASE("formula/recording/functions_of_integers_by_where_they_change", "[unit
   };
   const std::vector<function> all{
       {-far, far, [](std::int64_t x) { return x < 0 ? -1 : std::int64_t{x > 0}; }},
-      {-far, far, [](std::int64_t x) { return std::min<std::int64_t>(std::abs(x), 5); }},  // alike on both sides
+      {-far, far, [](std::int64_t x) { return std::min<std::int64_t>(std::abs(x), 5); }},  // the same on both sides
       {-far, far, [](std::int64_t x) { return std::clamp<std::int64_t>(x, -7, 8); }},
       {3, 3, [](std::int64_t x) { return 2 * x; }},
       {0, 1000, [](std::int64_t x) { return static_cast<std::int64_t>(std::sqrt(static_cast<double>(x))); }}};
@@ -197,8 +197,8 @@ TEST_CASE("formula/recording/functions_of_integers_by_where_they_change", "[unit
   }
 }
 
-// What is added at a place is charged as a sum is: nothing where one term reaches it, whatever zeros do beside it, and
-// axis by axis where the places are a matrix.
+// The charge for terms that are scattered to a place is that of a sum. Nothing is charged where one term reaches the
+// place, whatever zeros are added; where the places are a matrix, sums go axis by axis.
 TEST_CASE("formula/recording/what_a_scatter_charges", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
@@ -222,13 +222,13 @@ TEST_CASE("formula/recording/what_a_scatter_charges", "[unit]") {
   CHECK(errors({4}, {0, 1, 1, 1}, {3, 5, 1, 0}) == std::vector<double>{0, 6});
   CHECK(errors({4}, {1, 1, 1, 1}, {1, 1, 1, 1}) == std::vector<double>{0, 12});
   CHECK(errors({2, 3}, {1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}) == std::vector<double>{0, 4 * 6});
-  // A sum in bf16 stops growing at 256 times its terms.
+  // A sum of ones in bf16 stops growing at 256.
   const computing_in short_format(assay::core::dtype::bf16);
   CHECK(errors({16, 16}, std::vector<std::int64_t>(256, 1), std::vector<double>(256, 1.0)) ==
         std::vector<double>{0, 255 * 256});
 }
 
-// x, and an allowance that has a rounding more; its derivative is 1.
+// x, with an allowance for one more rounding; its derivative is 1.
 TEST_CASE("formula/recording/an_operand_that_is_rounded_once_more", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
@@ -244,7 +244,7 @@ TEST_CASE("formula/recording/an_operand_that_is_rounded_once_more", "[unit]") {
   CHECK((y[1].number == -0.1 && y[1].error == 0.1));
 }
 
-// An index is no number of a format: 100,000 is none of f16.
+// An index is not rounded to a format: 100,000 is no number of f16.
 TEST_CASE("formula/recording/an_index_is_not_rounded", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
@@ -261,7 +261,7 @@ TEST_CASE("formula/recording/an_index_is_not_rounded", "[unit]") {
   CHECK(std::isinf(std::get<reals<rounded>>(made.at("number"))[0].number));
 }
 
-// How far each number lies from the weighted mean stays as it is.
+// The distance of each number from the weighted mean stays the same.
 TEST_CASE("formula/rows/numbers_less_the_heaviest", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
@@ -273,7 +273,7 @@ TEST_CASE("formula/rows/numbers_less_the_heaviest", "[unit]") {
   };
   const auto less = less_heaviest(numbers({3, 5, 7, 1, HUGE_VAL, 2}), numbers({.1, .8, .1, .2, .6, .2}), rows);
   CHECK((to_double(less[0]) == -2.0 && less[1].is_exact_zero() && to_double(less[2]) == 2.0));
-  CHECK((to_double(less[3]) == 1.0 && to_double(less[5]) == 2.0));  // infinity tells nothing
+  CHECK((to_double(less[3]) == 1.0 && to_double(less[5]) == 2.0));  // an infinity says nothing
 }
 
 TEST_CASE("formula/recording/a_number_that_is_off_by_more", "[unit]") {
@@ -292,7 +292,7 @@ TEST_CASE("formula/recording/a_number_that_is_off_by_more", "[unit]") {
   CHECK((y[1].number == -0.5 && y[1].error == 1.5));
 }
 
-// The number is that of its steps, and its gradient the one that is given.
+// The number is that of its steps, and the gradient is the given one.
 TEST_CASE("formula/recording/a_slope_of_its_own", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
@@ -314,7 +314,7 @@ TEST_CASE("formula/recording/a_slope_of_its_own", "[unit]") {
   CHECK((grad[0].error >= 20.0 && grad[1].error >= 5.0 && grad[1].error < 20.0));
 }
 
-// What a mask keeps out reaches nothing, NaN and infinity included, in the gradient either.
+// Elements that a mask hides reach nothing, not even NaN and infinity, and not in the gradient either.
 TEST_CASE("formula/recording/a_masked_contraction", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
@@ -397,7 +397,7 @@ TEST_CASE("formula/recording/a_modulus", "[unit]") {
   is(made_by(*gradient, "grad_x", re, im), {-8, 0, nan});
   is(made_by(*gradient, "grad_y", re, im), {6, 0, nan});
 
-  // As bounded in algorithms/modulus.hpp. A part that may be anything but 0 has any direction.
+  // The bounds are those of algorithms/modulus.hpp. A part that may be anything but 0 may have any direction.
   const std::vector<tracked> x{tracked(3.0), tracked(0.0), tracked(0.0, 1.0)},
       y{tracked(4.0), tracked(0.0), tracked(0.0)};
   const auto z = made_by(p, "z", x, y), slope = made_by(*gradient, "grad_x", x, y);
@@ -405,7 +405,7 @@ TEST_CASE("formula/recording/a_modulus", "[unit]") {
   CHECK((slope[0].error >= 10.0 * 5.25 * 0.6 && slope[1].error == 0.0 && slope[2].error * tracked::u() >= 10.0 * 2.0));
 }
 
-// Partial sums from either end, whichever are more: up to the third term 3 + 6, or 5 + 6.
+// Partial sums from either end, whichever are more: for the third term 3 + 6, or 5 + 6.
 TEST_CASE("formula/recording/cumulative_sums", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
@@ -478,7 +478,7 @@ TEST_CASE("formula/recording/interpolated", "[unit]") {
   is(made_by(*gradient, in, "grad_p"), {0, 4, 0, 24, 0});
   is(made_by(*gradient, in, "grad_z"), {1.75, 0.75, 2.5});
 
-  // At an integer, and beside it as far as the place errs, either slope is right.
+  // At an integer, and near it within the error of the place, either slope is right.
   const tracked one(1.0), at(1.0, 4.0), beside(1.5, 4.0);
   std::map<std::string, std::vector<tracked>> bounded{{"z", {tracked(4.0), tracked(8.0), tracked(32.0)}},
                                                       {"p", {one, at, beside, tracked(1.5), tracked(9.0)}}};
@@ -515,7 +515,7 @@ TEST_CASE("formula/recording/cumulative_sum_twice", "[unit]") {
   const std::vector<tracked> x{tracked(1.0), tracked(10.0), tracked(100.0)};
   const auto y = of(p, x);
   for (const std::size_t k : {0U, 1U, 2U}) CHECK((y[k].number == 0.0 && (y[k].error > 0.0) == (k > 0)));
-  // What cancels leaves its roundings, and no magnitude.
+  // Terms that cancel leave their roundings, and no magnitude.
   double before = 0.0;
   const auto grad = of(*law, x);
   for (const std::size_t k : {2U, 1U, 0U}) {

@@ -1,4 +1,5 @@
-// Loops as one node: values, gradients and allowances against the same turns written out, and what is refused.
+// Loops as one node: values, gradients and allowances are compared with the same turns written out; wrong loops are
+// refused.
 #include "reference/formula/evaluate.hpp"
 #include "reference/formula/program_writer.hpp"
 #include "reference/formula/tests/programs_under_test.hpp"
@@ -26,7 +27,7 @@ std::string why_not(const std::string& nodes) {
 }
 
 constexpr int turns = 4;
-// s = exp(-|a_t|) s + w tanh(b_t - s), of two lanes; what each turn gives is s^2 w.
+// s = exp(-|a_t|) s + w tanh(b_t - s), for two lanes; each turn gives s^2 w.
 const std::string inputs = real_input("s", "[2]") + "," + real_input("a", "[4, 2]") + "," + real_input("b", "[4, 2]") +
                            "," + real_input("w", "[]");
 const std::string body = R"({"op": "magnitude", "in": [1]}, {"op": "negative", "in": [4]}, {"op": "exp", "in": [5]},
@@ -86,7 +87,7 @@ core::tensors tensors_from(const program& p, const numbers_by_name& x) {
   return all;
 }
 
-// In these outputs alone.
+// Checks that both programs have the same allowances for the outputs of `other`.
 void allow_the_same(const program& one, const program& other, double slack) {
   const core::precisions f32(core::dtype::f32);
   const numbers_by_name x = drawn_inputs(one, 5);
@@ -130,7 +131,7 @@ TEST_CASE("formula/scan/terms_have_no_signs", "[unit]") {
   is_the_same(evaluated<enclosure>(terms, x), evaluated<enclosure>(of_turns, x));
 }
 
-// The rule of softmax subtracts a mean of cotangents: in a body it is asked for with signs.
+// The rule of softmax subtracts a mean of cotangents: in a body this needs the signs.
 TEST_CASE("formula/scan/softmax_in_a_body", "[unit]") {
   const std::string nodes = real_input("s", "[3]") + "," + real_input("x", "[5, 3]") + "," +
                             loop("[0, 1]", 5, 1, 1,
@@ -160,7 +161,7 @@ TEST_CASE("formula/scan/loops_in_loops", "[unit]") {
                   {"op": "reshape", "in": [4], "shape": []},
                   {"op": "slice", "in": [3], "start": [1], "stop": [4], "step": [1]})",
            output("next", 5) + "," + output("given", 6));
-  // A body has its inputs in the order of its node.
+  // The inputs of a body are in the order of its node.
   CHECK(why_not(nodes).find("is no 'w' of its body") != std::string::npos);
   std::string right = nodes;
   const std::string wrong_order = real_input("w", "[]") + "," + real_input("x", "[3]");
@@ -204,7 +205,7 @@ TEST_CASE("formula/scan/bad_loops_are_refused", "[unit]") {
   refused(loop("[0]", 2, 0, 0, x + "," + deep, output("y", 1)), "nested at most 4 deep");
 }
 
-// Many turns of little are work, too.
+// Many turns with little work add up to much work.
 TEST_CASE("formula/scan/turns_are_counted_as_work", "[unit]") {
   const program p = program_from(
       R"({"op": "number", "value": 1}, )" + loop("[0]", 1 << 30, 1, 0, real_input("s", "[]"), output("next", 0)),

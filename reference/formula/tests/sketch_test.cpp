@@ -1,4 +1,4 @@
-// What random experiments say of sum |slope| roundoff, where that is known.
+// Estimates of sum |slope| roundoff by random experiments, where the sum is known.
 #include "reference/formula/sketch.hpp"
 
 #include <catch2/catch.hpp>
@@ -51,9 +51,9 @@ TEST_CASE("formula/sketch/is_the_sum_of_slopes_times_roundoff", "[unit]") {
   const auto x = of.input("x", {8}), y = of.input("y", {8});
   const auto p = x * y;
   of.output("product", p);
-  of.output("once", p + p);            // one rounding that is used twice, and one of the sum
+  of.output("once", p + p);            // one rounding that is used twice, and one rounding of the sum
   of.output("cancels", p - p);         // its slopes cancel
-  of.output("exponential", exp(p));    // 2 u of its own
+  of.output("exponential", exp(p));    // 2 u for the exponential
   of.output("quotient", (p + x) / y);  // three roundings
   const formula::program made = of.finish();
   const core::tensors given = numbers(made, 1);
@@ -68,7 +68,7 @@ TEST_CASE("formula/sketch/is_the_sum_of_slopes_times_roundoff", "[unit]") {
   }
 }
 
-// A difference that should be 0 is what its roundings leave; a number far below that is lost beside it.
+// A difference that should be 0 has only its roundings; a number far below these is lost beside them.
 TEST_CASE("formula/sketch/what_is_added_to_rounding_errors_is_rounded_with_them", "[unit]") {
   recording of;
   const auto x = of.input("x", {1}), y = of.input("y", {1});
@@ -94,7 +94,7 @@ TEST_CASE("formula/sketch/a_branch_that_roundings_decide_is_there", "[unit]") {
   CHECK(sketched_bounds(made, given, "step")[0] * u > 0.75 * 5.0);
 }
 
-// S <- S - b k (S^T k - v)^T: forward, errors grow with 1 + |b k k^T| a step.
+// S <- S - b k (S^T k - v)^T: carried forward, errors grow with 1 + |b k k^T| at each step.
 TEST_CASE("formula/sketch/sees_that_a_delta_rule_forgets", "[unit]") {
   constexpr std::size_t turns = 128, d = 8;
   recording of;

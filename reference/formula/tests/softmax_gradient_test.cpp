@@ -1,6 +1,6 @@
-// Kernels of attention compute the gradient of their softmax otherwise than by its rule: sum_j P_ij dP_ij as the
+// Kernels of attention do not compute the gradient of their softmax by its rule: they compute sum_j P_ij dP_ij as the
 // product of the output and its cotangent (Dao et al., "FlashAttention", NeurIPS 2022, arXiv 2205.14135, appendix B).
-// The allowance of the program is enough for that.
+// The allowance of the program covers that.
 #include <catch2/catch.hpp>
 
 #include "reference/core/counter_random.hpp"
@@ -15,7 +15,7 @@ struct sizes_of_head {
 };
 using numbers = std::vector<double>;
 
-// Each operation rounded to f32.
+// The backward pass with each operation rounded to f32.
 struct backward_of_flash_attention {
   std::vector<float> q, k, v, bias;
 
@@ -75,11 +75,12 @@ core::request drawn_head(const core::operation& op, const sizes_of_head& s, core
     }
     call.inputs.emplace(t.name, std::move(x));
   }
-  for (std::size_t i = 0; i < s.n; ++i) call.inputs.at("bias").values.storage()[i * s.m] = 0.0;  // each sees a key
+  for (std::size_t i = 0; i < s.n; ++i) call.inputs.at("bias").values.storage()[i * s.m] = 0.0;  // each query sees a
+                                                                                                 // key
   return call;
 }
 
-// The largest share of the allowance that is used.
+// The largest share of the allowance that an error uses.
 double largest_share(const std::vector<float>& found, const certified& truth, const xt::xarray<double>& k) {
   double largest = 0.0;
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -93,8 +94,8 @@ double largest_share(const std::vector<float>& found, const certified& truth, co
 }  // namespace
 }  // namespace assay::reference::formula::owned
 
-// exp(x - max) / sum as somebody writes it: its own gradient, through the maximum, is exact to the last digits where
-// the rule of softmax, p (g - sum p g), which frameworks compute, has none left.
+// exp(x - max) / sum as somebody may write it. Its own gradient, through the maximum, is exact to the last digits; the
+// rule of softmax, p (g - sum p g), which frameworks compute, has no digit left there.
 TEST_CASE("formula/owner/a_weight_that_rounds_to_one_has_the_gradient_of_its_rule", "[unit]") {
   using namespace assay;
   using namespace assay::reference;

@@ -1,4 +1,4 @@
-// The terms of a gradient without their signs, and cotangents behind branches that are not taken.
+// The terms of a gradient without their signs, and cotangents of branches that are not taken.
 #include <catch2/catch.hpp>
 
 #include "reference/formula/tests/programs_under_test.hpp"
@@ -38,7 +38,7 @@ TEST_CASE("formula/terms_of_gradient/softmax_keeps_the_difference_of_its_rule", 
 }
 
 TEST_CASE("formula/differentiate/a_branch_that_is_not_taken_has_the_slope_0", "[unit]") {
-  // log x where x > 0, 0 elsewhere: 0 / 0 is no slope of it.
+  // log x where x > 0, 0 elsewhere: 0 / 0 is no slope of this function.
   const program p = program_of(real_input("x", "[3]") + R"(, {"op": "number", "value": 0}, {"op": "less", "in": [1, 0]},
     {"op": "log", "in": [0]}, {"op": "where", "in": [2, 3, 1]})");
   const numbers_by_name at{{"x", {4, 0, -2}}, {"grad_y", {1, 1, 1}}};

@@ -47,7 +47,7 @@ TEST_CASE("formula/cost/a_short_text_that_asks_for_too_much_is_refused", "[unit]
   CHECK(formula::check_work(p, std::uint64_t{1} << 40).error().message ==
         "node 2 (contract): up to here the program needs more than 1099511627776 additions");
   CHECK(formula::check_work(p, std::uint64_t{1} << 30).error().message.starts_with("node 1 (contract)"));
-  // Sums of an empty product are cheap, and so is what has no elements.
+  // Sums over an empty axis are cheap, and so are arrays without elements.
   CHECK(formula::work_of(working(matrix("x", 0, 9) + R"(, {"op": "contract", "in": [0, 0], "of": "da,db->ab"})", 1)) ==
         81);
 }

@@ -1,4 +1,4 @@
-// Functions at the ends of their domains, and what is computed beyond them. Truths are those of mpmath at 60 digits.
+// Functions at the ends of their domains, and results beyond them. Truths are those of mpmath at 60 digits.
 #include <catch2/catch.hpp>
 
 #include "reference/core/counter_random.hpp"
@@ -22,7 +22,7 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity(),
                  no_number = std::numeric_limits<double>::quiet_NaN();
 
-// 0, as an interval or a ball that reaches to both sides; the exact 0 in plain arithmetic of most formats.
+// 0, as an interval or a ball that reaches to both sides of 0; in plain arithmetic of most formats the exact 0.
 template <class R>
 R about_zero() {
   return R(1.0) / R(3.0) * R(3.0) - R(1.0);
@@ -36,7 +36,7 @@ rounding in_f64(Function f) {
     return round_ball(dtype::f64, f(R(1.0)));
 }
 
-// An expression of 1 in every reading that proves. Those that decide give the truth.
+// Checks an expression of 1 in every reading that proves. Readings that decide must give the truth.
 template <class Function>
 void check_proofs(double truth, Function f) {
   bool decided = false;
@@ -119,7 +119,7 @@ TEST_CASE("reference/domains/integer_powers", "[unit]") {
   check_proofs(-0x1.0db20a88f4696p-8, [](auto one) { return power(-one / decltype(one)(3.0), ratio(5, 1)); });
   check_proofs(no_number, [](auto one) { return pow(decltype(one)(-3.0), decltype(one)(2.5)); });
   check_undecided([](auto one) { return pow(decltype(one)(-3.0), about_zero<decltype(one)>() + one + one); });
-  // To both sides of 0: from 0 on where the power is even.
+  // Arguments on both sides of 0: an even power starts at 0.
   const enclosure x = about_zero<enclosure>();
   CHECK(mpfr_sgn(power(x, ratio(2, 1)).low()) == 0);
   CHECK(power(x, ratio(3, 1)).straddles_zero());
@@ -129,11 +129,11 @@ TEST_CASE("reference/domains/integer_powers", "[unit]") {
   CHECK(allowance_of([&](auto) { return square(tracked(-3.0, 1.0)); }) < 120.0);
   CHECK(allowance_of([&](auto) { return square(tracked(0.0, 0x1p12)); }) == Approx(1.0));
   CHECK(is_not_judged(dtype::f32, allowance_of([&](auto) { return power(tracked(0.0, 1.0), ratio(-2, 1)); }), 1.0));
-  // Near 1 the roundings of a product are more than those of an exponential.
+  // Near 1 the roundings of a product are larger than those of an exponential.
   CHECK(allowance_of([&](auto) { return power(tracked(1.0 + 0x1p-20), ratio(64, 1)); }) >= 64.0);
 }
 
-// The slope of x^e in e is 0 at x = 0 and nowhere else: what may be 0 is not taken for it.
+// The slope of x^e in e is 0 at x = 0 and nowhere else: a number that may be 0 does not count as 0.
 TEST_CASE("reference/domains/slopes_of_powers_at_zero", "[unit]") {
   using namespace formula;
   const program gradient = [] {
@@ -172,7 +172,7 @@ TEST_CASE("reference/domains/exact_zeros", "[unit]") {
     using R = decltype(one);
     return R(infinite) / exp(exp(R(50.0)) * exp(R(50.0)));  // too large for any exponent, and no infinity
   });
-  // The sign of what cancels is that of a convention.
+  // Where a difference cancels, the sign of its zero is a convention.
   check_undecided([](auto one) { return one / (one - one); });
   check_proofs(0.0, [](auto one) { return power(decltype(one)(0.0), ratio(1, 2)); });
   check_proofs(infinite, [](auto one) { return power(decltype(one)(0.0), ratio(-1, 2)); });
@@ -197,7 +197,8 @@ TEST_CASE("reference/domains/beyond_the_range_of_doubles", "[unit]") {
   CHECK(std::isnan(allowance_of(product)));
 }
 
-// Plain arithmetic stays within its allowance where arguments come near the ends of domains, or there is no_number.
+// Plain arithmetic stays within its allowance where arguments come near the ends of domains, or the result is not
+// judged.
 TEST_CASE("reference/domains/plain_arithmetic_stays_within_its_allowance", "[property]") {
   const auto run = [](auto make, core::counter_random random) {
     using R = decltype(make(1.0));
@@ -261,14 +262,14 @@ TEST_CASE("primitives/powers/special_values_are_those_of_ieee_754", "[unit]") {
   for (const double exponent : {-infinite, -3.0, -2.0, -0.5, 0.0, 0.5, 2.0, 3.0, 0x1p70, infinite, no_number})
     for (const double base : {-infinite, -2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 2.0, infinite, no_number})
       check_pow(base, exponent);
-  // Between two integers no power of a negative number exists, and next to one it may.
+  // Between two integers no power of a negative number exists; near an integer it may exist.
   check_proofs(no_number, [](auto one) { return pow(-one - one, exp(one)); });
   check_undecided([](auto one) { return pow(-one - one, about_zero<decltype(one)>()); });
   check_proofs(infinite, [](auto one) {  // an even integer of 106 bits
     using R = decltype(one);
     return pow(-one - one, R(1e300) * R(0.3));
   });
-  // A zero of unknown sign has even powers alone.
+  // Only even powers of a zero of unknown sign are known.
   const auto vanishing = [](auto one) {
     using R = decltype(one);
     return R(3.0) - R(3.0);

@@ -1,4 +1,4 @@
-// erf in balls holds the value of MPFR with more digits.
+// erf in balls encloses the value of MPFR with more digits.
 #include "reference/primitives/error_function.hpp"
 
 #include <catch2/catch.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-// From where erf(x) is 2 x / sqrt(pi) to where it is 1.
+// Numbers from the range where erf(x) is 2 x / sqrt(pi) to the range where it is 1.
 constexpr double numbers_tried[] = {0x1p-60, 0.01, -0.5, 1.0, 2.5, -5.0, 7.0, 30.0};
 
 template <class R>
@@ -32,7 +32,7 @@ TEST_CASE("primitives/erf/balls_hold_the_truth", "[unit]") {
     holds_the_truth<double_ball>(x);
     holds_the_truth<two_double_ball>(x);
   }
-  // A ball with a radius holds both ends.
+  // A ball with a radius encloses the values at both ends.
   const double_ball wide = erf(double_ball(0.25, 0.125));
   CHECK(std::erf(0.125) >= wide.centre - wide.radius);
   CHECK(std::erf(0.375) <= wide.centre + wide.radius);

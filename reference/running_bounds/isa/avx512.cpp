@@ -10,7 +10,7 @@ namespace assay::reference::running::avx512 {
 namespace {
 constexpr int vector_bytes = 64;
 #define ASSAY_FUSED _mm512_fmadd_pd
-// With all lanes kept: GCC 12 warns of what _mm512_max_pd leaves out (bug 105593).
+// The mask keeps all lanes: GCC 12 warns about the argument that _mm512_max_pd leaves out (bug 105593).
 #define ASSAY_LARGER(x, y) _mm512_maskz_max_pd(0xff, x, y)
 // Masks have registers of their own: a bit for each lane.
 #define ASSAY_MASKS

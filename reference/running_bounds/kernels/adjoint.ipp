@@ -1,9 +1,9 @@
 // The adjoint of the recurrence (algorithms/adjoint.hpp) with a running bound: l_i = g_i + w_(i+1) l_(i+1); the
-// gradients are w l in a and v l in h, the parts of l (weights.ipp). The state l - p is wrong by a part of p, as much
-// as it forgets: the bound does not grow with the number of tokens.
+// gradients are w l in a and v l in h, the parts of l (weights.ipp). The error of the state l - p is a part of p, which
+// is as much as the state forgets: so the bound does not grow with the number of tokens.
 //
-// Of the weights three numbers stand in the places of grad_h until it is computed: s, minus where t is not the larger
-// one, its low part, and F; -1 for F where both h and t are -inf: both gradients are 0 there.
+// Three numbers of the weights are stored in the places of grad_h until grad_h is computed: s, negative where t is not
+// the larger one, its low part, and F. F is -1 where both h and t are -inf: both gradients are 0 there.
 
 template <class Arithmetic>
 ASSAY_INLINE void store_weights(const bounded_field& places, const lanes_of_tokens& at, std::size_t token,

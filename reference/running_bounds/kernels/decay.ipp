@@ -1,11 +1,12 @@
-// What the recurrence decays by: a = log p itself, or log p = log sigmoid(g) = min(g, 0) - log(1 + e^-|g|) of a gate
-// logit g, whose slope is sigmoid(-g).
+// The decay of the recurrence: a = log p itself, or log p = log sigmoid(g) = min(g, 0) - log(1 + e^-|g|) of a gate
+// logit g, with the slope sigmoid(-g).
 //
-// Of both, e^-|g| counts as 0 where |g| is at least 600, to 2^-865 > e^-600; a weight that small vanishes for |g| above
-// 800 (weights.ipp). Nothing is left out where g is infinite: log p is g, or 0, and the slope 1 or 0.
+// In both log p and the slope, e^-|g| counts as 0 where |g| is at least 600, with an error of 2^-865 > e^-600. A weight
+// that small vanishes for |g| above 800 (weights.ipp). Nothing is left out where g is infinite: log p is g, or 0, and
+// the slope is 1 or 0.
 //
-// min(g, 0) - sum is exact as two doubles. In two doubles the low part of the logarithm comes to it, and what that sum
-// leaves goes to the radius. Radii that are not 0 are at least 2^-92 2^-867: none underflows.
+// min(g, 0) - sum is exact as two doubles. In two doubles the low part of the logarithm is added to it, and the
+// rounding error of that sum goes to the radius. Radii that are not 0 are at least 2^-92 2^-867: none underflows.
 
 constexpr double far_logit = 600.0, error_of_far_logit = 0x1p-865;
 
@@ -15,7 +16,8 @@ struct log_decay {
   pack a;
 
   ASSAY_INLINE bounded_pack log_p() const { return {a, broadcast(0.0), broadcast(0.0), no_lanes(), no_lanes()}; }
-  // A derivative in a, or along a, made one in or along what is given; it vanishes where that does.
+  // Turns a derivative in a, or along a, into one in or along the given input. It vanishes where the derivative
+  // vanishes.
   ASSAY_INLINE bounded_pack through(const bounded_pack& of_a) const { return of_a; }
 };
 

@@ -1,11 +1,11 @@
 // The lanes that a pack holds: where their elements stand in [batch, tokens, features] and in [batch, features].
 
 struct lanes_of_tokens {
-  std::size_t first[lanes_of_pack];  // of the first token
-  std::size_t lane;                  // the first of them, which is its place in [batch, features]
-  int count;                         // beyond it, lanes repeat the last one
-  bool together[registers_of_pack];  // a whole register of neighbours
-  std::size_t row;                   // from one token to the next
+  std::size_t first[lanes_of_pack];  // place of the first token
+  std::size_t lane;                  // the first of the lanes, which is its place in [batch, features]
+  int count;                         // number of lanes; lanes beyond it repeat the last one
+  bool together[registers_of_pack];  // whether a whole register holds neighbours
+  std::size_t row;                   // distance from one token to the next
 
   lanes_of_tokens(const lanes_shape& s, std::size_t from) : lane(from), row(s.features) {
     const std::size_t left = s.batch * s.features - from;
@@ -43,7 +43,7 @@ struct lanes_of_tokens {
       }
     });
   }
-  /// Of arrays [batch, features].
+  /// Loads the lanes of arrays [batch, features].
   ASSAY_INLINE pack load_state(const double* x) const {
     pack y;
     for (int k = 0; k < lanes_of_pack; ++k)

@@ -1,14 +1,14 @@
 // From a number with a bound to the correctly rounded value of a format, or to "undecided".
 
-// A truth lies within `radius` of high + low, |low| at most half an ulp of high. Where `above` is set it does not lie
-// below it, and not on it either but where the radius is 0. Where `vanishes` is set it is below 2^-1075 by magnitude,
-// high and low are 0. -inf has radius 0 whatever stands beside it.
+// A truth lies within `radius` of high + low; |low| is at most half an ulp of high. Where `above` is set, the truth
+// does not lie below high + low, and it lies on it only where the radius is 0. Where `vanishes` is set, the truth is
+// below 2^-1075 by magnitude, and high and low are 0. -inf has radius 0, whatever the other numbers are.
 struct bounded_pack {
   pack high, low, radius;
   masks above, vanishes;
 };
 
-// The radius is less than 0 where nothing is decided, and its negative is the bound then.
+// Where nothing is decided, the radius is less than 0, and its negative is the bound.
 struct rounded_pack {
   pack value, low, radius;
 };
@@ -20,8 +20,8 @@ ASSAY_INLINE pack binade(const pack& x) {
   });
 }
 
-// What is left over beside the value, and the bound; both sums are exact but for the last one, which goes up. A value
-// that the format does not hold, or a sum that is not finite, leaves nothing.
+// The remainder beside the value, and the bound. Both sums are exact except for the last one, which is rounded up.
+// There is no remainder where the format does not hold the value, or where a sum is not finite.
 ASSAY_INLINE rounded_pack with_remainder(const bounded_pack& x, const pack& value, const masks& decided,
                                          const masks& held) {
   const masks minus = x.high == minus_infinity, known = held & (x.radius < __builtin_inf());
@@ -32,11 +32,11 @@ ASSAY_INLINE rounded_pack with_remainder(const bounded_pack& x, const pack& valu
           where(~minus, select(known, select(decided, radius, -radius), broadcast(minus_infinity)))};
 }
 
-// To a format of at most 51 bits. With q its last place at `high`, |high| < 2^p q, the addition of 1.5 2^52 q rounds to
-// a multiple r of q, to nearest, ties to even; what is left, x = high - r, is exact and |x| <= q/2. Unless |x| = q/2
-// nothing within |low| + radius of it rounds elsewhere, if that is less than q/2 - |x|, which is exact but where q is
-// the smallest last place, and less than q/4: r may be a power of two, below which boundaries are as near as that. The
-// factor 1 + 2^-50 covers the roundings of both sides. At |x| = q/2, a tie, the side of the truth decides; the
+// Rounds to a format of at most 51 bits. Let q be its last place at `high`, |high| < 2^p q. Adding 1.5 2^52 q rounds to
+// a multiple r of q, to nearest, ties to even. The rest x = high - r is exact and |x| <= q/2. Unless |x| = q/2, nothing
+// within |low| + radius of high rounds elsewhere, if that sum is less than q/2 - |x|, which is exact unless q is the
+// smallest last place, and if it is less than q/4: r may be a power of two, below which boundaries are as near as that.
+// The factor 1 + 2^-50 covers the roundings of both sides. At |x| = q/2, a tie, the side of the truth decides; the
 // difference low - radius has the sign of the exact one.
 ASSAY_INLINE rounded_pack round_to_short(const bounded_pack& x, const target_format& f) {
   const pack power = larger(binade(x.high), f.smallest_normal), q = power * f.last_place;
@@ -51,8 +51,9 @@ ASSAY_INLINE rounded_pack round_to_short(const bounded_pack& x, const target_for
   return with_remainder(x, value, decided, magnitude(value) < f.largest * (1 + 0x1p-52));
 }
 
-// To f64: `high`, which is the sum rounded, if |low| + radius stays below half an ulp, or a quarter where high is a
-// power of two; or if the sum is the truth. Where the sum is a tie and the truth above it, the number above.
+// Rounds to f64. The result is `high`, which is the rounded sum, if |low| + radius stays below half an ulp (a quarter
+// where high is a power of two), or if the sum is the truth. Where the sum is a tie and the truth lies above it, the
+// result is the next number above.
 ASSAY_INLINE rounded_pack round_to_f64(const bounded_pack& x) {
   const pack power = binade(x.high), half = power * 0x1p-53;
   const masks is_power = magnitude(x.high) == power, exact = x.radius == 0.0;

@@ -1,29 +1,30 @@
 // The recurrence s = LSE(a + s', h) with a running bound (Wilkinson 1963; Higham 2002, section 3.3): the state is high
 // + low, within `radius` of the truth. e stands for 2^-53.
 //
-// t = s' + a. The sums are exact but for what `radius` takes in, with the radius of a (decay.ipp). With d = t - h, base
-// the larger of t and h, and u = e^-|d|, LSE(t, h) = base + log(1 + u).
+// t = s' + a. The sums are exact except for errors that `radius` includes, together with the radius of a (decay.ipp).
+// Let d = t - h, let base be the larger of t and h, and let u = e^-|d|: then LSE(t, h) = base + log(1 + u).
 //
-// How the radius E of t is inherited: LSE(., h) has the slope w = 1 / (1 + e^-d), which itself changes by at most 1/4
-// of a change of d. With d off by D from t - h, the truth is off by at most (w + D/4 + E/4) E; w is u / (1 + u) <= u
-// where h is the base, and else 1 / (1 + u) <= 1 - u/2, by convexity, for 0 <= u <= 1. Likewise the error D moves
-// log(1 + u) by (u + D/4) D at most. No bound on E or D is needed for that.
+// How the result inherits the radius E of t: LSE(., h) has the slope w = 1 / (1 + e^-d), which itself changes by at
+// most 1/4 of a change of d. If d has an error D against t - h, the truth is off by at most (w + D/4 + E/4) E. w is u /
+// (1 + u) <= u where h is the base, and else 1 / (1 + u) <= 1 - u/2, by convexity, for 0 <= u <= 1. Likewise the error
+// D changes log(1 + u) by (u + D/4) D at most. This needs no bound on E or D.
 //
-// Where u is small it is added to the radius instead. Then, and where the sum keeps the bits of the base, the base is
-// the centre, and the truth is above it (and above t, if it was above that or t is exact). Such a truth is above a tie,
-// too.
+// Where u is small, it is added to the radius instead. Then, and also where the sum keeps the bits of the base, the
+// base is the centre, and the truth is above it (and above t, if the old truth was above t or t is exact). Such a truth
+// is above a tie, too.
 //
-// Beyond the least exponent of the arithmetic |d| counts as that: u is too large then, and so is the bound.
+// Beyond the least exponent of the arithmetic, |d| is replaced by that exponent: then u is too large, and so is the
+// bound.
 //
-// -inf: t = -inf leaves h as it is, h = -inf leaves t: their u is 0, and what comes of infinite differences is masked.
-// The sums of finite numbers do not overflow: they stay below 2^64 2^900.
+// -inf: where t = -inf the result is h, where h = -inf the result is t. Their u is 0, and the results of infinite
+// differences are masked. The sums of finite numbers do not overflow: they stay below 2^64 2^900.
 //
-// The bounds are sums and products of fewer than 30 roundings, and powers off by 3 e: the factor 1 + 2^-47 covers
-// them. None underflows: a weight below 1 comes with a u of at least 2^-996, whose share of that factor is above
-// 2^-1044; all other weights are 1, and sums do not underflow.
+// The bounds are sums and products with fewer than 30 roundings, and powers with an error of 3 e: the factor 1 + 2^-47
+// covers them. None underflows: a weight below 1 comes with a u of at least 2^-996, whose share of that factor is above
+// 2^-1044. All other weights are 1, and sums do not underflow.
 
-// What derivatives need to know of a step: t and h are not -inf; t is the larger one; u = e^-|d|, but where d is
-// beyond the least exponent and not near; |d|, and how far it may be off where t and h are finite.
+// The numbers of a step that derivatives need: whether t and h are not -inf; whether t is the larger one; u = e^-|d|,
+// except where d is beyond the least exponent and not near; |d|, and its largest error where t and h are finite.
 struct weights_of_step {
   masks past, input, past_is_larger, near;
   pack u, u_low, error, size;

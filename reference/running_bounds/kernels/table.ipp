@@ -1,4 +1,4 @@
-// The kernels of an instruction set. Each file says what it includes needs: they are one after the other.
+// The kernels of an instruction set. The order of these files matters: each uses what the files before it define.
 // clang-format off
 #include "reference/running_bounds/kernels/vector.ipp"
 #include "reference/running_bounds/kernels/lanes.ipp"
@@ -12,7 +12,7 @@
 #include "reference/running_bounds/kernels/tangent.ipp"
 // clang-format on
 
-// For tests: of `count` numbers z + z_low, a multiple of the lanes of a pack, what softplus() finds.
+// For tests: the results of softplus() for `count` numbers z + z_low; `count` is a multiple of the lanes of a pack.
 template <class Arithmetic>
 void softplus_of(std::size_t count, const double* z, const double* z_low, double* power, double* sum, double* low,
                  double* error) {
@@ -42,7 +42,7 @@ bool are_bounded(const double* x, std::size_t count, double besides) {
 }
 
 void settle(double* radius, std::uint8_t* decided, std::size_t count) {
-  // What is undecided has a sign, at a radius of 0 too; NaN is not decided either.
+  // An undecided radius has a minus sign, also where it is 0. NaN is not decided either.
   for (std::size_t i = 0; i < count; ++i) decided[i] = radius[i] >= 0.0 && __builtin_copysign(1.0, radius[i]) > 0.0;
   for (std::size_t i = 0; i < count; ++i) radius[i] = __builtin_fabs(radius[i]);
 }

@@ -1,11 +1,11 @@
-// The derivative of the recurrence along a direction (algorithms/forward_derivative.hpp) with a running bound: with dt
-// = ds' + da, ds = w dt + v dh. Weights, their bounds and e are those of weights.ipp.
+// The derivative of the recurrence along a direction (algorithms/forward_derivative.hpp) with a running bound: ds = w
+// dt + v dh, where dt = ds' + da. The weights, their bounds and e are those of weights.ipp.
 //
-// Of the two, x is what has the larger weight and y the other one: ds = x + s (y - x). So the error of s counts by |y -
-// x|, and the error E of dt comes in by (w + F) E: s + F where dt is y, 1 - s + F where it is x. What the difference
-// leaves out counts by (s + F).
+// Let x be the one of dt and dh with the larger weight, and y the other one: ds = x + s (y - x). So the error of s
+// counts by |y - x|, and the error E of dt counts by (w + F) E: s + F where dt is y, 1 - s + F where it is x. The part
+// that the difference leaves out counts by (s + F).
 //
-// ds vanishes where dh is 0, has the larger weight, and s dt vanishes.
+// ds vanishes where dh is 0 and has the larger weight, and s dt vanishes.
 
 template <class Arithmetic>
 struct tangent_state {

@@ -1,7 +1,7 @@
 // Packs of registers of doubles, in the vector extensions of GCC and Clang.
 //
-// Included inside the unnamed namespace of an instruction set, which has defined `vector_bytes`. Every operation is
-// that of IEEE 754 on each lane, and nothing is contracted: all instruction sets give the same bits.
+// This file is included inside the unnamed namespace of an instruction set, which has defined `vector_bytes`. Every
+// operation is that of IEEE 754 on each lane, and nothing is contracted: all instruction sets give the same bits.
 
 typedef double register_of_doubles __attribute__((vector_size(vector_bytes)));
 typedef std::int64_t register_of_bits __attribute__((vector_size(vector_bytes)));
@@ -9,8 +9,8 @@ constexpr int lanes_of_register = vector_bytes / 8;
 
 #define ASSAY_INLINED __attribute__((always_inline))
 #define ASSAY_INLINE inline ASSAY_INLINED
-// Of what many kernels hold, and what is long: compiled once, not with each of them. A call costs a few instructions,
-// and a pack has work for hundreds.
+// For long functions that many kernels call: they are compiled once, not with each kernel. A call costs a few
+// instructions, and a pack has work for hundreds.
 #define ASSAY_ONCE __attribute__((noinline))
 
 // f(0), ..., f(Count - 1), written out, so that arrays indexed with them live in registers.
@@ -141,11 +141,11 @@ ASSAY_INLINE pack magnitude(const pack& x) {
 ASSAY_INLINE pack operator-(const pack& x) {
   return each<pack>([&](int k) ASSAY_INLINED { return -x.part[k]; });
 }
-/// Where the sign is minus, of -0 too.
+/// Whether the sign is minus, also that of -0.
 ASSAY_INLINE masks is_negative(const pack& x) {
   return each<masks>([&](int k) ASSAY_INLINED { return has_minus(x.part[k]); });
 }
-/// x where it is larger than y, else y: y where x is NaN.
+/// x where it is larger than y, else y; so y where x is NaN.
 ASSAY_INLINE pack larger(const pack& x, double y) {
 #ifdef ASSAY_LARGER
   return each<pack>([&](int k) ASSAY_INLINED { return ASSAY_LARGER(x.part[k], register_of_doubles{} + y); });

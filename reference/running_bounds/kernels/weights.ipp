@@ -1,22 +1,24 @@
-// The weights of a step, w of the past and v = 1 - w of the input, and their products with a number, bounded. e stands
+// The weights of a step (w of the past, v = 1 - w of the input) and their products with a number, with bounds. e stands
 // for 2^-53.
 //
-// Of the weights the smaller one, s = u / (1 + u), is known to a part of itself; the larger one is 1 - s. So a number l
-// is divided into p = s l and l - p, and whoever keeps l - p is wrong by a part of p only.
+// The smaller weight s = u / (1 + u) has a small relative error; the larger weight is 1 - s. So a number l is divided
+// into p = s l and l - p: the error of l - p is only a part of p.
 //
-// s = sigmoid(-|d|), whose logarithm has a slope of at most 1: where d is off by D, s moves by a factor of at most e^D,
-// so by s (D + D^2) at most for D <= 1; and anyway by 1 at most. Beyond the least exponent s counts as 0, to twice the
-// power there if D <= 1/2; for |d| above 800 it is below e^-799, and p vanishes beside 2^-1075 if |l| is below 2^64.
+// s = sigmoid(-|d|), and the logarithm of s has a slope of at most 1. So if d has an error D, s changes by a factor of
+// at most e^D, which is s (D + D^2) at most for D <= 1; and s never changes by more than 1. Beyond the least exponent s
+// counts as 0, with an error of twice the power there if D <= 1/2. For |d| above 800 s is below e^-799, and p vanishes
+// beside 2^-1075 if |l| is below 2^64.
 //
-// With E the bound of l and F that of s: |p - s l| <= (s + F) E + F |l|, and the truth of l - p is off by (1 - s + F) E
-// + F |l|; to both comes the rounding of p. Products below 2^-900 count as 0, to 2^-899: none underflows.
+// Let E be the bound of l and F that of s: |p - s l| <= (s + F) E + F |l|, and the truth of l - p is off by (1 - s + F)
+// E + F |l|. The rounding of p is added to both. Products below 2^-900 count as 0, with an error of 2^-899: none
+// underflows.
 //
-// The bounds: the factor 1 + 2^-47 covers their roundings (scan.ipp). What underflows in them is below 2^-1074 each: it
-// is covered by the share of that factor in 2^-52 |p|, where p is at least 2^-900, in 2^-899 where p is less, and by
-// 2^-1020 where s or p is 0 but l and F are not. Numbers below the normal ones are slow: a bound E that is not 0 counts
-// as 2^-960 at least, and 2^-1000 as the F of what vanishes. F = s (D + 6e) may lie below the normal numbers and be off
-// by 2^-1075: of the 6e 5 are needed, and the sixth makes up for it, since s >= 2^-996 where it counts, so that e s >=
-// 2^-1049. Where h or t is -inf, s and F are 0 and nothing is rounded.
+// The factor 1 + 2^-47 covers the roundings of the bounds (scan.ipp). Each amount that underflows in them is below
+// 2^-1074. It is covered by the share of that factor in 2^-52 |p| where p is at least 2^-900, by its share in 2^-899
+// where p is less, and by 2^-1020 where s or p is 0 but l and F are not. Subnormal numbers are slow: a bound E that is
+// not 0 counts as 2^-960 at least, and the F of a weight that vanishes as 2^-1000. F = s (D + 6e) may be subnormal and
+// off by 2^-1075: only 5 of the 6e are needed, and the sixth makes up for this, since s >= 2^-996 where it counts, so
+// that e s >= 2^-1049. Where h or t is -inf, s and F are 0 and nothing is rounded.
 
 constexpr double vanishing_exponent = 800.0, error_of_vanishing = 0x1p-1000;
 
@@ -37,7 +39,7 @@ ASSAY_INLINE smaller_weight weight_of(const weights_of_step& x) {
   return {{s, where(counts, weight.low)}, error};
 }
 
-// x + y, the remainder to `error`; |low| at most half an ulp of high.
+// x + y, with the remainder to within `error`; |low| is at most half an ulp of high.
 struct sum_of_two {
   two_doubles sum;
   pack error;

@@ -1,4 +1,5 @@
-// Formulas that a program adds. A program of its own: what it adds would be in every list of another test.
+// Formulas that a program adds. This test is a program of its own, since its formulas would be in the list of every
+// other test.
 #include "reference/registry.hpp"
 
 #include <atomic>
@@ -23,7 +24,7 @@ std::unique_ptr<renamed_scores> made(std::string name) {
   return std::make_unique<renamed_scores>("tener", std::move(name));
 }
 
-// How often the running bound of its function was asked.
+// How often the running bound of the function was called.
 std::atomic<std::size_t>& asked_bounds() {
   static std::atomic<std::size_t> times = 0;
   return times;

@@ -1,4 +1,4 @@
-// An encoding under another name: an owner that a program adds, of which everything is known.
+// An encoding under another name: an owner that a program adds, whose results are all known.
 #pragma once
 
 #include <memory>
@@ -48,11 +48,11 @@ class renamed_encoding final : public formula_owner {
     return inner_->evaluate_in(inside(call), formats, c);
   }
 
-  /// Before it is added: what a test makes otherwise.
+  /// The operations before the owner is added, for tests that change them.
   std::vector<declared_operation>& change() { return operations_; }
 
  private:
-  // The call of the encoding itself.
+  // The call to the encoding itself.
   [[nodiscard]] core::request inside(const core::request& call) const {
     core::request same = call;
     for (std::size_t i = 0; i < operations_.size(); ++i)
