@@ -39,8 +39,7 @@ std::vector<json> settings_of(const core::operation& op, bool others) {
       json one = json::object();
       one[a.name] = formats::to_json(value);
       const auto set = formats::declared_attributes_from(op, one);
-      if (others && value != a.standard && set &&
-          core::conflict_within(op, core::completed(op, *set)).empty())
+      if (others && value != a.standard && set && core::conflict_within(op, core::completed(op, *set)).empty())
         all.push_back(one);
     }
   return all;

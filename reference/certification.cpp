@@ -31,8 +31,9 @@ std::optional<positions> open_positions(const core::operation& op, const certifi
     const core::shape s = c.rounded.shape();
     for (std::size_t i = 0; i < c.rung.size(); ++i) {
       if (c.rung[i] != undecided) continue;
-      if (along != 1 || !axis) return std::nullopt;  // the output needs the whole axis, or has it as a multiple or
-                                                     // twice
+      if (along != 1 || !axis)
+        return std::nullopt;  // the output needs the whole axis, or has it as a multiple or
+                              // twice
       open[i / core::stride_of(s, *axis) % s[*axis]] = true;
     }
   }

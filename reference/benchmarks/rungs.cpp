@@ -38,9 +38,7 @@ double seconds_of(const std::function<void()>& run) {
   return processor_seconds() - before;
 }
 
-double median(std::vector<double> x) {
-  return boost::math::statistics::median(x);
-}
+double median(std::vector<double> x) { return boost::math::statistics::median(x); }
 
 // Positions are counted, decays lie in [-1, 0], everything else is normal.
 core::request call_of(const core::operation& op, core::dtype type, const core::axis_sizes& sizes) {

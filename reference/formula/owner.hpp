@@ -41,8 +41,7 @@ struct program_sizes {
   const core::axis_sizes& axes;
   purpose for_what = purpose::truth;
   accuracy_class algorithm = accuracy_class::sequential;  ///< whose algorithm; that of sequential is the formula
-  std::size_t form =
-      0;  ///< for a law and for any way: 0 is the formula, k is the k-th other way (recorded_operation)
+  std::size_t form = 0;  ///< for a law and for any way: 0 is the formula, k is the k-th other way (recorded_operation)
 
   bool is_of_gradient = false;  ///< differentiate() takes the program
 
@@ -57,8 +56,8 @@ struct recorded_operation {
   /// Called from many threads. A contract violation where inputs and outputs are not those of the declaration.
   std::function<program(const program_sizes& sizes)> record;
   std::vector<accuracy_class> algorithms{accuracy_class::sequential};  ///< see declared_operation
-  bool is_of_any_steps = false;  ///< a formula of another owner: correct code may have blocks in place of its steps
-  std::size_t other_ways = 0;    ///< other ways to compute it, whose roundings are right as well; `record` has them
+  bool is_of_any_steps = false;     ///< a formula of another owner: correct code may have blocks in place of its steps
+  std::size_t other_ways = 0;       ///< other ways to compute it, whose roundings are right as well; `record` has them
   std::size_t other_gradients = 0;  ///< further ways, which differ only in the roundings of their gradients
 
   [[nodiscard]] std::size_t other_ways_of(const core::request& call) const {

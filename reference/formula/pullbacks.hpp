@@ -16,8 +16,8 @@ struct pullback {
   const std::vector<bool>& leads;  ///< whether a cotangent leads on from a node of the formula to an input
   const std::vector<std::optional<node_id>>& reached;  ///< the cotangents of the nodes of the formula that are reached
                                                        ///< so far
-  const std::vector<std::vector<node_id>>& uses;  ///< the uses of each node of the formula; an output is used by
-                                                  ///< itself, too
+  const std::vector<std::vector<node_id>>& uses;       ///< the uses of each node of the formula; an output is used by
+                                                       ///< itself, too
   gradient_form how;
 
   [[nodiscard]] node_id in(std::size_t k) const { return n.in[k]; }

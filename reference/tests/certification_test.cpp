@@ -87,8 +87,8 @@ TEST_CASE("reference/certify/a_branch_on_an_unknown_number_proves_nothing", "[un
     const auto truth = owner_of(*call.operation).enclose(call, 80).at("grad_" + decay);
     REQUIRE(truth.decided.back());
     CHECK(truth.rounded.values.storage()[n - 1] == 0.0);
-    for (const auto& balls : {owner_of(*call.operation).enclose_in_doubles(call),
-                              owner_of(*call.operation).enclose_in_two_doubles(call)}) {
+    for (const auto& balls :
+         {owner_of(*call.operation).enclose_in_doubles(call), owner_of(*call.operation).enclose_in_two_doubles(call)}) {
       INFO(c.operation << " " << core::name_of(c.type) << " " << n);
       const auto& of_balls = balls.at("grad_" + decay);
       for (std::size_t i = 0; i < n; ++i)

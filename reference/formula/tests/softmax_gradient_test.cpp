@@ -75,8 +75,9 @@ core::request drawn_head(const core::operation& op, const sizes_of_head& s, core
     }
     call.inputs.emplace(t.name, std::move(x));
   }
-  for (std::size_t i = 0; i < s.n; ++i) call.inputs.at("bias").values.storage()[i * s.m] = 0.0;  // each query sees a
-                                                                                                 // key
+  for (std::size_t i = 0; i < s.n; ++i)
+    call.inputs.at("bias").values.storage()[i * s.m] = 0.0;  // each query sees a
+                                                             // key
   return call;
 }
 
