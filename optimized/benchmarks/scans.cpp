@@ -80,69 +80,91 @@ struct shape {
   [[nodiscard]] std::string name() const { return fmt::format("({}, {}, {})", batch, tokens, features); }
 };
 
+// The scans of one shape, forward, backward and along a direction, each beside the memory traffic that it needs.
+class scans_of_shape {
+ public:
+  scans_of_shape(const options& how, const shape& size, bool long_memory, int threads)
+      : how_(how),
+        size_(size),
+        threads_(threads),
+        title_(size.name() + (long_memory ? " long memory" : "")),
+        on_(process_execution()) {
+    fill_scan_inputs(long_memory, log_p_, g_, h_, grad_s_, size.size());
+    on_.threads = threads;
+  }
+
+  void forward() {
+    const std::size_t part = std::min<std::size_t>(size_.tokens, 1 + 400000 / size_.features);
+    std::vector<variant> all = floors({log_p_.data, h_.data}, {grad_decay_.data});
+    all.push_back({"scan", elements(), [&] {
+                     heinsen::scan<float>(on_, inputs(log_p_), {rows(s_.data), states(s_n_)});
+                   }});
+    all.push_back({"gated_scan", elements(), [&] {
+                     heinsen::gated_scan<float>(on_, inputs(g_), {rows(grad_h_.data), states(s_n_)});
+                   }});
+    if (threads_ == 1)
+      all.push_back({"scalar", static_cast<double>(part * size_.features),
+                     [&, part] { scalar_scan(log_p_.data, h_.data, grad_h_.data, part, size_.features); }});
+    compare(title_ + " forward", how_, threads_, std::move(all));
+  }
+
+  void backward() {
+    const heinsen::scan_cotangents<float> cotangents{rows(std::as_const(s_.data)), rows(std::as_const(grad_s_.data))};
+    const heinsen::scan_gradients<float> out{rows(grad_decay_.data), rows(grad_h_.data), states(grad_s0_)};
+    std::vector<variant> all = floors({log_p_.data, h_.data, grad_s_.data, s_.data}, {grad_decay_.data, grad_h_.data});
+    all.push_back({"scan:vjp", elements(), [&] { heinsen::scan_vjp<float>(on_, inputs(log_p_), cotangents, out); }});
+    all.push_back(
+        {"gated_scan:vjp", elements(), [&] { heinsen::gated_scan_vjp<float>(on_, inputs(g_), cotangents, out); }});
+    compare(title_ + " backward", how_, threads_, std::move(all));
+  }
+
+  void along_direction() {
+    const heinsen::scan_direction<float> direction{rows(std::as_const(grad_s_.data)),
+                                                   rows(std::as_const(grad_decay_.data))};
+    const heinsen::scan_outputs<float> with_states{rows(s_.data), states(s_n_)};
+    const heinsen::scan_tangents<float> tangents{rows(grad_h_.data), states(grad_s0_)};
+    std::vector<variant> all = floors({log_p_.data, h_.data, grad_s_.data, grad_decay_.data}, {s_.data, grad_h_.data});
+    all.push_back({"scan:jvp", elements(),
+                   [&] { heinsen::scan_jvp<float>(on_, inputs(log_p_), direction, with_states, tangents); }});
+    all.push_back({"gated_scan:jvp", elements(),
+                   [&] { heinsen::gated_scan_jvp<float>(on_, inputs(g_), direction, with_states, tangents); }});
+    compare(title_ + " along a direction", how_, threads_, std::move(all));
+  }
+
+ private:
+  [[nodiscard]] double elements() const { return static_cast<double>(size_.size()); }
+  template <class T>
+  [[nodiscard]] view<T, 3> rows(T* data) const {
+    return dense<T, 3>(data, {size_.batch, size_.tokens, size_.features});
+  }
+  [[nodiscard]] view<float, 2> states(std::vector<float>& x) const {
+    return dense<float, 2>(x.data(), {size_.batch, size_.features});
+  }
+  [[nodiscard]] heinsen::scan_inputs<float> inputs(const array& decay) const {
+    return {rows(std::as_const(decay.data)), rows(std::as_const(h_.data))};
+  }
+  // The time in which memory gives these arrays and takes those, through the caches and past them.
+  std::vector<variant> floors(const std::vector<const float*>& read, const std::vector<float*>& written) const {
+    return {{fmt::format("floor, read {} write {}", read.size(), written.size()), elements(),
+             [=, this] { floor<false>(threads_, read, written, size_.size()); }},
+            {"floor, past the caches", elements(), [=, this] { floor<true>(threads_, read, written, size_.size()); }}};
+  }
+
+  const options& how_;
+  shape size_;
+  int threads_;
+  std::string title_;
+  execution on_;
+  array log_p_{size_.size()}, g_{size_.size()}, h_{size_.size()}, s_{size_.size()}, grad_s_{size_.size()},
+      grad_decay_{size_.size()}, grad_h_{size_.size()};
+  std::vector<float> s_n_ = std::vector<float>(size_.batch * size_.features), grad_s0_ = s_n_;
+};
+
 void measure(const options& how, const shape& size, bool long_memory, int threads) {
-  const std::size_t count = size.size();
-  array log_p(count), g(count), h(count), s(count), grad_s(count), grad_decay(count), grad_h(count);
-  fill_scan_inputs(long_memory, log_p, g, h, grad_s, count);
-  const auto rows = [&](auto* data) {
-    return dense<std::remove_pointer_t<decltype(data)>, 3>(data, {size.batch, size.tokens, size.features});
-  };
-  std::vector<float> s_n(size.batch * size.features), grad_s0(s_n.size());
-  const auto states = [&](std::vector<float>& x) { return dense<float, 2>(x.data(), {size.batch, size.features}); };
-  execution on = process_execution();
-  on.threads = threads;
-  const auto elements = static_cast<double>(count);
-  const auto inputs = [&](const array& decay) {
-    return heinsen::scan_inputs<float>{rows(std::as_const(decay.data)), rows(std::as_const(h.data))};
-  };
-  const std::size_t part = std::min<std::size_t>(size.tokens, 1 + 400000 / size.features);
-  const std::vector<const float*> two{log_p.data, h.data}, four{log_p.data, h.data, grad_s.data, s.data};
-  const std::string title = size.name() + (long_memory ? " long memory" : "");
-  std::vector<variant> forward{
-      {"floor, read 2 write 1", elements, [&] { floor<false>(threads, two, {grad_decay.data}, count); }},
-      {"floor, past the caches", elements, [&] { floor<true>(threads, two, {grad_decay.data}, count); }},
-      {"scan", elements,
-       [&] {
-         heinsen::scan<float>(on, inputs(log_p), {rows(s.data), states(s_n)});
-       }},
-      {"gated_scan", elements, [&] {
-         heinsen::gated_scan<float>(on, inputs(g), {rows(grad_h.data), states(s_n)});
-       }}};
-  if (threads == 1)
-    forward.push_back({"scalar", static_cast<double>(part * size.features),
-                       [&] { scalar_scan(log_p.data, h.data, grad_h.data, part, size.features); }});
-  compare(title + " forward", how, threads, std::move(forward));
-  const heinsen::scan_cotangents<float> cotangents{rows(std::as_const(s.data)), rows(std::as_const(grad_s.data))};
-  const heinsen::scan_gradients<float> out{rows(grad_decay.data), rows(grad_h.data), states(grad_s0)};
-  compare(title + " backward", how, threads,
-          {{"floor, read 4 write 2", elements,
-            [&] {
-              floor<false>(threads, four, {grad_decay.data, grad_h.data}, count);
-            }},
-           {"floor, past the caches", elements,
-            [&] {
-              floor<true>(threads, four, {grad_decay.data, grad_h.data}, count);
-            }},
-           {"scan:vjp", elements, [&] { heinsen::scan_vjp<float>(on, inputs(log_p), cotangents, out); }},
-           {"gated_scan:vjp", elements, [&] { heinsen::gated_scan_vjp<float>(on, inputs(g), cotangents, out); }}});
-  const heinsen::scan_direction<float> direction{rows(std::as_const(grad_s.data)),
-                                                 rows(std::as_const(grad_decay.data))};
-  const heinsen::scan_outputs<float> with_states{rows(s.data), states(s_n)};
-  const heinsen::scan_tangents<float> tangents{rows(grad_h.data), states(grad_s0)};
-  const std::vector<const float*> along{log_p.data, h.data, grad_s.data, grad_decay.data};
-  compare(
-      title + " along a direction", how, threads,
-      {{"floor, read 4 write 2", elements,
-        [&] {
-          floor<false>(threads, along, {s.data, grad_h.data}, count);
-        }},
-       {"floor, past the caches", elements,
-        [&] {
-          floor<true>(threads, along, {s.data, grad_h.data}, count);
-        }},
-       {"scan:jvp", elements, [&] { heinsen::scan_jvp<float>(on, inputs(log_p), direction, with_states, tangents); }},
-       {"gated_scan:jvp", elements,
-        [&] { heinsen::gated_scan_jvp<float>(on, inputs(g), direction, with_states, tangents); }}});
+  scans_of_shape scans(how, size, long_memory, threads);
+  scans.forward();
+  scans.backward();
+  scans.along_direction();
 }
 
 void measure_all(const options& how) {

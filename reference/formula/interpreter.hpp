@@ -177,72 +177,88 @@ class interpreter {
   }
 
   array<R> along(const node& n, node_id k) const {
+    switch (n.what) {
+      case op::contract:
+      case op::contract_at:
+      case op::contract_where:
+        return contracted_axes(n, k);
+      case op::interpolated:
+      case op::interpolation_slope:
+      case op::interpolation_shares:
+        return interpolated_between_rows(n, k);
+      case op::skew_exponential:
+        return in_stage(
+            n, [&](const numbers& x) { return exponentials<R>(x, shape_of(k).back()); }, in<R>(n, 0));
+      case op::skew_exponential_pullback:
+        return in_stage(
+            n,
+            [&](const numbers& x, const numbers& g, const numbers& terms) {
+              return back_through_exponentials<R>(x, g, terms, shape_of(k).back());
+            },
+            in<R>(n, 0), in<R>(n, 1), in<R>(n, 2));
+      case op::geometric_frequencies:
+        return in_stage(
+            n, [&](const numbers& bases) { return frequencies_of(n, bases); }, in<R>(n, 0));
+      case op::largest_share: {
+        const reduced_rows rows(shape_of(n.in[0]), n.integers[0]);
+        return in_stage(
+            n, [&](numbers x) { return with_shares_of_largest<R>(std::move(x), rows); }, in<R>(n, 0));
+      }
+      default:
+        return row_by_row(n, k);
+    }
+  }
+
+  array<R> contracted_axes(const node& n, node_id k) const {
     std::optional<contracted_places> room;
-    if (n.what == op::contract || n.what == op::contract_at) {
-      const contracted_places& places = places_of_contraction(n, k, room);
-      const truths* at = n.what == op::contract_at ? &in<boost::tribool>(n, 2) : nullptr;
-      return in_stage(
-          n, [&](const numbers& x, const numbers& y) { return contracted<R>(x, y, places, at); }, in<R>(n, 0),
-          in<R>(n, 1));
-    }
-    if (n.what == op::contract_where) {
-      const contracted_places& places = places_of_contraction(n, k, room);
-      const truths& mask = in<boost::tribool>(n, 2);
-      return in_stage(
-          n, [&](const numbers& x, const numbers& y) { return contracted_where<R>(x, y, mask, places); }, in<R>(n, 0),
-          in<R>(n, 1));
-    }
-    if (n.what == op::geometric_frequencies)
-      return in_stage(
-          n,
-          [&](const numbers& bases) {
-            numbers all;
-            for (const R& base : bases)
-              for (std::int64_t t = 0; t < n.integer(1); ++t)
-                all.push_back(frequency(base, static_cast<std::size_t>(n.integer(0) + t),
-                                        static_cast<std::size_t>(n.integer(2))));
-            return all;
-          },
-          in<R>(n, 0));
-    if (n.what == op::largest_share) {
-      const reduced_rows rows(shape_of(n.in[0]), n.integers[0]);
-      return in_stage(
-          n, [&](numbers x) { return with_shares_of_largest<R>(std::move(x), rows); }, in<R>(n, 0));
-    }
-    if (n.what == op::interpolated || n.what == op::interpolation_slope || n.what == op::interpolation_shares) {
-      const interpolated_rows rows(shape_of(n.in[0]), shape_of(n.in[1]));
-      const std::size_t size = shape_of(k).back();
-      return in_stage(
-          n,
-          [&](const numbers& x, const numbers& p) {
-            return n.what == op::interpolation_shares ? shared_by_places<R>(x, p, rows, size)
-                                                      : interpolated<R>(n.what, x, p, rows);
-          },
-          in<R>(n, 0), in<R>(n, 1));
-    }
-    if (n.what == op::skew_exponential)
-      return in_stage(
-          n, [&](const numbers& x) { return exponentials<R>(x, shape_of(k).back()); }, in<R>(n, 0));
-    if (n.what == op::skew_exponential_pullback)
-      return in_stage(
-          n,
-          [&](const numbers& x, const numbers& g, const numbers& terms) {
-            return back_through_exponentials<R>(x, g, terms, shape_of(k).back());
-          },
-          in<R>(n, 0), in<R>(n, 1), in<R>(n, 2));
+    const contracted_places& places = places_of_contraction(n, k, room);
+    const truths* mask = n.what == op::contract ? nullptr : &in<boost::tribool>(n, 2);
+    return in_stage(
+        n,
+        [&](const numbers& x, const numbers& y) {
+          return n.what == op::contract_where ? contracted_where<R>(x, y, *mask, places)
+                                              : contracted<R>(x, y, places, mask);
+        },
+        in<R>(n, 0), in<R>(n, 1));
+  }
+
+  array<R> interpolated_between_rows(const node& n, node_id k) const {
+    const interpolated_rows rows(shape_of(n.in[0]), shape_of(n.in[1]));
+    const std::size_t size = shape_of(k).back();
+    return in_stage(
+        n,
+        [&](const numbers& x, const numbers& p) {
+          return n.what == op::interpolation_shares ? shared_by_places<R>(x, p, rows, size)
+                                                    : interpolated<R>(n.what, x, p, rows);
+        },
+        in<R>(n, 0), in<R>(n, 1));
+  }
+
+  static numbers frequencies_of(const node& n, const numbers& bases) {
+    numbers all;
+    for (const R& base : bases)
+      for (std::int64_t t = 0; t < n.integer(1); ++t)
+        all.push_back(
+            frequency(base, static_cast<std::size_t>(n.integer(0) + t), static_cast<std::size_t>(n.integer(2))));
+    return all;
+  }
+
+  array<R> row_by_row(const node& n, node_id k) const {
     const rows_along rows(shape_of(n.in[0]), static_cast<std::size_t>(n.integer(0)));
-    if (n.what == op::cumulative_sum_twice)
-      return in_stage(
-          n, [&](numbers x) { return rows_twice<R>(along_rows<R>(op::cumulative_sum, std::move(x), rows), rows); },
-          in<R>(n, 0));
+    if (n.what == op::less_heaviest) return formula::less_heaviest(in<R>(n, 0), in<R>(n, 1), rows);
+    if (program_.type_of(k).kind == number_kind::integer) return cumulative_sums(in<std::int64_t>(n, 0), rows);
     if (n.what == op::cumulative_difference)
       return in_stage(
           n, [&](const numbers& x, const numbers& y) { return differences_along<R>(x, y, rows); }, in<R>(n, 0),
           in<R>(n, 1));
-    if (n.what == op::less_heaviest) return formula::less_heaviest(in<R>(n, 0), in<R>(n, 1), rows);
-    if (program_.type_of(k).kind == number_kind::integer) return cumulative_sums(in<std::int64_t>(n, 0), rows);
+    const bool twice = n.what == op::cumulative_sum_twice;
     return in_stage(
-        n, [&](numbers x) { return along_rows<R>(n.what, std::move(x), rows); }, in<R>(n, 0));
+        n,
+        [&](numbers x) {
+          numbers made = along_rows<R>(twice ? op::cumulative_sum : n.what, std::move(x), rows);
+          return twice ? rows_twice<R>(std::move(made), rows) : made;
+        },
+        in<R>(n, 0));
   }
 
   // The loop, turn by turn. The results of all turns lie part by part.

@@ -72,6 +72,31 @@ void add_up(const Real* parts, std::size_t count, std::size_t step, const view<R
   }
 }
 
+template <class Real>
+void check(const embed_sizes& size, const embed_inputs<Real>& in, const embed_cotangents<Real>& cotangents,
+           const embed_gradients<Real>& out) {
+  const std::size_t batch = size.batch, d = size.features;
+  ASSAY_EXPECTS(has_shape(cotangents.grad_y, in.x.shape));
+  ASSAY_EXPECTS(cotangents.grad_s_n.absent() || has_shape(cotangents.grad_s_n, {batch, d}));
+  ASSAY_EXPECTS(has_shape(out.grad_x, in.x.shape) && has_shape(out.grad_s0, {batch, d}));
+  ASSAY_EXPECTS(has_shape(out.grad_W_H, in.W_H.shape) && has_shape(out.grad_b_H, in.b_H.shape));
+  ASSAY_EXPECTS(has_shape(out.grad_W_R, in.W_R.shape) && has_shape(out.grad_b_R, in.b_R.shape));
+}
+
+// The tasks of both gradients are shared among the threads together.
+template <class Real>
+void add_up(int threads, const weight_gradient<Real> (&gradients)[2]) {
+  const auto for_both = [&](auto count, auto task) {
+    const std::size_t of_first = (gradients[0].*count)();
+    for_each_task(threads, of_first + (gradients[1].*count)(),
+                  [&](std::size_t i) { i < of_first ? (gradients[0].*task)(i) : (gradients[1].*task)(i - of_first); });
+  };
+  using gradient = weight_gradient<Real>;
+  for_both(&gradient::tasks, &gradient::run);
+  for_both(&gradient::additions, &gradient::add);
+  for (const gradient& g : gradients) g.finish();
+}
+
 }  // namespace
 
 template <class Real>
@@ -80,11 +105,7 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
   const embed_sizes size = sizes_of(in);
   const std::size_t batch = size.batch, e = size.embedding, d = size.features;
   check(on, size, in);
-  ASSAY_EXPECTS(has_shape(cotangents.grad_y, in.x.shape));
-  ASSAY_EXPECTS(cotangents.grad_s_n.absent() || has_shape(cotangents.grad_s_n, {batch, d}));
-  ASSAY_EXPECTS(has_shape(out.grad_x, in.x.shape) && has_shape(out.grad_s0, {batch, d}));
-  ASSAY_EXPECTS(has_shape(out.grad_W_H, in.W_H.shape) && has_shape(out.grad_b_H, in.b_H.shape));
-  ASSAY_EXPECTS(has_shape(out.grad_W_R, in.W_R.shape) && has_shape(out.grad_b_R, in.b_R.shape));
+  check(size, in, cotangents, out);
 
   const blocks all = blocks_of(size);
   const int threads = useful_threads(on, size);
@@ -148,15 +169,7 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
 
   const weight_gradient<Real> gradients[] = {{grad_y_rows.all(grad_y_place), s, out.grad_W_R, memory},
                                              {logits, x_rows.all(x_place), out.grad_W_H, memory}};
-  const auto for_both = [&](auto count, auto task) {
-    const std::size_t of_first = (gradients[0].*count)();
-    for_each_task(threads, of_first + (gradients[1].*count)(),
-                  [&](std::size_t i) { i < of_first ? (gradients[0].*task)(i) : (gradients[1].*task)(i - of_first); });
-  };
-  using gradient = weight_gradient<Real>;
-  for_both(&gradient::tasks, &gradient::run);
-  for_both(&gradient::additions, &gradient::add);
-  for (const gradient& g : gradients) g.finish();
+  add_up(threads, gradients);
 }
 
 template void embed_position_vjp(const execution&, const embed_inputs<float>&, const embed_cotangents<float>&,
