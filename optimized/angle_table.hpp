@@ -1,4 +1,4 @@
-// Tables of sines and cosines: a row for each position, columns for frequencies.
+// Tables of sines and cosines. A table has one row for each position and columns for the frequencies.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,11 @@
 
 namespace assay::optimized {
 
-/// Which columns hold the two functions of a pair.
+/// The columns that hold the two functions of a pair.
 struct column_places {
   bool interleaved, sine_first;
-  std::size_t leading, trailing, width;  ///< columns of the first and of the second function, and all of them
+  /// Number of columns of the first function, of the second function, and of both.
+  std::size_t leading, trailing, width;
   [[nodiscard]] std::size_t first(std::size_t pair) const { return interleaved ? 2 * pair : pair; }
   [[nodiscard]] std::size_t second(std::size_t pair) const { return interleaved ? 2 * pair + 1 : leading + pair; }
 };
@@ -22,7 +23,7 @@ inline constexpr std::size_t rows_of_a_task = 256;
 
 inline std::size_t blocks_of_rows(std::size_t rows) { return (rows + rows_of_a_task - 1) / rows_of_a_task; }
 
-/// visit(block, first, last) for all blocks of `rows` rows, on all threads.
+/// Calls visit(block, first, last) for every block of `rows` rows, on all threads.
 template <class Visit>
 void for_each_block(const execution& on, std::size_t rows, Visit visit) {
   for_each_task(on.threads, blocks_of_rows(rows), [&](std::size_t block) {
@@ -30,7 +31,7 @@ void for_each_block(const execution& on, std::size_t rows, Visit visit) {
   });
 }
 
-/// Fills one row. Columns of no pair are left alone.
+/// Fills one row. Columns that belong to no pair keep their values.
 template <class Real>
 void write_row(const column_places& places, const rotations& found, const view<Real, 1>& row) {
   const double* first = places.sine_first ? found.sine.data() : found.cosine.data();
@@ -53,8 +54,8 @@ void write_row(const column_places& places, const rotations& found, const view<R
   }
 }
 
-/// Row i of the table, [rows, width], holds the functions of position i plus the offset times the frequencies. Blocks
-/// of rows share the work; all results are independent.
+/// Fills the table, [rows, width]. Row i holds the functions of (position i + offset) times the frequencies. Threads
+/// share the blocks of rows; every result is independent of the others.
 template <class Real>
 void write_table(const execution& on, const column_places& places, const prepared_frequencies& theta,
                  const view<const double, 1>& position, double offset, const view<Real, 2>& table) {

@@ -1,19 +1,20 @@
 // Frequencies theta of sinusoidal and rotary encodings.
 //
-// One rounding of m theta costs m theta 2^-53, which at position 2^31 is more than a unit of f32's last place. So a
-// frequency has two parts; rotations.hpp finds the cosine and sine of m theta from them.
+// A single rounding of m theta costs m theta 2^-53. At position 2^31 this is more than a unit in the last place of f32.
+// A frequency therefore has two parts; rotations.hpp finds the cosine and the sine of m theta from both.
 #pragma once
 
 namespace assay::optimized {
 
-/// high + low, to about 106 bits.
+/// The value high + low, accurate to about 106 bits.
 struct frequency {
   double high = 0, low = 0;
 };
 
-/// base^(-p / q), base > 0, q > 0; to more than 110 bits first.
+/// Returns base^(-p / q), for base > 0 and q > 0. The value has more than 110 bits before it is split into two parts.
 frequency geometric_frequency(double base, long p, long q);
-/// (p / q)^alpha, p >= 0, q > 0, alpha > 0; to more than 110 bits first.
+/// Returns (p / q)^alpha, for p >= 0, q > 0 and alpha > 0. The value has more than 110 bits before it is split into two
+/// parts.
 frequency power_frequency(double alpha, long p, long q);
 
 }  // namespace assay::optimized

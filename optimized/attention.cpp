@@ -1,6 +1,6 @@
-// Blocks of queries: their logits and their outputs are products of matrices, and keys that a mask keeps from all of
-// them are left out. A head that holds an infinity or a NaN is computed query by query instead, and key by key: in a
-// product it would spread from keys that are kept apart.
+// Works on blocks of queries. The logits and the outputs of a block are products of matrices; keys that the mask hides
+// from all queries of the block are left out. A head that holds an infinity or a NaN is computed one query and one key
+// at a time instead: in a product of matrices, the infinity or the NaN would spread from keys that the mask hides.
 #include "optimized/attention.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ bool all_finite(const std::vector<Number>& x) {
   return std::all_of(x.begin(), x.end(), [](Number y) { return std::isfinite(y); });
 }
 
-// The largest Euclidean norm of a row; NaN where there is one.
+// The largest Euclidean norm of a row; NaN if a norm is NaN.
 template <class Real>
 double largest_norm(const view<Real, 2>& rows) {
   double most = 0;
@@ -37,16 +37,17 @@ double largest_norm(const view<Real, 2>& rows) {
   return std::sqrt(most);
 }
 
-// What a product of two rows of queries and keys can be at most, so that no partial sum overflows.
+// A product of a row of queries and a row of keys stays below this bound, so that no partial sum overflows.
 constexpr double largest_product = 0x1p1000;
 
-// Queries [first, first + count), and the keys [first_key, end_key) that they keep, with some of which they do not.
+// The queries [first, first + count), and the range of keys [first_key, end_key) that covers every key that some query
+// keeps. The range may also contain keys that no query keeps.
 struct block_of_queries {
   std::size_t first, count, first_key, end_key;
   [[nodiscard]] std::size_t keys() const { return end_key - first_key; }
 };
 
-// The last query is asked first: under a causal mask it keeps the most keys.
+// The loop starts at the last query, because under a causal mask the last query keeps the most keys.
 block_of_queries block_of(const double* bias, std::size_t first, std::size_t count, std::size_t keys) {
   std::size_t from = keys, end = 0;
   for (std::size_t i = count; i-- > 0;) {
@@ -65,7 +66,7 @@ void add(Number factor, const Number* x, std::size_t count, Number* y) {
   for (std::size_t c = 0; c < count; ++c) y[c] += factor * x[c];
 }
 
-// A head, whose logits are doubles, and the weights of its queries.
+// The numbers of one head, with logits in double, and the weights of its queries.
 template <class Number>
 class attention_numbers {
  public:
@@ -85,7 +86,7 @@ class attention_numbers {
   const std::size_t n, m, d, e;
   const std::vector<double> q, k;
   const std::vector<Number> v;
-  const bool finite;  ///< and so are all products
+  const bool finite;  ///< all numbers and all products are finite
   const double scale;
   const optimized::kernels<Number>& kernels;
 
@@ -106,7 +107,7 @@ class attention_numbers {
       for (std::size_t i = 0; i < b.count; ++i)
         for (std::size_t j = 0; j < b.keys(); ++j) {
           double& logit = logits[i * m + b.first_key + j];
-          // Not added: a NaN or infinity of a masked key would stay.
+          // A masked logit gets no product: a NaN or an infinity of a masked key would stay in it.
           if (!is_kept_apart(logit)) logit += scale * product(scaled.data() + i * d, keys + j * d, d);
         }
     }
@@ -122,7 +123,7 @@ class attention_numbers {
   }
 };
 
-// visit(block, bias) for blocks of queries.
+// Calls visit(block, bias) for every block of queries.
 template <class Number, class Real, class Visit>
 void for_each_block(const attention_numbers<Number>& x, const attention_head<Real>& head, Visit visit) {
   std::vector<double> bias(std::min(queries_of_block, x.n) * x.m);
@@ -165,7 +166,7 @@ void attend_vjp_in(const kernel_table& kernels, const attention_head<Real>& head
   std::vector<double> of_logits(pairs);
   for_each_block(x, head, [&](const block_of_queries& b, double* logits) {
     const std::size_t keys = b.keys();
-    // Where all is finite, logits are -inf where the bias is.
+    // Where all numbers are finite, a logit is -inf exactly where the bias is -inf.
     const std::vector<double> copy = finite ? std::vector<double>{} : std::vector<double>(logits, logits + b.count * m);
     const double* bias = finite ? logits : copy.data();
     const Number *const cotangents = g.data() + b.first * e, *const keys_from = k.data() + b.first_key * d;
@@ -209,9 +210,9 @@ void attend_vjp_in(const kernel_table& kernels, const attention_head<Real>& head
   scale_to(grad_q, grad.q), scale_to(grad_k, grad.k), store(grad_v, grad.v);
 }
 
-// Whether nothing in between overflows in f32, and the largest of it does not vanish: products of three such rows,
-// summed over 2^31 tokens, stay below 2^122, and those of the largest rows above 2^-90. Rows far smaller than the
-// largest may lose digits to underflow, as in any arithmetic of f32.
+// Whether no intermediate result overflows in f32 and the largest one does not vanish. Products of three such rows,
+// summed over 2^31 tokens, stay below 2^122; products of the largest rows stay above 2^-90. Rows that are far smaller
+// than the largest row may lose digits to underflow, as in any f32 arithmetic.
 template <class Real>
 bool is_of_f32(const view<Real, 2>& rows) {
   constexpr double smallest = 0x1p-30, largest = 0x1p30;

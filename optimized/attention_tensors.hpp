@@ -1,5 +1,5 @@
-// Operations that attend, on tensors: q [B, h, n, d], k [B, h, m, d], v [B, h, m, e], the setting `scale`, and the
-// array that the bias of each head is made of.
+// Operations that attend, on tensors. Their inputs are q [B, h, n, d], k [B, h, m, d], v [B, h, m, e], the setting
+// `scale`, and the array from which the bias of each head is made.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ Inputs<Real> attention_inputs_of(const arguments& call, tensor_arrays<Real>& arr
           arrays.template input<3>(of_bias), core::setting<std::string>(call.settings, "scale") == "inverse_sqrt"};
 }
 
-/// attend(execution, inputs, o)
+/// Calls attend(execution, inputs, o).
 template <template <class> class Inputs, class Attend>
 core::tensors attention_on_tensors(const arguments& call, const char* of_bias, Attend attend) {
   return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
@@ -24,7 +24,7 @@ core::tensors attention_on_tensors(const arguments& call, const char* of_bias, A
   });
 }
 
-/// attend_vjp(execution, inputs, grad_o, gradients); of_bias(inputs) is the array that the bias is made of.
+/// Calls attend_vjp(execution, inputs, grad_o, gradients). of_bias(inputs) is the array from which the bias is made.
 template <template <class> class Inputs, template <class> class Gradients, class OfBias, class Attend>
 core::tensors attention_vjp_on_tensors(const arguments& call, const std::string& name, OfBias of_bias,
                                        Attend attend_vjp) {

@@ -1,9 +1,9 @@
-// Sums in double that keep what their additions leave (Knuth 1998, section 4.2.2, theorem B).
+// Sums in double that keep the rounding errors of their additions (Knuth 1998, section 4.2.2, theorem B).
 #pragma once
 
 namespace assay::optimized {
 
-/// A sum and what its additions leave.
+/// A sum and the rounding errors of its additions.
 struct compensated {
   double high = 0, low = 0;
   void add(double x) {
@@ -11,7 +11,7 @@ struct compensated {
     low += (high - (sum - added)) + (x - added);
     high = sum;
   }
-  /// The sum of other terms.
+  /// Adds the sum of other terms.
   void add(const compensated& part) {
     add(part.high);
     low += part.low;

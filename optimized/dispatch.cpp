@@ -53,7 +53,7 @@ std::vector<std::string_view> names(bool supported_only) {
 std::atomic<const target*> forced = nullptr;
 std::atomic<int> thread_count = 0;
 
-// The choice without force_target: the environment's, else the fastest.
+// The choice without force_target: the target of the environment variable, or else the fastest.
 core::result<const target*> default_target() {
   const char* wanted = std::getenv("ASSAY_TARGET");
   const std::vector<std::string_view> supported = supported_targets();
@@ -127,8 +127,8 @@ void for_each_task(int wanted, std::size_t count, const std::function<void(std::
     for (std::size_t i = 0; i < count; ++i) task(i);
     return;
   }
-  // The limit of the process lets an arena have more threads than there are processors. It is never lowered: other
-  // arenas, the caller's own among them, may want more than this one.
+  // The limit of the process is raised where needed, so that an arena may have more threads than there are processors.
+  // It is never lowered, because other arenas, also those of the caller, may need more threads than this one.
   constexpr auto parallelism = tbb::global_control::max_allowed_parallelism;
   std::optional<tbb::global_control> limit;
   if (static_cast<std::size_t>(wanted) > tbb::global_control::active_value(parallelism))

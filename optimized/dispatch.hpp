@@ -1,9 +1,9 @@
-// Which instruction set the kernels run on, and on how many threads. The number of threads changes no bit of any
-// result; instruction sets agree in all bits but those of scans (encodings/heinsen.hpp).
+// The instruction set of the kernels and the number of threads. The number of threads changes no bit of any result.
+// Instruction sets agree in all bits except those of scans (encodings/heinsen.hpp).
 //
-// The fastest instruction set of the processor is used unless the environment variable ASSAY_TARGET or
-// force_target names another one. All functions may be called from any thread; a choice holds for calls
-// that begin after it.
+// By default, the fastest instruction set of the processor is used. The environment variable ASSAY_TARGET or
+// force_target can name another one. All functions may be called from any thread. A choice holds for all calls that
+// begin after it.
 #pragma once
 
 #include <cstddef>
@@ -17,44 +17,44 @@
 
 namespace assay::optimized {
 
-/// The instruction sets that were compiled in, slowest first, and those of them that this processor has.
+/// The instruction sets that were compiled in, slowest first, and those among them that this processor supports.
 std::vector<std::string_view> declared_targets();
 std::vector<std::string_view> supported_targets();
 
-/// The name of the instruction set of this processor at that place, slowest first; null behind the last. Lives for
-/// ever.
+/// The name of the supported instruction set at this index, slowest first; null behind the last one. The name stays
+/// valid until the process ends.
 const char* supported_target(std::size_t index);
 
-/// The kernels of an instruction set of this processor, "best" being the fastest; null where it has none of that name.
-/// The choice of the process has no say: neither ASSAY_TARGET nor force_target.
+/// The kernels of an instruction set of this processor, or null if it supports none of that name. "best" names the
+/// fastest one. Neither ASSAY_TARGET nor force_target has an effect here.
 const kernel_table* find_kernels(std::string_view name);
 
-/// The instruction set in use, or an error where ASSAY_TARGET names one that is unknown or not supported.
+/// The instruction set in use. It is an error if ASSAY_TARGET names an unknown or unsupported one.
 core::result<std::string_view> active_target();
 
-/// Uses the named instruction set from now on, whatever ASSAY_TARGET says; an empty name goes back to the
-/// default. False, and no change, where it is unknown or not supported.
+/// From now on uses the named instruction set, whatever ASSAY_TARGET says; an empty name restores the default. If the
+/// instruction set is unknown or unsupported, returns false and changes nothing.
 bool force_target(std::string_view name);
 
-/// The kernels of the active target. Precondition: active_target() is no error.
+/// The kernels of the active target. Precondition: active_target() is not an error.
 const kernel_table& active_kernels();
 
-/// What a call runs on, given by its caller.
+/// The means with which a call runs. The caller gives them.
 struct execution {
   const kernel_table* kernels;
   int threads = 1;                      ///< at least 1
-  std::span<std::byte> workspace = {};  ///< for what a call needs beside its arguments; where it is too small, the call
-                                        ///< allocates
+  std::span<std::byte> workspace = {};  ///< memory for all that a call needs beside its arguments; if it is too small,
+                                        ///< the call allocates memory
 };
 
-/// The active target, on threads() threads. Precondition: active_target() is no error.
+/// The active target with threads() threads. Precondition: active_target() is not an error.
 execution process_execution();
 
-/// The number of threads of the calls that follow; 0 for one per processor, the default. Precondition: >= 0.
+/// Sets the number of threads of later calls; 0, the default, means one thread for each processor. Precondition: >= 0.
 void set_threads(int count);
 int threads();
 
-/// Calls task(i) once for each i < count, on threads() threads or on the wanted number, in no particular order.
+/// Calls task(i) once for each i < count, in no particular order. It uses threads() threads, or `wanted` threads.
 void for_each_task(std::size_t count, const std::function<void(std::size_t)>& task);
 void for_each_task(int wanted, std::size_t count, const std::function<void(std::size_t)>& task);
 

@@ -1,8 +1,8 @@
-// OpenBLAS must run on the thread that calls, whatever the process has told it, and must be told nothing that others
-// would notice. Its build on OpenMP asks OpenMP how many threads it may have, and that number belongs to the calling
-// thread. (The build on threads of its own has one number for the process; the serial one gives wrong results where
-// two threads call at once: Debian's 0.3.21 takes its buffers without a lock.) It is linked statically, since which of
-// the builds stands behind the name libopenblas.so.0 is the administrator's choice.
+// OpenBLAS must run on the calling thread, whatever the process has told it. This code must not tell it anything that
+// others would notice. OpenBLAS built with OpenMP asks OpenMP for its number of threads, and that number belongs to the
+// calling thread. (The build with threads of its own has one number for the whole process. The serial build gives wrong
+// results if two threads call at once: Debian's 0.3.21 takes its buffers without a lock.) OpenBLAS is linked
+// statically, because the administrator chooses which build has the name libopenblas.so.0.
 #include "optimized/matrix_product.hpp"
 
 #include <cblas.h>
@@ -12,7 +12,7 @@
 
 #include "reference/core/result.hpp"
 
-// Of OpenMP, whose header not every compiler has.
+// Functions of OpenMP. Not every compiler has the header of OpenMP.
 extern "C" {
 int omp_get_max_threads();
 void omp_set_num_threads(int count);
@@ -21,7 +21,7 @@ void omp_set_num_threads(int count);
 namespace assay::optimized {
 namespace {
 
-// A right to call OpenBLAS. Its buffers are a fixed number, half of them for calls, and it crashes where many more
+// The right to call OpenBLAS. It has a fixed number of buffers, half of them for calls, and it crashes if many more
 // calls run at once (700 in 0.3.21).
 class turn {
  public:
@@ -62,7 +62,7 @@ void add(const matrix<const Real>& a, const matrix<const Real>& b, const matrix<
   if (c.rows > 1)
     gemm(CblasRowMajor, order_of(a.transposed), order_of(b.transposed), count(c.rows), count(c.columns),
          count(a.columns), Real(1), a.data, count(a.step), b.data, count(b.step), Real(1), c.data, count(c.step));
-  else  // without copying b
+  else  // this does not copy b
     gemv(CblasRowMajor, order_of(!b.transposed), count(b.transposed ? b.columns : b.rows),
          count(b.transposed ? b.rows : b.columns), Real(1), b.data, count(b.step), a.data,
          a.transposed ? count(a.step) : 1, Real(1), c.data, 1);

@@ -1,4 +1,5 @@
-// Elements of views as numbers of another type, in row-major order, for what is not computed in the type of its inputs.
+// Converts the elements of views, in row-major order, to numbers of another type. It serves operations that do not
+// compute in the type of their inputs.
 #pragma once
 
 #include <vector>
@@ -15,7 +16,7 @@ std::vector<Number> numbers_of(const view<T, Rank>& v) {
   return all;
 }
 
-/// Rounds them to the elements of v.
+/// Rounds the numbers to the elements of v.
 template <class Number, class T, std::size_t Rank>
 void store(const std::vector<Number>& numbers, const view<T, Rank>& v) {
   auto from = numbers.begin();

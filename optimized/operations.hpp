@@ -1,4 +1,4 @@
-// The optimized operations, by name: tensors in, tensors out. An encoding need not have any.
+// The optimized operations, by name. They take tensors and return tensors. An encoding may have none.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,18 @@
 
 namespace assay::optimized {
 
-/// What an operation is evaluated for: on arrays of f32 or f64, of some also f16 and bf16, with all settings that it
-/// declares among those given. Its arrays lie without gaps; tests ask for others, to see that no operation minds.
+/// The arguments of an operation. The arrays are f32 or f64, for some operations also f16 and bf16. `settings` holds
+/// all settings that the operation declares. Normally the arrays have no gaps; tests ask for other layouts, to check
+/// that every operation accepts them.
 struct arguments {
   core::dtype type;
   const core::tensors& inputs;
   const core::attributes& settings;
   execution on;
-  std::size_t step = 1;  ///< elements from one to the next of a row
-  std::size_t gap = 0;   ///< elements that nobody may write, behind every row and every block of rows
-  /// Where it is set it is called, once the arrays are made, with the operation on these arrays alone: to time it.
+  std::size_t step = 1;  ///< number of elements from one element of a row to the next
+  std::size_t gap = 0;   ///< number of elements behind every row and every block of rows that nobody may write
+  /// If set, this function is called after the arrays are made. It receives the operation on these arrays alone, to
+  /// time it.
   const std::function<void(const std::function<void()>& operation)>* timing = nullptr;
 
   template <class T>
@@ -43,13 +45,13 @@ struct routine {
   }
 };
 
-/// Those of all encodings that have kernels, each a `std::vector<routine> <encoding>_routines()` in
-/// encodings/<encoding>/tensors.cpp.
+/// The operations of all encodings that have kernels. Each encoding has a `std::vector<routine> <encoding>_routines()`
+/// in encodings/<encoding>/tensors.cpp.
 const std::vector<routine>& routines();
 
-/// The outputs of an operation on arrays of `type`, or an error: no such operation, no such dtype
-/// here, or an instruction set in ASSAY_TARGET that this processor lacks. Precondition: core::check_request, and
-/// `settings` holds all that the operation declares.
+/// Returns the outputs of an operation on arrays of `type`, or an error. It is an error if there is no such operation,
+/// if the operation does not take this dtype, or if ASSAY_TARGET names an instruction set that this processor lacks.
+/// Precondition: core::check_request accepts the call, and `settings` holds all settings that the operation declares.
 core::result<core::tensors> evaluate(std::string_view operation, core::dtype type, const core::tensors& inputs,
                                      const core::attributes& settings = {});
 

@@ -1,4 +1,5 @@
-// Biases of pairs of a query and a key, for all heads at once: what does not depend on the head is found once a query.
+// Biases of pairs of a query and a key, for all heads at once. The part that does not depend on the head is found once
+// for each query.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +13,8 @@
 
 namespace assay::optimized {
 
-/// Fills bias, [heads, n, m]: of_row(position of the query, positions of the keys, of_key) fills what the heads share
-/// of every key, and of_head(k)(of_key[j]) is the bias of head k. Queries share the work.
+/// Fills bias, [heads, n, m]. of_row(position of the query, positions of the keys, of_key) fills, for every key, the
+/// number that all heads share. of_head(k)(of_key[j]) is the bias of head k. Threads share the queries.
 template <class OfKey, class Real, class OfRow, class OfHead>
 void write_biases(const execution& on, const view<const double, 1>& query, const view<const double, 1>& key,
                   const view<Real, 3>& bias, OfRow of_row, OfHead of_head) {
@@ -33,8 +34,8 @@ void write_biases(const execution& on, const view<const double, 1>& query, const
   });
 }
 
-/// Sums over all pairs, `count` for each head: add(sums of the head, of_key, cotangents) adds those of one query.
-/// Blocks of queries are added up in their order: the same bits for any number of threads.
+/// Returns sums over all pairs, `count` sums for each head. add(sums of the head, of_key, cotangents) adds the pairs of
+/// one query. Blocks of queries are added in their order, which gives the same bits for any number of threads.
 template <class OfKey, class Real, class OfRow, class Add>
 std::vector<double> sums_of_pairs(const execution& on, const view<const double, 1>& query,
                                   const view<const double, 1>& key, const view<const Real, 3>& grad_bias,

@@ -15,7 +15,7 @@ namespace {
 
 constexpr mpfr_prec_t bits = 200;
 
-// The nearest number of so many bits, which x loses.
+// Returns the nearest number with `count` bits and subtracts it from x.
 double taken_off(mpfr_t x, mpfr_prec_t count) {
   mpfr_t part;
   mpfr_init2(part, count);
@@ -31,7 +31,7 @@ void set_sum(mpfr_t x, frequency theta) {
   mpfr_add_d(x, x, theta.low, MPFR_RNDN);
 }
 
-// cos and sin of x, each as `first` bits and the rest: c, c rest, s, s rest.
+// Returns cos and sin of x, each as a number of `first` bits and a rest: c, rest of c, s, rest of s.
 std::array<double, 4> in_parts(const mpfr_t x, mpfr_prec_t first) {
   mpfr_t c, s;
   mpfr_inits2(bits, c, s, static_cast<mpfr_ptr>(nullptr));
@@ -44,7 +44,7 @@ std::array<double, 4> in_parts(const mpfr_t x, mpfr_prec_t first) {
 
 // cos and sin of j 2^-9 quarter turns, for kernels/split_rotation.ipp.
 struct step_table {
-  double rows[512][4] = {};  // 257 are needed, any 9 bits may come
+  double rows[512][4] = {};  // 257 rows are needed, but the kernel may ask for any 9-bit index
   step_table() {
     mpfr_t x;
     mpfr_init2(x, bits);
@@ -62,7 +62,7 @@ const step_table& steps() {
   return all;
 }
 
-// Any angle, by the C library: high and low parts are turned one after another.
+// Computes any angle with the C library. It turns by the high part and then by the low part.
 void find_by_library(double position, frequency theta, double& cosine, double& sine) {
   const double large = position * theta.high;
   const double small = std::fma(position, theta.high, -large) + position * theta.low;
@@ -71,7 +71,7 @@ void find_by_library(double position, frequency theta, double& cosine, double& s
   sine = s * dc + c * ds;
 }
 
-// Any angle, by MPFR: c, c rest, s, s rest.
+// Computes any angle with MPFR, and returns c, rest of c, s, rest of s.
 std::array<double, 4> found_exactly(double position, frequency theta) {
   if (!std::isfinite(position * theta.high) || !std::isfinite(theta.low)) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -119,7 +119,7 @@ void prepared_frequencies::find(const kernel_table& kernels, double position, ro
       {size(), position, high_.data(), middle_.data(), low_.data(), split ? steps().rows : nullptr, found.cosine.data(),
        found.sine.data(), found.cosine_low.data(), found.sine_low.data()});
   for (std::size_t t = 0; t < size(); ++t) {
-    if (!std::isnan(found.cosine[t])) continue;  // what the kernels leave
+    if (!std::isnan(found.cosine[t])) continue;  // the kernels leave NaN to this loop
     if (split) {
       const std::array<double, 4> parts = found_exactly(position, theta_[t]);
       found.cosine[t] = parts[0], found.cosine_low[t] = parts[1];

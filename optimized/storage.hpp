@@ -1,7 +1,7 @@
-// Numbers of 16 bits, in which arrays are stored and nothing is computed.
+// 16-bit numbers. Arrays are stored in them; nothing is computed in them.
 //
-// This header is read by code compiled for instruction sets that the processor may lack: its functions are always
-// inlined, so that none is shared with other code.
+// Code that is compiled for instruction sets that the processor may lack reads this header. Its functions are therefore
+// always inlined, so that no other code shares them.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,14 @@ namespace storage {
 [[gnu::always_inline]] inline std::uint32_t bits_of(float x) { return __builtin_bit_cast(std::uint32_t, x); }
 [[gnu::always_inline]] inline float from_bits(std::uint32_t bits) { return __builtin_bit_cast(float, bits); }
 
-/// The nearest multiple of 2^`digits` to bits, to even where two are as near: what rounds the significand of a float.
+/// Returns the multiple of 2^`digits` nearest to bits; if two are equally near, the even one. This rounds the
+/// significand of a float.
 [[gnu::always_inline]] inline std::uint32_t round_to_multiple(std::uint32_t bits, int digits) {
   return bits + ((bits >> digits & 1) + (1u << (digits - 1)) - 1);
 }
 
-/// x where the condition holds, else y, without a branch, which would keep a loop from becoming vectors.
+/// Returns x if the condition holds, else y. It has no branch, because a branch would keep the compiler from
+/// vectorizing a loop.
 [[gnu::always_inline]] inline std::uint32_t chosen(bool condition, std::uint32_t x, std::uint32_t y) {
   const std::uint32_t mask = 0u - static_cast<std::uint32_t>(condition);
   return (x & mask) | (y & ~mask);
@@ -26,14 +28,14 @@ namespace storage {
 
 }  // namespace storage
 
-/// The upper half of a float: 8 bits of significand.
+/// The upper half of a float, with 8 bits of significand.
 struct bfloat16 {
   std::uint16_t bits;
 
   [[gnu::always_inline]] static float widened(std::uint16_t bits) {
     return storage::from_bits(static_cast<std::uint32_t>(bits) << 16);
   }
-  /// To nearest, ties to even; a NaN stays one.
+  /// Rounds to nearest, ties to even. A NaN stays NaN.
   [[gnu::always_inline]] static std::uint16_t rounded(float x) {
     const std::uint32_t bits = storage::bits_of(x);
     const std::uint32_t nearest = storage::round_to_multiple(bits, 16), nan = bits | 0x400000u;
@@ -53,11 +55,12 @@ struct float16 {
     const std::uint32_t of_large = storage::chosen(magnitude < 0x7c00u, of_normal, of_special);
     return storage::from_bits(storage::chosen(magnitude < 0x400u, of_subnormal, of_large) | sign);
   }
-  /// To nearest, ties to even, from 65520 on to infinity; a NaN stays one.
+  /// Rounds to nearest, ties to even; numbers from 65520 on become infinity. A NaN stays NaN.
   [[gnu::always_inline]] static std::uint16_t rounded(float x) {
     const std::uint32_t bits = storage::bits_of(x), magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
     const std::uint32_t of_normal = (storage::round_to_multiple(magnitude, 13) >> 13) - (112u << 10);
-    // A float from 0.5 to 1 has steps of 2^-24, which are those of a subnormal: the sum rounds as it should.
+    // Floats from 0.5 to 1 have steps of 2^-24, which are also the steps of subnormals. The sum therefore rounds
+    // correctly.
     const float shifted = storage::from_bits(magnitude) + 0.5f;
     const std::uint32_t of_subnormal = storage::bits_of(shifted) - storage::bits_of(0.5f);
     const std::uint32_t finite = storage::chosen(magnitude < 113u << 23, of_subnormal, of_normal);

@@ -1,4 +1,5 @@
-// Between tensors, which hold doubles, and the views that operations read and write: once for all encodings.
+// Converts between tensors, which hold doubles, and the views that operations read and write. All encodings share this
+// code.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,8 @@
 
 namespace assay::optimized {
 
-/// An element as a number and back. Exact: a tensor of a dtype holds values of that dtype.
+/// Convert an element to a number and back. The conversion is exact, because a tensor of a dtype holds values of that
+/// dtype.
 template <class T>
 double number_of(const T& x) {
   if constexpr (std::is_same_v<T, arithmetic_of<T>>)
@@ -36,7 +38,7 @@ T stored(double x) {
     return {T::rounded(static_cast<float>(x))};
 }
 
-/// The inputs of a call as arrays of Real, and its outputs.
+/// The inputs of a call as arrays of Real, and the outputs of the call.
 template <class Real>
 class tensor_arrays {
  public:
@@ -44,27 +46,27 @@ class tensor_arrays {
   tensor_arrays(const tensor_arrays&) = delete;
   tensor_arrays& operator=(const tensor_arrays&) = delete;
 
-  /// An input. Exact: a tensor of dtype f32 holds values of float.
+  /// Returns an input. The copy is exact, because a tensor of dtype f32 holds values of float.
   template <std::size_t Rank>
   view<const Real, Rank> input(const std::string& name) {
     return copy_of<Real, Rank>(call_.inputs.at(name));
   }
-  /// An input in the type in which the operation computes: that of states of arrays in 16 bits.
+  /// Returns an input in the type in which the operation computes. The states of 16-bit arrays have this type.
   template <std::size_t Rank>
   view<const arithmetic_of<Real>, Rank> state(const std::string& name) {
     return copy_of<arithmetic_of<Real>, Rank>(call_.inputs.at(name));
   }
-  /// An input that counts or measures positions: every i64 that is one is a double.
+  /// Returns an input that counts or measures positions. Every i64 position can be held by a double.
   template <std::size_t Rank>
   view<const double, Rank> positions(const std::string& name) {
     return copy_of<double, Rank>(call_.inputs.at(name));
   }
   view<const double, 1> positions(const std::string& name) { return positions<1>(name); }
-  /// Inputs with one axis, and with two.
+  /// Return an input with one axis, and one with two axes.
   view<const Real, 1> vector(const std::string& name) { return input<1>(name); }
   view<const Real, 2> matrix(const std::string& name) { return input<2>(name); }
 
-  /// A new output, of the dtype of the call, or of integers.
+  /// Makes a new output, with the dtype of the call or of integers.
   template <std::size_t Rank, class T = Real>
   view<T, Rank> output(const std::string& name, const std::array<std::size_t, Rank>& shape) {
     if (again_) return next_view<view<T, Rank>>();
@@ -93,7 +95,7 @@ class tensor_arrays {
     return output<Rank>(name, std::to_array(shape));
   }
 
-  /// An array for what is no output.
+  /// Makes an array that is not an output.
   template <std::size_t Rank>
   view<Real, Rank> scratch(const std::array<std::size_t, Rank>& shape) {
     if (again_) return next_view<view<Real, Rank>>();
@@ -102,13 +104,13 @@ class tensor_arrays {
     return v;
   }
 
-  /// From now on it gives the arrays that it has made, in the order in which they were asked for.
+  /// After this call, the object returns the arrays that it has made, in the order of their first requests.
   void begin_again() {
     again_ = true;
     next_ = 0;
   }
 
-  /// The outputs as tensors.
+  /// Returns the outputs as tensors.
   core::tensors take() {
     core::tensors outputs;
     for (const auto& collect : collect_) collect(outputs);
@@ -145,7 +147,8 @@ class tensor_arrays {
       return doubles_.emplace_back();
   }
 
-  // Elements call.step apart and, at the end of each row and of each block of rows, call.gap elements of nobody.
+  // Places elements call.step apart. At the end of each row and of each block of rows there are call.gap unused
+  // elements.
   template <class T, std::size_t Rank>
   view<T, Rank> place(memory<T>& elements, const std::array<std::size_t, Rank>& shape) const {
     view<T, Rank> v{nullptr, shape, {}};
@@ -177,7 +180,7 @@ class tensor_arrays {
     return made;
   }
 
-  // visit(piece, number of its first element) for pieces of rows along the last axis, on the threads of the call.
+  // Calls visit(piece, number of its first element) for parts of rows along the last axis, on the threads of the call.
   template <class T, std::size_t Rank, class Visit>
   void for_each_piece(const view<T, Rank>& v, Visit visit) const {
     constexpr std::size_t of_task = std::size_t{1} << 16;
@@ -202,7 +205,7 @@ class tensor_arrays {
   std::deque<memory<double>> doubles_;
   std::deque<memory<std::int64_t>> integers_;
   std::vector<std::function<void(core::tensors&)>> collect_;
-  std::vector<std::any> views_;  // in the order in which they were asked for
+  std::vector<std::any> views_;  // in the order of their requests
   std::size_t next_ = 0;
   bool again_ = false;
 };
@@ -215,20 +218,20 @@ core::tensors outputs_of(const arguments& call, Run run) {
   return arrays.take();
 }
 
-/// The outputs that run(tensor_arrays<Real>&) makes, Real being the number type of the call: f32 or f64.
+/// Returns the outputs that run(tensor_arrays<Real>&) makes. Real is the number type of the call: f32 or f64.
 template <class Run>
 core::tensors with_arrays(const arguments& call, Run run) {
   ASSAY_EXPECTS(call.type == core::dtype::f32 || call.type == core::dtype::f64);
   return call.type == core::dtype::f32 ? outputs_of<float>(call, run) : outputs_of<double>(call, run);
 }
 
-/// The same as a routine: run(call, arrays).
+/// The same as a routine, with run(call, arrays).
 template <auto run>
 core::tensors on_arrays(const arguments& call) {
   return with_arrays(call, [&](auto& arrays) { run(call, arrays); });
 }
 
-/// The same for operations that take arrays in 16 bits, too.
+/// The same for operations that also take 16-bit arrays.
 template <class Run>
 core::tensors with_stored_arrays(const arguments& call, Run run) {
   if (call.type == core::dtype::f16) return outputs_of<float16>(call, run);

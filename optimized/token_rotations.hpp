@@ -1,4 +1,5 @@
-// The rotations of a token's pairs, found once and applied to all its heads, whatever angles an encoding has.
+// The rotations of a token's pairs. They are found once and applied to all heads of the token, whatever angles an
+// encoding has.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 
 namespace assay::optimized {
 
-/// Which features are the coordinates of a pair.
+/// Tells which features are the coordinates of a pair.
 struct rotary_pairs {
   std::size_t count;
   bool half_split;
@@ -19,20 +20,21 @@ struct rotary_pairs {
   [[nodiscard]] std::size_t second(std::size_t t) const { return half_split ? t + count : 2 * t + 1; }
 };
 
-/// One token's heads turned by its rotations, or back.
+/// Turns the heads of one token by the token's rotations, or back.
 template <class Real>
 class token_turn {
  public:
   token_turn(const execution& on, const rotary_pairs& pairs, const prepared_frequencies& theta)
       : kernels_(*on.kernels), pairs_(pairs), theta_(theta), found_(pairs.count, sizeof(Real) == sizeof(double)) {}
 
-  /// The angles of the token at a position.
+  /// Finds the angles of the token at a position.
   void find(double position) { theta_.find(kernels_, position, found_); }
   void turn_back() {
     for (double& s : found_.sine) s = -s;
     for (double& s : found_.sine_low) s = -s;
   }
-  /// y = x, [heads, features], turned. What is no pair is copied. Bound: kernels/turn.ipp.
+  /// Turns x, [heads, features], and writes the result to y. Features that belong to no pair are copied. Bound:
+  /// kernels/turn.ipp.
   void operator()(const view<const Real, 2>& x, const view<Real, 2>& y) {
     const std::size_t heads = x.shape[0], features = x.shape[1];
     const auto dense_heads = static_cast<std::ptrdiff_t>(features);
@@ -59,13 +61,13 @@ class token_turn {
   std::vector<Real> row_;
 };
 
-/// Tokens of all rows, in blocks that threads share.
+/// The number of tokens of a block. Threads share the blocks of all rows.
 inline constexpr std::size_t tokens_of_block = 16;
 
 inline std::size_t blocks_of_tokens(std::size_t count) { return (count + tokens_of_block - 1) / tokens_of_block; }
 
-/// For each block of tokens of [rows, tokens], on one thread: visit = begin(block), and then visit(row, token) for its
-/// tokens in order.
+/// For each block of tokens of [rows, tokens], on one thread: calls begin(block), which returns `visit`, and then
+/// visit(row, token) for the tokens of the block in order.
 template <class Begin>
 void for_each_token_block(const execution& on, std::size_t rows, std::size_t tokens, Begin begin) {
   const std::size_t count = rows * tokens;
@@ -76,8 +78,8 @@ void for_each_token_block(const execution& on, std::size_t rows, std::size_t tok
   });
 }
 
-/// y = x, [B, n, heads, features], each pair t of a token turned by its position, [B, n], times frequency t, or by
-/// minus that where `back`. All results are independent.
+/// Turns x, [B, n, heads, features], and writes the result to y. The angle of pair t of a token is the token's
+/// position, [B, n], times frequency t, or minus this if `back` is true. All results are independent.
 template <class Real>
 void turn_tokens(const execution& on, const rotary_pairs& pairs, const prepared_frequencies& theta,
                  const view<const double, 2>& position, bool back, const view<const Real, 4>& x,

@@ -1,4 +1,5 @@
-// Threads that take parts of some work in an order, where each part has something to do after the part before it.
+// Threads take parts of some work in an order. A section of each part runs after the same section of the part before
+// it.
 #pragma once
 
 #include <algorithm>
@@ -12,19 +13,19 @@
 
 namespace assay::optimized {
 
-/// Shares out parts of some work, in whose midst there are turns, of one row or of several. Parts are handed out in
-/// their order, and who has one is running: so the one whose turn it is never waits.
+/// Shares parts of some work among threads. A part contains turns, in one row or in several rows. Parts are handed out
+/// in their order, and a thread that has a part is running. The part whose turn it is therefore never waits.
 class turns {
  public:
   explicit turns(std::size_t rows = 1) : done_(std::make_unique<place[]>(rows)) {}
 
-  /// Calls make(worker) on each of the workers, no more than the threads, and what that gives with each i < count. If
-  /// something throws, no further part is begun, those that wait for a turn give up, and the first exception leaves
-  /// this function when all have ended. Once for each object.
+  /// Calls make(worker) on each worker; there are at most as many workers as threads. Calls the result of make with
+  /// each i < count. If a call throws, no further part begins, parts that wait for a turn give up, and the first
+  /// exception leaves this function after all workers have ended. Call this function once for each object.
   template <class Make>
   void share(int threads, std::size_t count, Make make) {
     const std::size_t workers = std::min(static_cast<std::size_t>(threads), count);
-    if (workers <= 1) {  // without an operation that all processors see: it would wait for stores around the caches
+    if (workers <= 1) {  // this path has no atomic operation, which would wait for stores around the caches
       if (count == 0) return;
       auto task = make(std::size_t{0});
       for (std::size_t i = 0; i < count; ++i) task(i);
@@ -43,7 +44,7 @@ class turns {
     if (exception_) std::rethrow_exception(exception_);
   }
 
-  /// Calls work() as turn `step` of its row, after all turns before it. To be called by the tasks of share alone.
+  /// Calls work() as turn `step` of its row, after all turns before it. Only the tasks of share may call this function.
   template <class Work>
   void take(std::size_t row, std::size_t step, Work work) {
     std::atomic<std::size_t>& done = done_[row].count;

@@ -1,4 +1,4 @@
-// Arrays that someone else holds, as pointer, shape and strides.
+// Arrays that belong to someone else, as a pointer, a shape and strides.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace assay::optimized {
 
-/// Elements of type T at data[i_1 stride_1 + ... + i_R stride_R], 0 <= i_k < shape_k. Strides count elements and may be
-/// negative or, in what is only read, zero. No data: the array is absent.
+/// Elements of type T at data[i_1 stride_1 + ... + i_R stride_R], 0 <= i_k < shape_k. Strides count elements. They may
+/// be negative; for arrays that are only read, they may also be zero. If `data` is null, the array is absent.
 template <class T, std::size_t Rank>
 struct view {
   T* data = nullptr;
@@ -22,7 +22,7 @@ struct view {
     for (const std::size_t extent : shape) count *= extent;
     return count;
   }
-  /// The last axis lies without gaps.
+  /// Whether the last axis has no gaps.
   [[nodiscard]] bool has_unit_rows() const { return stride[Rank - 1] == 1 || shape[Rank - 1] <= 1; }
 
   template <class... Index>
@@ -30,7 +30,7 @@ struct view {
     return at_offset(std::index_sequence_for<Index...>{}, index...);
   }
 
-  /// A view of what may be written is one of what may be read.
+  /// A view of writable elements converts to a view of readable elements.
   operator view<const T, Rank>() const requires(!std::is_const_v<T>) { return {data, shape, stride}; }
 
  private:
@@ -40,7 +40,7 @@ struct view {
   }
 };
 
-/// Whether v has this shape and, where it has elements, data.
+/// Whether v has this shape, and has data if it has elements.
 template <class T, std::size_t Rank>
 bool has_shape(const view<T, Rank>& v, const std::array<std::size_t, Rank>& shape) {
   return v.shape == shape && (v.data != nullptr || v.size() == 0);
@@ -55,7 +55,8 @@ view<T, Rank> dense(T* data, const std::array<std::size_t, Rank>& shape) {
   return v;
 }
 
-/// f(step) with the step of a row, as a constant where its elements lie without gaps: loops over it are vectors then.
+/// Calls f(step) with the step of a row. If the row has no gaps, the step is a constant, so that the compiler
+/// vectorizes loops over the row.
 template <class T, class Function>
 void with_step(const view<T, 1>& row, Function f) {
   if (row.has_unit_rows())
@@ -64,7 +65,7 @@ void with_step(const view<T, 1>& row, Function f) {
     f(row.stride[0]);
 }
 
-/// What stands at index i of the first axis.
+/// The part of v at index i of the first axis.
 template <class T, std::size_t Rank>
 view<T, Rank - 1> part(const view<T, Rank>& v, std::size_t i) {
   view<T, Rank - 1> inner{v.data + static_cast<std::ptrdiff_t>(i) * v.stride[0], {}, {}};
@@ -72,13 +73,13 @@ view<T, Rank - 1> part(const view<T, Rank>& v, std::size_t i) {
   return inner;
 }
 
-/// What stands at index i of the first axis, j of the second.
+/// The part of v at index i of the first axis and index j of the second.
 template <class T, std::size_t Rank>
 view<T, Rank - 2> part(const view<T, Rank>& v, std::size_t i, std::size_t j) {
   return part(part(v, i), j);
 }
 
-/// What stands at the indices [first, first + count) of the first axis.
+/// The part of v at the indices [first, first + count) of the first axis.
 template <class T, std::size_t Rank>
 view<T, Rank> section(view<T, Rank> v, std::size_t first, std::size_t count) {
   v.data += static_cast<std::ptrdiff_t>(first) * v.stride[0];
@@ -86,7 +87,7 @@ view<T, Rank> section(view<T, Rank> v, std::size_t first, std::size_t count) {
   return v;
 }
 
-/// visit(element) for the elements of a view, in row-major order.
+/// Calls visit(element) for the elements of a view, in row-major order.
 template <class T, std::size_t Rank, class Visit>
 void for_each_element(const view<T, Rank>& v, Visit visit) {
   if constexpr (Rank == 1)

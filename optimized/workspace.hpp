@@ -8,8 +8,8 @@
 
 namespace assay::optimized {
 
-/// `count` elements in the workspace that the caller gave or, where that is too small, allocated; not initialized.
-/// They begin at a multiple of 64 bytes.
+/// An array of `count` elements in the workspace of the caller. If the workspace is too small, the array is allocated.
+/// The elements are not initialized. They begin at a multiple of 64 bytes.
 template <class T>
 class scoped_array {
  public:
@@ -33,8 +33,7 @@ class scoped_array {
   T* data_;
 };
 
-/// Several of these arrays, which live as long as this does. Those for which the workspace has no room left are
-/// allocated.
+/// Several such arrays, which live as long as this object. Arrays for which the workspace has no room are allocated.
 class scoped_arrays {
  public:
   explicit scoped_arrays(std::span<std::byte> workspace) : left_(workspace) {}

@@ -31,7 +31,7 @@ class optimized_implementation final : public implementation {
   description about_;
 };
 
-// No answer at log p = -inf: inf - inf. Automatic differentiation of prefix sums has none at h = -inf either.
+// There is no answer at log p = -inf: inf - inf. Automatic differentiation of prefix sums has none at h = -inf either.
 std::map<std::string, declared_domain> finite_inputs(const core::operation& op) {
   std::map<std::string, declared_domain> all;
   for (const core::tensor_declaration& d : op.inputs)
@@ -40,8 +40,8 @@ std::map<std::string, declared_domain> finite_inputs(const core::operation& op) 
   return all;
 }
 
-// What it sums it finds itself (log p of a module, logits of queries and keys), so that no domain keeps its sums from
-// overflowing: those of f16 end at 65504.
+// Whether the operation sums numbers that it computes itself (log p of a module, logits of queries and keys). No domain
+// of an input keeps such sums from overflowing: sums in f16 end at 65504.
 bool sums_what_no_input_holds(const core::operation& op) {
   const auto& algorithms = reference::algorithms_of(op);
   const core::operation& forward = reference::forward_of(op);

@@ -14,7 +14,7 @@ namespace {
 
 using core::counter_random;
 
-// Within a domain without an end numbers of order 1.
+// If the domain has no end on some side, the number is of order 1.
 double usual_number(const core::value_domain& domain, counter_random& random) {
   const bool has_low = std::isfinite(domain.low), has_high = domain.high < std::numeric_limits<double>::max();
   if (has_low && has_high) return random.uniform(domain.low, domain.high);
@@ -47,7 +47,7 @@ void make_unit(core::dtype type, std::span<double> row) {
   }
   for (double& x : row) x = core::round_to(type, x / norm);
 }
-// The first is 0 and the last the size: parts of any length between, now and then an empty one.
+// The first offset is 0 and the last is the size: parts of any length lie between, now and then an empty one.
 void make_offsets(std::size_t size, std::span<double> row, counter_random& random) {
   for (double& x : row) x = static_cast<double>(random.below(size + 1));
   row.front() = 0.0;
@@ -55,7 +55,7 @@ void make_offsets(std::size_t size, std::span<double> row, counter_random& rando
   std::sort(row.begin(), row.end());
 }
 
-/// Numbers that keep to the rule of their input, made of those that are there.
+/// Changes the numbers of an input so that they keep to its rule.
 void keep_to_rule(const core::tensor_declaration& d, core::tensor& t, const core::axis_sizes& sizes,
                   counter_random& random) {
   if (d.rule == core::value_rule::none || t.size() == 0 || t.shape().empty()) return;
@@ -88,8 +88,8 @@ core::axis_sizes drawn_sizes(const core::operation& op, const core::attributes& 
     if (is_long && size.range == lengths::around_blocks) drawn = random.below(3) == 0 ? 65 : 30 + random.below(5);
     sizes[symbol] = size.axis(symbol, drawn);
   }
-  // Before anything is drawn: what a formula has no program for may be too large for a machine, and as much of it as
-  // there is a program for shows nothing more than few positions do.
+  // Sizes are limited before anything is drawn. A call for which a formula has no program may be too large for a
+  // machine, and calls with a program show nothing more at many positions than at few.
   constexpr std::size_t few = 64;
   if (op.conflict && !op.conflict(core::completed(op, settings), sizes).empty())
     for (auto& [symbol, own] : sizes)
@@ -97,7 +97,7 @@ core::axis_sizes drawn_sizes(const core::operation& op, const core::attributes& 
   return sizes_together(op, settings, sizes, size.axes);
 }
 
-/// A number of an input, by what is usual there.
+/// Changes a number of an input, from what is usual there.
 using change_of_number = double (*)(double usual, counter_random& random);
 
 family family_of(std::string name, std::string summary, change_of_number change) {

@@ -19,7 +19,7 @@ using reference::formula::recorded_operation;
 
 constexpr std::size_t several = 6;
 
-// One position of the axis at a time is as all of them together.
+// Whether each position of the axis alone gives what it gives together with the others.
 bool is_apart(const recorded_operation& r, const std::string& axis, const core::request& call) {
   const core::operation& op = r.declaration;
   const auto run = [&](const core::request& c) {
@@ -37,7 +37,7 @@ bool is_apart(const recorded_operation& r, const std::string& axis, const core::
   return true;
 }
 
-// Until one of the calls, of each family and setting, is not `right`. Not where there is no such call.
+// Whether all calls, of each family and setting, are `right`. False if some setting has no call.
 bool holds_for_calls(const core::operation& op, const core::axis_sizes& of,
                      const std::function<bool(const core::request&)>& right) {
   for (const family& f : formula_families())
@@ -59,7 +59,7 @@ bool is_independent(const recorded_operation& r, const std::string& axis, core::
   });
 }
 
-// Where two truths are different numbers.
+// The first place where two truths are different numbers.
 std::string first_difference(const reference::certified_outputs& own, const reference::certified_outputs& other) {
   for (const auto& [name, x] : own) {
     const auto it = other.find(name);
@@ -101,7 +101,7 @@ std::vector<std::string> independent_axes(const recorded_operation& r, const cor
   recorded_operation asked = r;  // splittable_size asks what is declared
   std::vector<std::string> all;
   for (const std::string& axis : core::free_axes(r.declaration)) {
-    // Along tokens, keys and features shifts and windows may reach further than any trial.
+    // Along tokens, keys and features, shifts and windows may reach further than any trial.
     const core::axis_role role = core::role_of(r.declaration, axis);
     if (role != core::axis_role::batch && role != core::axis_role::head) continue;
     asked.declaration.independent = {axis};
@@ -128,7 +128,7 @@ core::request with_inputs_in(core::dtype type, const core::request& call,
   return other;
 }
 
-// Of the outputs of a call in f32, the error over what a rounding of the inputs moves, and one of the outputs.
+// For the outputs of a call in f32: the error, relative to what a rounding of the inputs and of the output explains.
 double loss_in(const recorded_operation& r, const core::request& call, core::counter_random& random) {
   constexpr int draws = 8;
   const double u = core::unit_roundoff(core::dtype::f32);
@@ -173,7 +173,7 @@ lost_digits lost_by_steps(const recorded_operation& r, const core::axis_sizes& o
 }
 
 std::string difference_of_way(const recorded_operation& r, std::size_t form, const core::axis_sizes& sizes) {
-  constexpr std::size_t precisions = 1;  // two doubles, and 35 digits where these do not tell
+  constexpr std::size_t precisions = 1;  // two doubles, and 35 digits where they are not enough
   constexpr std::size_t beyond_a_chunk = 70;
   const core::operation& op = r.declaration;
   std::string found;
@@ -192,7 +192,7 @@ std::string difference_of_way(const recorded_operation& r, std::size_t form, con
   };
   if (holds_for_calls(op, sizes, agrees); !found.empty()) return found;
   if (!is_tried) return "at no sizes it can be tried";
-  // What goes in chunks may have a second one only here.
+  // A formula that works in chunks may have a second chunk only at these sizes.
   for (const auto& [axis, size] : sizes) {
     const core::axis_role role = core::role_of(op, axis);
     if (role != core::axis_role::token && role != core::axis_role::key) continue;

@@ -14,7 +14,7 @@ namespace assay::properties {
 
 namespace {
 
-// The tests of an encoding with the mutants that its declarations have.
+// The tests of an encoding, with the mutants of its declarations.
 encoding_tests with_declared_mutants(encoding_tests tests) {
   tests.unmutated = [name = tests.name] { return plain_implementation(name); };
   tests.generated = [right = tests.unmutated, name = tests.name, own = tests.generated] {

@@ -1,4 +1,4 @@
-// assay bench: a program of its own, so that this one does without Google Benchmark.
+// assay bench: a separate program, so that this one does not need Google Benchmark.
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,7 +10,7 @@
 namespace assay::tools {
 namespace {
 
-// Where the program was built, or empty for one that was installed.
+// The folder in which the program was built; empty for an installed one.
 std::filesystem::path build_folder(const std::filesystem::path& program) {
   const std::filesystem::path folder = program.parent_path().parent_path();
   return std::filesystem::exists(folder / "CMakeCache.txt") ? folder : std::filesystem::path{};

@@ -27,7 +27,7 @@ transports::process_limits process_limits(const candidate_limits& limits) {
   };
   l.hello = milliseconds(limits.start_seconds);
   l.call = milliseconds(limits.case_seconds);
-  l.first_call = 4 * l.call;  // just-in-time compilation
+  l.first_call = 4 * l.call;  // the first call may include just-in-time compilation
   l.child.resident_bytes = limits.memory_bytes;
   return l;
 }
@@ -49,7 +49,7 @@ opened open_candidate(const std::string& spec, const candidate_limits& limits) {
   const auto colon = spec.find(':');
   const std::string scheme = spec.substr(0, colon), rest = colon == std::string::npos ? "" : spec.substr(colon + 1);
   if (scheme == "process") {
-    // A command line that is none is the user's mistake, not the candidate's.
+    // A command line that cannot be parsed is the user's mistake, not the candidate's.
     auto words = transports::split_words(rest);
     if (!words) return users_mistake(words.error());
     return running(transports::process_candidate::start(std::move(*words), rest, process_limits(limits)));

@@ -15,7 +15,7 @@ struct candidate_limits {
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;
 };
 
-/// Why there is no candidate: the specification is wrong (exit 2), or the candidate is (exit 3).
+/// Why there is no candidate: the specification is wrong (exit 2), or the candidate is faulty (exit 3).
 struct candidate_error {
   bool candidate_is_at_fault = false;
   std::string message;
@@ -25,7 +25,7 @@ struct candidate_error {
 tl::expected<std::unique_ptr<properties::implementation>, candidate_error> open_candidate(
     const std::string& spec, const candidate_limits& limits);
 
-/// Seconds after which a call is ended; infinite where none is.
+/// Seconds after which a call is ended; infinite if there is no limit.
 double limit_of_calls(const std::string& spec, const candidate_limits& limits);
 
 }  // namespace assay::tools

@@ -18,8 +18,8 @@ nlohmann::ordered_json to_json(const core::tensor& t);
 nlohmann::ordered_json to_json(const core::tensors& all);
 nlohmann::ordered_json to_json(const stored_case& c);
 
-/// Reads a case strictly; the error names the file and what is wrong in it. The formula of a case is added as the one
-/// of this process, where it has none (formula/formula_source.hpp).
+/// Reads a case strictly; the error names the file and what is wrong in it. The formula of a case is added as the
+/// formula of this process, if the process has none (formula/formula_source.hpp).
 core::result<stored_case> read_case(const std::filesystem::path& path);
 
 }  // namespace assay::tools

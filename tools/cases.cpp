@@ -21,14 +21,14 @@ namespace {
 
 using on_call = std::function<void(const properties::request&)>;
 
-// A right implementation, whose calls somebody is shown. Every number of its answers may be moved to its neighbour:
-// what depends on an answer is then another call, and no law with an allowance notices.
+// A right implementation that shows its calls to a callback. It can move every number of its answers to its neighbour:
+// calls that depend on an answer then change, and no law with an allowance fails.
 class observed_implementation final : public properties::implementation {
  public:
   observed_implementation(bool nudges, on_call show)
       : answers_(properties::make_builtin("sequential").value()), nudges_(nudges), show_(std::move(show)) {
     about_ = answers_->describe();
-    about_.recorded = true;  // it is asked what a recording will be asked
+    about_.recorded = true;  // it is asked the same as a recording
     about_.written_for = core::first_list;
     properties::leave_later_settings(about_, {});
   }
@@ -82,7 +82,7 @@ class case_writer {
   core::result<void> written_;
 };
 
-// Puts all selected checks to an implementation.
+// Runs all selected checks on an implementation.
 core::result<void> put_to_checks(properties::implementation& answers, const gate_options& options, bool must_pass) {
   auto selected = select(options);
   if (!selected) return tl::make_unexpected(selected.error());
@@ -98,8 +98,8 @@ core::result<void> put_to_checks(properties::implementation& answers, const gate
   return {};
 }
 
-// The same checks are put to right answers and to the same answers, moved to their neighbours: what both are asked
-// depends on no answer, and that is what a recording can know beforehand.
+// The checks run on right answers, and on the same answers moved to their neighbours. Calls that occur in both runs
+// depend on no answer: a recording can know them beforehand.
 core::result<std::size_t> export_calls(const gate_options& selected, const std::filesystem::path& folder) {
   std::set<std::string> asked, written;
   observed_implementation moved(
@@ -132,7 +132,7 @@ int export_cases(const cases_options& options) {
       !fit)
     return report(fit.error().message);
   std::error_code failed;
-  // A trailing slash would make the folder beside it one within it.
+  // With a trailing slash, the folder beside it would be a folder inside it.
   const std::filesystem::path wanted = (options.folder / "").parent_path();
   if (std::filesystem::exists(wanted, failed) && !std::filesystem::is_empty(wanted, failed))
     return refuse("exists already and is not an empty folder");

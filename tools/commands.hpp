@@ -28,25 +28,26 @@ struct shard {
   bool is_kept = false;  ///< for `assay merge`
   [[nodiscard]] bool is_whole() const { return count == 1; }
 };
-/// "2/7"; nothing where it is no shard.
+/// Parses "2/7"; nothing if it is no shard.
 std::optional<shard> parse_shard(const std::string& text);
 
-/// A formula of one's own: what the candidate is held against. Without a function: the encodings.
+/// A user formula against which the candidate is judged. Without a function: the encodings.
 struct asked_formula {
   std::string spec{};               ///< "python:MODULE:FUNCTION"
-  std::vector<std::string> axes{};  ///< "q=B h n d": what its declaration does not say, or says otherwise
+  std::vector<std::string> axes{};  ///< "q=B h n d": axes that the declaration does not give, or gives differently
 };
 
 struct gate_options {
   std::string candidate;
   asked_formula formula{};
-  bool shows_formula = false;  ///< prints it as mathematics; without a candidate it is its own
+  bool shows_formula = false;  ///< prints the formula as mathematics; without a candidate it is its own candidate
   std::vector<std::string> encodings, operations, dtypes, properties, families, require_class,
-      require_digits;   ///< "6@131072": so many digits up to that length
-  bool strict = false;  ///< what is suspicious fails
+      require_digits;   ///< "6@131072": this many digits up to that length
+  bool strict = false;  ///< suspicious errors fail
   std::string effort = "quick";
-  std::vector<std::string> shapes;                   ///< "B=8,n=4096,d=1024", besides those of the effort
-  std::size_t most_elements = std::size_t{1} << 27;  ///< of a tensor of such a shape, or of a usual size
+  std::vector<std::string> shapes;  ///< "B=8,n=4096,d=1024", in addition to those of the effort
+  /// The most elements of a tensor, at such a shape or at a usual size.
+  std::size_t most_elements = std::size_t{1} << 27;
   std::uint64_t seed = 1;
   candidate_limits limits;
   std::filesystem::path baseline, known_failures;  ///< empty: none
@@ -55,7 +56,7 @@ struct gate_options {
   tools::shard shard{};
 };
 
-/// "assay: MESSAGE" on stderr.
+/// Prints "assay: MESSAGE" on stderr.
 void complain(const std::string& message);
 
 // Each adds the options of a command and returns its work (command_line.hpp).

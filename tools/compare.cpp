@@ -1,4 +1,4 @@
-// Reports side by side: one table of candidates by operations.
+// Reports compared: one table of candidates by operations.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -48,7 +48,7 @@ std::string digits_of(const json& check) {
   return text.empty() ? text : text + " (" + text_or(along, "quantity") + ")";
 }
 
-// A line of a cell. `place`: of what it is about, on the page of the report that says it.
+// A line of a cell. `place`: the place of its subject, on the page of the report that says it.
 struct told_line {
   std::string text, place{};
 };
@@ -67,13 +67,13 @@ std::string kind_of_failure(const json& check) {
   return kind;
 }
 
-// Where the page of a report shows a counterexample: its file's name.
+// The place of a counterexample on the page of a report: the name of its file.
 std::string place_of(const json& check) {
   const std::filesystem::path file = text_or(check.value("counterexample", json::object()), "file");
   return file.empty() ? "" : "#" + file.stem().string();
 }
 
-// The first of the checks of a part that failed by a fault of its own, and what is wrong.
+// Lines about the faults of a part, from the first of its failed checks that has a fault of its own.
 std::vector<told_line> lines_of_failed(const json& check, std::size_t failed) {
   std::string text = "failed: " + check["property"].get<std::string>();
   if (failed > 1) text += fmt::format(" and {} more", failed - 1);
@@ -83,7 +83,7 @@ std::vector<told_line> lines_of_failed(const json& check, std::size_t failed) {
   return lines;
 }
 
-// What one report says of an operation in a dtype.
+// Lines of one report about an operation in a dtype.
 std::vector<told_line> lines_of(const json& report, const json& part) {
   std::size_t failed = 0;
   const json* first_failed = nullptr;
@@ -108,23 +108,23 @@ std::vector<told_line> lines_of(const json& report, const json& part) {
 
 struct column {
   std::string candidate, verdict;
-  std::filesystem::path page{};  ///< of the report; empty where there is none
+  std::filesystem::path page{};  ///< the page of the report; empty if there is none
   std::map<std::string, std::vector<told_line>> parts{};
 };
 
 struct comparison {
-  std::vector<std::string> parts{};  // in the order in which they come up
+  std::vector<std::string> parts{};  // in order of appearance
   std::vector<column> columns{};
 };
 
-// Which formula of one's own the candidate was judged against: another one is another truth.
+// The user formula against which the candidate was judged: another formula is another truth.
 std::string formula_of(const json& report) {
   const json formula = report.value("formula", json());
   const std::string sha256 = formula.is_object() ? text_or(formula, "sha256") : "";
   return sha256.empty() ? "" : fmt::format(", of the formula with sha256 {:.12}", sha256);
 }
 
-// What is wrong with the run as a whole: where a candidate did not start, there is nothing else.
+// The key for faults of the run as a whole: if a candidate did not start, there is nothing else.
 constexpr const char* whole_run = "the run as a whole";
 
 comparison compared(const std::vector<json>& reports, const std::vector<std::filesystem::path>& pages) {
@@ -150,13 +150,13 @@ comparison compared(const std::vector<json>& reports, const std::vector<std::fil
   return all;
 }
 
-// How a table is written: what separates the lines of a cell, and text, with a link where there is a page.
+// The way in which a table is written: separators of the lines of a cell, and text, with a link if there is a page.
 struct writing {
   const char *open, *close, *line_end, *nothing;
   std::function<std::string(const std::string& text, const column& of, const std::string& place)> text;
 };
 
-// One row: what each candidate says of a part.
+// One row: what each candidate's report says about a part.
 std::string row_of(const comparison& all, const std::string& part, const writing& how) {
   std::string row;
   for (const column& c : all.columns) {

@@ -1,4 +1,4 @@
-// assay detectability: how small an error the verdict always catches.
+// assay detectability: the smallest error that the verdict always catches.
 #include "properties/harness/detectability.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ using map_of = std::map<std::pair<const core::operation*, core::dtype>, std::vec
 
 std::string number(const std::optional<int>& k) { return k ? std::to_string(*k) : "-"; }
 
-// The loosest of an operation's outputs; nothing where the family does not apply.
+// The number for the loosest of an operation's outputs; nothing if the family does not apply.
 std::string of_family(const std::vector<properties::detectable_error>& all, const std::string& family) {
   std::string text;
   int most = 0;
@@ -43,7 +43,7 @@ std::string of_family(const std::vector<properties::detectable_error>& all, cons
   return text;
 }
 
-// One table an encoding.
+// Prints one table for each encoding.
 void print_by_family(const map_of& map, const std::vector<core::dtype>& types, const std::string& encoding) {
   std::vector<const core::operation*> operations;
   for (const core::operation& op : reference::operations())
@@ -70,7 +70,7 @@ void print_by_family(const map_of& map, const std::vector<core::dtype>& types, c
   fmt::print("\n");
 }
 
-// One output's families, the sharpest first; those without any digit left by name.
+// One output's families, the sharpest first; families without any digit left are listed by name.
 std::string row(const core::operation& op, core::dtype type, const std::string& output,
                 const std::vector<properties::detectable_error>& all) {
   std::vector<int> known;
@@ -93,7 +93,7 @@ bool is_asked(const detectability_options& options, const core::operation& op) {
   return options.operations.empty() || std::ranges::find(options.operations, op.name) != options.operations.end();
 }
 
-// By operation and output: how many tensors, and of these how many allow a multiple of the plain error.
+// For each operation and output: the number of tensors, and how many of them allow a multiple of the plain error.
 struct wide_tensors {
   std::size_t all = 0, above_50 = 0, above_1000 = 0, above_100000 = 0;
   double most = 0;

@@ -29,7 +29,7 @@ struct explore_options {
   bool resume = false, figures = false;
 };
 
-// With a candidate beside the implementations of every grid that takes candidates, in the arithmetics that it offers.
+// Adds a candidate to every grid that takes candidates, beside its implementations, in the arithmetics that it offers.
 core::result<void> add_candidate(explore::sweep& sweep, const std::string& candidate, int& code) {
   auto started = open_candidate(candidate, {});
   if (!started) {
@@ -64,7 +64,7 @@ std::string duration(double seconds) {
   return fmt::format("{:.0f} min", seconds / 60);
 }
 
-// That this process may use, where so many share the machine.
+// The number of cores that this process may use if so many processes share the machine.
 std::size_t cores_of_process(int processes) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -73,7 +73,7 @@ std::size_t cores_of_process(int processes) {
   return static_cast<std::size_t>(std::max(1, cores));
 }
 
-// A bar on a terminal, else a line every ten seconds.
+// A progress bar on a terminal, else a line every ten seconds.
 class progress_line {
  public:
   void tell(const explore::progress_report& r) {
@@ -132,7 +132,7 @@ core::result<explore::sweep> asked_sweep(const explore_options& asked) {
     return fmt::format(
         "[[grid]]\nmeasure = \"{}\"\nimplementation = {}\n{}\nfamily = \"{}\"\nscale = {}\n"
         "size = [16, 32, 64, 128, 256, 512, 1024]\n",
-        measure, implementations.dump(), formats, op.name, has_width ? 16 : 1);  // a list in JSON is one in TOML, too
+        measure, implementations.dump(), formats, op.name, has_width ? 16 : 1);  // a list in JSON is also one in TOML
   };
   std::string text =
       fmt::format("name = \"{}\"\nquestion = \"How many digits does {} keep, by {} and format?\"\n",

@@ -1,4 +1,4 @@
-// The golden sets of the source tree that the program was built from.
+// The golden sets of the source tree from which the program was built.
 #pragma once
 
 #include <cstddef>

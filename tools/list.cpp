@@ -49,7 +49,7 @@ std::string tensor_cell(const core::tensor_declaration& d) {
   return fmt::format("`{}` [{}]{}", d.name, axes, d.own_type ? fmt::format(" {}", core::name_of(*d.own_type)) : "");
 }
 
-// Each setting once, with the operations that have it; twice where two sentences tell what it is.
+// Each setting once, with the operations that have it; twice if two sentences describe it.
 void list_settings_as_markdown() {
   struct use {
     std::string name, values, meaning;
@@ -68,8 +68,8 @@ void list_settings_as_markdown() {
                escape_markdown(u.values.empty() ? "a number" : u.values), escape_markdown(u.meaning), all);
 }
 
-// Forward operations as a table for Markdown: settings in italics, the meaning of the outputs, and which derivatives
-// are operations too.
+// Forward operations as a Markdown table: settings in italics, the meaning of the outputs, and which derivatives are
+// operations too.
 void list_operations_as_markdown() {
   const auto join = [](std::string& text, const std::string& next, const char* between) {
     if (!next.empty()) text += (text.empty() ? "" : between) + next;
@@ -108,7 +108,7 @@ std::string values_text(const core::attribute_declaration& a) {
   return core::to_string(a.standard) + (limits.empty() ? "" : "," + limits);
 }
 
-// What an operation is, with a line for each tensor, setting and stage.
+// Prints what an operation is, with a line for each tensor, setting and stage.
 void describe(const core::operation& op) {
   const auto part = [](const char* title, bool is_there) {
     if (is_there) fmt::print("  {}\n", title);
@@ -132,7 +132,7 @@ void describe(const core::operation& op) {
   for (const auto& s : op.stages) entry(s.name, s.meaning);
 }
 
-// Each stage once, with what it is in the operations that have it.
+// Prints each stage once, with its meaning in the operations that have it.
 void list_stages() {
   std::set<std::string> seen;
   for (const core::operation& op : reference::operations())

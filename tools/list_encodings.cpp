@@ -1,4 +1,4 @@
-// The encodings: as lines for people, as a table and as a page for documents.
+// The encodings: as lines for people, and as a table and a page for documents.
 #include "tools/list_encodings.hpp"
 
 #include <fmt/format.h>
@@ -31,8 +31,8 @@ std::vector<core::operation> operations_of(const std::string& encoding) {
   return all;
 }
 
-// Settings with a list of values: on these implementations differ. Once where several operations have the same, and
-// with the operations where they have others of that name.
+// Settings with a list of values: implementations differ in them. A setting is listed once if several operations have
+// the same values, and with its operations if they have other values under that name.
 std::vector<std::string> conventions_of(const std::vector<core::operation>& operations) {
   struct convention {
     std::string name, text;
@@ -59,8 +59,8 @@ std::vector<std::string> conventions_of(const std::vector<core::operation>& oper
   return all;
 }
 
-// The sweeps that ask for an operation of an encoding, by its name; measures without an operation are of the
-// recurrence. "standard" has all of them.
+// The sweeps that ask for an operation of an encoding, by encoding; measures without an operation belong to the
+// recurrence. "standard" contains all of them.
 std::map<std::string, std::vector<std::string>> sweeps_by_encoding() {
   std::map<std::string, std::vector<std::string>> all;
   for (const explore::preset& p : explore::presets()) {
@@ -68,7 +68,7 @@ std::map<std::string, std::vector<std::string>> sweeps_by_encoding() {
     if (!sweep || p.name == "standard") continue;
     std::set<std::string> encodings;
     const auto cells = explore::cells_of(*sweep);
-    if (!cells) continue;  // of encodings that a program of some (ASSAY_ONLY) has not
+    if (!cells) continue;  // a program with only some encodings (ASSAY_ONLY) lacks operations of the sweep
     for (const explore::cell& c : *cells) {
       const std::size_t slash = c.family.find('/');
       encodings.insert(slash == std::string::npos ? "heinsen" : c.family.substr(0, slash));
@@ -78,7 +78,7 @@ std::map<std::string, std::vector<std::string>> sweeps_by_encoding() {
   return all;
 }
 
-// "the number of keys, the largest distance": what the errors of an encoding grow with.
+// "the number of keys, the largest distance": the quantities with which the errors of an encoding grow.
 std::string growth_of(const std::vector<core::operation>& operations) {
   std::vector<std::string> all;
   for (const core::operation& op : operations)
@@ -93,7 +93,7 @@ struct entry {
   std::string name;
   core::encoding_summary says;
   std::vector<std::string> operations{}, conventions{}, also{};
-  std::string golden{}, explored{};  ///< empty: there is none
+  std::string golden{}, explored{};  ///< empty if there is none
 };
 
 std::vector<entry> entries() {

@@ -1,4 +1,4 @@
-// assay mutants: every wrong implementation under every property, and who kills whom.
+// assay mutants: every wrong implementation under every property, and which property kills which mutant.
 #include <fmt/format.h>
 
 #include <algorithm>

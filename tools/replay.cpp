@@ -52,7 +52,7 @@ int replay_case(const replay_options& options) {
       fmt::print("its stderr ends:\n{}\n", fmt::join(lines, "\n"));
   print_tensors("expected", o.expected);
   print_tensors("actual", o.actual);
-  // Nothing was checked: that is no pass.
+  // Nothing was checked: this does not count as a pass.
   if (o.verdict == properties::status::unsupported || o.verdict == properties::status::outside_domain)
     return check_failed;
   return o.verdict == properties::status::failed ? check_failed : all_passed;

@@ -1,13 +1,14 @@
-// How long angle tables and rotary encodings take on one thread, on every instruction set, against plain loops over the
-// C library's cos and sin.
+// Measures the time of angle tables and rotary encodings on one thread and on every instruction set. It compares them
+// with plain loops over cos and sin of the C library.
 //
 //   optimized_benchmark [small]
 //
-// A time is the least processor time of several runs; the variants take turns, so that a busy machine slows all of
-// them. `speed` is the time of the first line divided by that of the line. `error` is the largest one over sampled rows
-// against MPFR, for tables in units of u = 2^-24 (f32) or 2^-53 (f64), for rotations in u times the larger coordinate
-// of the pair. The loops in f64 are the common way and lose digits where an angle m theta is rounded; in f32, "libm in
-// f64" rounds once as this code does, "libm in f32" is what a program does that computes in f32 alone.
+// A time is the least processor time of several runs. The variants take turns, so that a busy machine slows all of
+// them. `speed` is the time of the first line divided by the time of the line. `error` is the largest error over
+// sampled rows against MPFR. For tables its unit is u = 2^-24 (f32) or 2^-53 (f64); for rotations its unit is u times
+// the larger coordinate of the pair. The f64 loops are the common way; they lose digits where an angle m theta is
+// rounded. In f32, "libm in f64" rounds once, as this code does; "libm in f32" is what a program does that computes in
+// f32 alone.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +45,7 @@ struct variant {
   double seconds = std::numeric_limits<double>::infinity(), error = 0;
 };
 
-// `result` holds what a variant computed; `error` measures it.
+// Each variant writes to the same result; `error` measures this result.
 void compare(const std::string& title, double pairs, int runs, std::vector<variant> all,
              const std::function<double()>& error) {
   for (int k = 0; k < runs; ++k)
@@ -60,7 +61,7 @@ void compare(const std::string& title, double pairs, int runs, std::vector<varia
                all.front().seconds / v.seconds, v.error);
 }
 
-// This code on every instruction set, after the plain loops.
+// Adds this code on every instruction set behind the plain loops.
 void add_targets(std::vector<variant>& all, const std::function<void()>& run) {
   for (const std::string_view target : supported_targets())
     all.push_back({fmt::format("this code, {}", target), [target, run] {
@@ -82,7 +83,7 @@ std::vector<double> counted(std::size_t count) {
   return positions;
 }
 
-// Angles, cosines and sines in the arithmetic of `Angle`.
+// Computes angles, cosines and sines in the arithmetic of `Angle`.
 template <class Angle, class Real>
 void plain_table(const std::vector<frequency>& theta, std::size_t rows, Real* table) {
   std::vector<Angle> rounded(theta.size());
@@ -125,7 +126,7 @@ void measure_table(const sizes& s) {
           static_cast<double>(s.table_rows * theta.size()), s.runs, std::move(all), error);
 }
 
-// The rotations of a token found once for all its heads; products and sums in the arithmetic of `Angle`.
+// Finds the rotations of a token once for all its heads. Products and sums are in the arithmetic of `Angle`.
 template <class Angle, class Real>
 void plain_rotation(const rotary_shape& shape, const std::vector<frequency>& theta, const Real* x, Real* y) {
   std::vector<Angle> rounded(theta.size()), cosine(theta.size()), sine(theta.size());

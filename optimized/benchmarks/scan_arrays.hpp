@@ -1,4 +1,4 @@
-// What benchmarks of scans share: arrays, inputs, the memory floor and a plain loop.
+// Code that the benchmarks of scans share: arrays, inputs, the memory floor and a plain loop.
 #pragma once
 
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 
 namespace assay::optimized::benchmarks {
 
-/// Arrays in pages of 2 MiB, which numerical libraries ask for, too, where they are large.
+/// Arrays in pages of 2 MiB. Numerical libraries also ask for such pages for large arrays.
 struct array {
   explicit array(std::size_t count)
       : data(static_cast<float*>(std::aligned_alloc(page, (count * sizeof(float) + page - 1) / page * page))) {
@@ -59,7 +59,7 @@ inline void add_arrays(const std::vector<const float*>& from, const std::vector<
 }
 #endif
 
-/// The sum of the arrays that are read, into each that is written.
+/// Adds the arrays of `from` and writes the sum to each array of `to`.
 template <bool PastCaches>
 inline void floor(int threads, const std::vector<const float*>& from, const std::vector<float*>& to,
                   std::size_t count) {
@@ -70,7 +70,7 @@ inline void floor(int threads, const std::vector<const float*>& from, const std:
   });
 }
 
-/// A plain loop.
+/// A plain loop over tokens and features.
 inline void scalar_scan(const float* log_p, const float* h, float* s, std::size_t tokens, std::size_t features) {
   for (std::size_t i = 0; i < tokens; ++i)
     for (std::size_t j = 0; j < features; ++j) {
@@ -79,7 +79,7 @@ inline void scalar_scan(const float* log_p, const float* h, float* s, std::size_
     }
 }
 
-/// Inputs of scans. `long_memory`: decays near 1, so that a state depends on all before it.
+/// Fills the inputs of scans. With `long_memory`, decays are near 1, so that a state depends on all tokens before it.
 inline void fill_scan_inputs(bool long_memory, array& log_p, array& g, array& h, array& grad_s, std::size_t count) {
   std::uint64_t state = 7;
   const auto uniform = [&] {
@@ -87,7 +87,7 @@ inline void fill_scan_inputs(bool long_memory, array& log_p, array& g, array& h,
     return static_cast<double>(state >> 11) * 0x1p-53;
   };
   for (std::size_t i = 0; i < count; ++i) {
-    const double normal = uniform() + uniform() + uniform() + uniform() - 2;  // of variance 1/3
+    const double normal = uniform() + uniform() + uniform() + uniform() - 2;  // a number with variance 1/3
     const double logit = long_memory ? 14 + normal : 1.7 * normal;
     g.data[i] = static_cast<float>(logit);
     log_p.data[i] = static_cast<float>(-std::log1p(std::exp(-logit)));

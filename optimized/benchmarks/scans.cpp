@@ -1,12 +1,12 @@
-// How long scans and their derivatives take, beside the time that memory takes for the same arrays.
+// Measures the time of scans and of their derivatives, and the time that memory takes for the same arrays.
 //
 //   scan_benchmark [small] [rounds=N] [threads=N] [target=NAME] [only=WORD]
 //
-// The floor adds the arrays that are read into each array that is written, through the caches or past them, whichever
-// is faster. The variants take turns. In each round the time of a variant is compared with the floor of that round; the
-// lines give the median time of an element, and the median and the quartiles of the shares floor / time. On one thread
-// times are those of the processor, on several those of a clock on the wall. `scalar` is a plain loop over std::exp and
-// std::log1p on a part of the arrays.
+// The floor adds the arrays that are read into each array that is written. It writes through the caches or past them,
+// whichever is faster. The variants take turns. In each round, the time of a variant is compared with the floor of that
+// round. The lines give the median time of an element, and the median and the quartiles of the shares floor / time.
+// With one thread, times are processor times; with several threads, they are wall-clock times. `scalar` is a plain loop
+// over std::exp and std::log1p on a part of the arrays.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,9 +43,9 @@ double now(int threads) {
 
 struct variant {
   std::string name;
-  double elements;  ///< that one run computes
+  double elements;  ///< number of elements that one run computes
   std::function<void()> run;
-  std::vector<double> seconds = {};  ///< of an element, in each round
+  std::vector<double> seconds = {};  ///< time of an element, in each round
 };
 
 double quantile(std::vector<double> values, double q) {
@@ -55,7 +55,7 @@ double quantile(std::vector<double> values, double q) {
 
 // The first two variants are floors.
 void compare(const std::string& title, const options& how, int threads, std::vector<variant> all) {
-  const double least_elements = how.small ? 2e3 : 2e5;  // of a measured time
+  const double least_elements = how.small ? 2e3 : 2e5;  // number of elements in a measured time
   for (int k = -1; k < how.rounds; ++k)
     for (variant& v : all) {
       const int repeats = std::max(1, static_cast<int>(least_elements / v.elements));

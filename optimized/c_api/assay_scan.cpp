@@ -1,4 +1,5 @@
-// The functions of assay_scan.h but those along a direction: checks, then the call of the C++ function on views.
+// The functions of assay_scan.h without a direction. Each function checks its arguments and calls the C++ function on
+// views.
 #include "optimized/c_api/assay_scan.h"
 
 #include "optimized/c_api/calls.hpp"
@@ -7,8 +8,8 @@
 namespace assay::optimized::c_api {
 namespace {
 
-// Numbers that a call keeps of each state, at most: heinsen_scan_jvp.cpp has two of a state and of its derivative, and
-// the state before.
+// The most numbers that a call keeps for each state. heinsen_scan_jvp.cpp keeps two numbers of a state, two of its
+// derivative, and the state before it.
 constexpr std::size_t numbers_of_state = 5;
 constexpr std::size_t workspace_alignment = 64;
 
@@ -29,7 +30,7 @@ int forward(const assay_scan_execution* on, const assay_scan_inputs* in, const a
   });
 }
 
-// Those of a forward call; none in 16 bits.
+// The states that a forward call saved; 16-bit calls have none.
 template <class Real>
 view<const Real, 3> saved_states(checked_arguments& checked, const assay_const_array& s, const sizes& size) {
   if constexpr (std::is_same_v<Real, arithmetic_of<Real>>) return checked.read<Real>("s", s, size.elements);

@@ -1,4 +1,4 @@
-// The functions of assay_scan.h along a direction.
+// The functions of assay_scan.h that take a direction.
 #include "optimized/c_api/assay_scan.h"
 #include "optimized/c_api/calls.hpp"
 #include "optimized/c_api/dense_rows.hpp"

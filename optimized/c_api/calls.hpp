@@ -1,4 +1,5 @@
-// What the functions of assay_scan.h share: what they run on, the sizes and arrays of a call, exceptions as codes.
+// Code that the functions of assay_scan.h share: their execution, the sizes and arrays of a call, and the translation
+// of exceptions to codes.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ inline void leave_message(const assay_scan_execution* on, std::string_view text)
   on->message[length] = '\0';
 }
 
-/// Calls f, which refuses or fails by an exception.
+/// Calls f. An exception of f refuses the call or reports a failure; it becomes a code.
 template <class Function>
 int guarded(const assay_scan_execution* on, Function f) noexcept {
   leave_message(on, "");
@@ -59,7 +60,7 @@ inline execution execution_of(const assay_scan_execution* given) {
   return on;
 }
 
-/// The sizes of a call, which h has.
+/// The sizes of a call. They are the sizes of h.
 struct sizes {
   std::array<std::int64_t, 3> elements;
   std::array<std::int64_t, 2> states;
@@ -77,7 +78,7 @@ inline void check_given(const void* pointer, const char* name) {
   if (pointer == nullptr) throw refusal{ASSAY_SCAN_NULL, std::string(name) + ": a null pointer"};
 }
 
-/// f with the number type of h.
+/// Calls f with a value of the number type of h.
 template <class Function>
 void with_number_type(const assay_const_array& h, Function f) {
   if (h.dtype == ASSAY_SCAN_F32) return f(float{});
@@ -103,7 +104,7 @@ heinsen::scan_outputs<Real> outputs_of(checked_arguments& checked, const assay_s
           checked.written_if_any<state>("s_n_low", out.s_n_low, size.states)};
 }
 
-/// How log p is given: the names of the input, of its gradient and of its tangent, and the functions.
+/// The form in which log p is given: the names of the input, of its gradient and of its tangent, and the functions.
 struct log_decay {
   static constexpr const char *input = "log_p", *gradient = "grad_log_p", *tangent = "tangent_log_p";
   static constexpr auto forward = [](auto&&... arguments) { heinsen::scan(arguments...); };

@@ -6,12 +6,13 @@
 namespace assay::optimized::c_api {
 namespace {
 
-// A multiple of a stride: stride x with low <= x <= high.
+// A multiple of a stride: stride * x, where low <= x <= high.
 struct term {
   std::int64_t stride, low, high;
 };
 
-// Terms of different strides, the largest first, and what those from a place on can add up to.
+// Terms with different strides, the largest stride first. `least` and `most` bound the sum of the terms from each place
+// to the end.
 struct equation {
   std::array<term, 6> terms{};
   std::array<std::int64_t, 7> least{}, most{};
@@ -37,7 +38,8 @@ struct equation {
 
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-// Whether the terms from k on can add up to `rest`: each multiple is tried that leaves the others within their reach.
+// Whether the terms from k on can add up to `rest`. Tries each multiple of term k that leaves a rest in the reach of
+// the later terms.
 bool can_add_up(const equation& e, std::size_t k, std::int64_t rest, int& steps) {
   if (k == e.count) return rest == 0;
   const term& t = e.terms[k];
@@ -58,7 +60,7 @@ std::string text_of(const std::int64_t* size, int rank) {
   throw refusal{code, std::string(name) + ": " + what};
 }
 
-// The units from the first to the last, both included; more than memory can hold is refused.
+// The number of units from the first to the last, both included. Refuses an array that is larger than memory.
 std::int64_t span_of(const char* name, const footprint& a, std::size_t unit) {
   std::int64_t span = 1, bytes = 0;
   for (int k = 0; k < a.rank; ++k) {

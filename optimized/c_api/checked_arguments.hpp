@@ -1,4 +1,5 @@
-// The arrays of a call of the C API: checked one by one, then all against one another, before anything is computed.
+// The arrays of a call of the C API. Each array is checked alone; then all arrays are checked against one another. Both
+// checks happen before any computation.
 #pragma once
 
 #include <array>
@@ -11,13 +12,14 @@
 
 namespace assay::optimized::c_api {
 
-/// Why a call was not made: a code of the header, and what is wrong with which argument. Stays inside the library.
+/// The reason why a call was refused: a code of the header, and a text that names the argument and its fault. This
+/// exception does not leave the library.
 struct refusal {
   int code;
   std::string what;
 };
 
-/// The code of a type of elements.
+/// The code of an element type.
 template <class T>
 inline constexpr int dtype_code = 0;
 template <>
@@ -29,29 +31,30 @@ inline constexpr int dtype_code<float16> = ASSAY_SCAN_F16;
 template <>
 inline constexpr int dtype_code<bfloat16> = ASSAY_SCAN_BF16;
 
-/// Where the elements of an array lie, in units of the smallest elements of a call.
+/// The places of the elements of an array, in units of the smallest element of a call.
 struct footprint {
   const char* name;
   bool written;
-  std::uintptr_t first;     ///< the address over the size of a unit
+  std::uintptr_t first;     ///< the address divided by the size of a unit
   std::uintptr_t last = 0;  ///< the last unit
-  int rank = 0;             ///< axes with more than one element, the largest stride first
+  int rank = 0;             ///< number of axes with more than one element; the largest stride comes first
   std::array<std::int64_t, 3> size{}, stride{};
 
   void add_axis(std::int64_t its_size, std::int64_t its_stride);
 };
 
-/// Whether two arrays have an element in common. Exact, but for strides so irregular that the search for one takes
-/// more than a fixed number of steps: then yes.
+/// Whether two arrays have an element in common. The answer is exact, except for strides so irregular that the search
+/// for a common element takes more than a fixed number of steps; then the answer is yes.
 bool share_elements(const footprint& a, const footprint& b);
 
-/// Whether each element of the array lies in a place of its own: each stride is larger than all that the smaller
-/// strides span. Sufficient, and necessary for arrays that are cut, permuted or thinned out from a dense one.
+/// Whether each element of the array lies in a place of its own. The test asks that each stride is larger than the span
+/// of all smaller strides. This condition is sufficient. It is also necessary for arrays that are cut, permuted or
+/// thinned out from a dense array.
 bool has_distinct_elements(const footprint& a);
 
 class checked_arguments {
  public:
-  /// The size of the smallest elements of the call, of which that of all others is a multiple.
+  /// `unit` is the size of the smallest elements of the call. The size of every other element is a multiple of it.
   explicit checked_arguments(std::size_t unit) : unit_(unit) {}
 
   template <class T, std::size_t Rank>
@@ -64,7 +67,7 @@ class checked_arguments {
     add<T>(name, a.data, a, true, shape.data(), Rank);
     return view_of<T, Rank>(static_cast<T*>(a.data), a);
   }
-  /// An absent array as a view without data.
+  /// Like read; an absent array gives a view without data.
   template <class T, std::size_t Rank>
   view<const T, Rank> read_if_any(const char* name, const assay_const_array& a,
                                   const std::array<std::int64_t, Rank>& shape) {
@@ -75,11 +78,11 @@ class checked_arguments {
     return a.rank == 0 ? view<T, Rank>{} : written<T>(name, a, shape);
   }
 
-  /// Throws a refusal where an array that is written shares elements with itself or with another array.
+  /// Throws a refusal if a written array shares elements with itself or with another array.
   void check_overlaps() const;
 
  private:
-  /// What an array is to be.
+  /// The properties that an array must have.
   struct wanted {
     int dtype;
     std::size_t element_size;
@@ -93,7 +96,7 @@ class checked_arguments {
   void add(const char* name, const void* data, int dtype, int rank, const std::int64_t* size,
            const std::int64_t* stride, bool written, const wanted& what);
 
-  // Strides that are not read are 0, so that nothing is added to a null pointer.
+  // A stride that is never used becomes 0, so that nothing is added to a null pointer.
   template <class T, std::size_t Rank, class Array>
   static view<T, Rank> view_of(T* data, const Array& a) {
     view<T, Rank> v{data, {}, {}};
@@ -107,7 +110,7 @@ class checked_arguments {
   }
 
   std::size_t unit_;
-  std::array<footprint, 14> arrays_{};  // as many as scan_jvp has
+  std::array<footprint, 14> arrays_{};  // scan_jvp has this many arrays
   std::size_t count_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Arrays whose last axis lies without gaps, in place of arrays where it does not: for operations that want such rows.
+// For operations that need a last axis without gaps: an array that has gaps there is replaced by a copy without gaps.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 
 namespace assay::optimized::c_api {
 
-/// to = from, for arrays of the same shape.
+/// Copies `from` to `to`. Both arrays have the same shape.
 template <class T>
 void copy_elements(const view<const T, 3>& from, const view<T, 3>& to) {
-  constexpr std::size_t rows = 32;  // of a tile: one of the two arrays often has its tokens side by side
+  constexpr std::size_t rows = 32;  // rows of a tile; in one of the two arrays, tokens often lie side by side
   for (std::size_t b = 0; b < from.shape[0]; ++b)
     for (std::size_t first = 0; first < from.shape[1]; first += rows) {
       const std::size_t end = std::min(first + rows, from.shape[1]);
@@ -22,7 +22,7 @@ void copy_elements(const view<const T, 3>& from, const view<T, 3>& to) {
     }
 }
 
-/// The array itself where its rows lie without gaps, else a copy. T may be const.
+/// The array itself if its rows have no gaps, else a copy. T may be const.
 template <class T>
 class dense_rows {
   using element = std::remove_const_t<T>;
@@ -36,7 +36,7 @@ class dense_rows {
     if constexpr (std::is_const_v<T>) copy_elements<element>(v, copy);
   }
   [[nodiscard]] const view<T, 3>& rows() const { return used_; }
-  /// Writes to the array what was written to its rows.
+  /// Copies the rows back to the array, if they are a copy.
   void write_back() const requires(!std::is_const_v<T>) {
     if (!copy_.empty()) copy_elements<element>(used_, given_);
   }

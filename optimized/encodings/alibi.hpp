@@ -1,6 +1,7 @@
 // Attention with linear biases on arrays (Press, Smith, Lewis, "Train short, test long", 2021, arXiv 2108.12409).
 //
-// Views, results and threads are as of encodings/heinsen.hpp. Positions are doubles: integers are exact up to 2^53.
+// The rules for views, results and threads are those of encodings/heinsen.hpp. Positions are doubles, so integers are
+// exact up to 2^53.
 #pragma once
 
 #include <cstddef>
@@ -10,34 +11,35 @@
 
 namespace assay::optimized::alibi {
 
-/// The slopes of all heads: the paper's, where those of a power of two are completed by every other one of the next; of
-/// MPT, which sorts them otherwise; or 2^(-alpha k / heads), k = 1..heads, for any number of heads.
+/// The rules for the slopes of all heads. `official` is the paper's rule: if the number of heads is no power of two, it
+/// takes the slopes of the power of two below and then every second slope of the next power. `mpt` is MPT's rule, which
+/// orders the slopes differently. `naive` gives 2^(-alpha k / heads), k = 1..heads, for any number of heads.
 enum class slope_rule { official, mpt, naive };
 
-/// Some heads of a model: those of one device of several.
+/// A part of the heads of a model, for example the heads on one of several devices.
 struct model_heads {
-  std::size_t first = 0, all = 0;  ///< all: 0 where it has no others
+  std::size_t first = 0, all = 0;  ///< `all` is 0 if the model has no other heads
 };
-/// slopes, [heads]: within half a unit of the last place, and correctly rounded for all heads up to 128 (tests).
-/// `alpha_max`, a multiple of 1/16, is 8 in the paper.
+/// Computes slopes, [heads]. Their errors are at most half a unit in the last place; for all heads up to 128 they are
+/// correctly rounded (tests). `alpha_max`, a multiple of 1/16, is 8 in the paper.
 template <class Real>
 void slopes(slope_rule rule, double alpha_max, const model_heads& of, const view<Real, 1>& slopes);
 
-/// What a slope is multiplied by: key - query, -|key - query|, key, or key - last.
+/// The factor of a slope: key - query, -|key - query|, key, or key - last.
 enum class bias_form { distance, absolute, key, key_from_last };
 struct bias_rule {
   bias_form form = bias_form::distance;
-  bool causal = true;  ///< keys after the query are masked: -inf
-  double last = 0;     ///< of key_from_last
+  bool causal = true;  ///< keys after the query are masked by -inf
+  double last = 0;     ///< used by key_from_last
 };
 
-/// bias, [heads, n, m], of slopes, [heads], and the positions of queries, [n], and keys, [m]: one product, rounded once
-/// in f64 and, by way of f64, in f32.
+/// Computes bias, [heads, n, m], from slopes, [heads], and from the positions of queries, [n], and keys, [m]. Each bias
+/// is one product, rounded once in f64; for f32, the f64 product is rounded to f32.
 template <class Real>
 void bias(const execution& on, const bias_rule& rule, const view<const Real, 1>& slopes,
           const view<const double, 1>& query, const view<const double, 1>& key, const view<Real, 3>& bias);
 
-/// Its adjoint in the slopes: sums in double, by blocks of queries.
+/// The adjoint of bias with respect to the slopes. The sums are in double, by blocks of queries.
 template <class Real>
 void bias_vjp(const execution& on, const bias_rule& rule, const view<const double, 1>& query,
               const view<const double, 1>& key, const view<const Real, 3>& grad_bias, const view<Real, 1>& grad_slopes);

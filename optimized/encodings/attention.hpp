@@ -1,8 +1,8 @@
 // Dot-product attention with an additive bias on arrays (Vaswani et al. 2017, section 3.2.1).
 //
-// Views, results and threads are as of encodings/heinsen.hpp. Of f32 logits are computed in double, what their weights
-// multiply in f32 (optimized/attention.hpp). Logits of keys that are kept apart are not read: NaN and infinities there
-// stay where they are.
+// The rules for views, results and threads are those of encodings/heinsen.hpp. For f32, logits are computed in double,
+// and the numbers that the weights multiply are f32 (optimized/attention.hpp). The logits of masked keys are not read,
+// so a NaN or an infinity of such a key has no effect on the query.
 #pragma once
 
 #include "optimized/dispatch.hpp"
@@ -19,19 +19,19 @@ struct inputs {
   bool inverse_sqrt = true;  ///< the products are divided by sqrt(d)
 };
 
-/// Of the shapes of the inputs.
+/// Each gradient has the shape of its input.
 template <class Real>
 struct gradients {
   view<Real, 4> q, k, v;
   view<Real, 3> bias;
 };
 
-/// o, [B, heads, n, e]: means of the values with the weights of softmax(q k^T / sqrt(d) + bias); 0 for a query without
-/// a key.
+/// Computes o, [B, heads, n, e]: the means of the values with the weights softmax(q k^T / sqrt(d) + bias). A query
+/// without a key gets 0.
 template <class Real>
 void output(const execution& on, const inputs<Real>& in, const view<Real, 4>& o);
 
-/// Its adjoint.
+/// The adjoint of output.
 template <class Real>
 void output_vjp(const execution& on, const inputs<Real>& in, const view<const Real, 4>& grad_o,
                 const gradients<Real>& out);

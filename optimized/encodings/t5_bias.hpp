@@ -1,7 +1,8 @@
-// The relative bias of T5 on arrays (Raffel et al., "Exploring the limits of transfer learning", 2019,
-// arXiv 1910.10683, section 2.1): a bias for each bucket of the distance from query to key.
+// The relative bias of T5 on arrays (Raffel et al., "Exploring the limits of transfer learning", 2019, arXiv
+// 1910.10683, section 2.1). Each bucket of the distance from query to key has a bias.
 //
-// Views, results and threads are as of encodings/heinsen.hpp. Positions are doubles: integers are exact up to 2^53.
+// The rules for views, results and threads are those of encodings/heinsen.hpp. Positions are doubles, so integers are
+// exact up to 2^53.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +15,15 @@
 namespace assay::optimized::t5_bias {
 
 struct bucket_rule {
-  bool bidirectional = true;  ///< half of the buckets for keys after the query
-  bool clipped = false;       ///< a bucket for each distance, the last for all beyond; else logarithmic from half on
+  bool bidirectional = true;  ///< half of the buckets are for keys after the query
+  /// If true, each distance has a bucket, and the last bucket holds all larger distances; else the second half is
+  /// logarithmic.
+  bool clipped = false;
   std::int64_t buckets = 32, max_distance = 128;
 };
 
-/// Buckets of distances, keys less queries. Exact: the first distance of every logarithmic bucket is the root of an
-/// integer, rounded up, and found once.
+/// The buckets of distances; a distance is key - query. The lookup is exact: the first distance of a logarithmic bucket
+/// is the root of an integer, rounded up. It is found once for every such bucket.
 class bucket_lookup {
  public:
   explicit bucket_lookup(const bucket_rule& rule);
@@ -34,15 +37,16 @@ class bucket_lookup {
   std::vector<std::int64_t> first_, table_;
 };
 
-/// bucket, [n], of each distance, [n].
+/// Computes bucket, [n], for each distance of [n].
 void buckets(const bucket_rule& rule, const view<const double, 1>& distance, const view<std::int64_t, 1>& bucket);
 
-/// bias, [heads, n, m], copied from the table, [heads, buckets], for the positions of queries, [n], and keys, [m].
+/// Computes bias, [heads, n, m], for the positions of queries, [n], and keys, [m]. The biases are copies of entries of
+/// the table, [heads, buckets].
 template <class Real>
 void bias(const execution& on, const bucket_rule& rule, const view<const Real, 2>& table,
           const view<const double, 1>& query, const view<const double, 1>& key, const view<Real, 3>& bias);
 
-/// Its adjoint in the table: sums in double, by blocks of queries.
+/// The adjoint with respect to the table. The sums are in double, by blocks of queries.
 template <class Real>
 void bias_vjp(const execution& on, const bucket_rule& rule, const view<const double, 1>& query,
               const view<const double, 1>& key, const view<const Real, 3>& grad_bias, const view<Real, 2>& grad_table);

@@ -1,4 +1,5 @@
-// The operations of isa/lanes.ipp, and those of isa/unfused.ipp fused, on the 64-byte registers of AVX-512 (F, DQ).
+// The operations of isa/lanes.ipp, and those of isa/unfused.ipp with fused rounding, on the 64-byte registers of
+// AVX-512 (F, DQ).
 
 template <class Real>
 struct format_mask;
@@ -136,7 +137,7 @@ inline vec<Real> smaller(vec<Real> x, vec<Real> y) {
     return _mm512_min_pd(x, y);
 }
 
-// Which of x and y is larger in magnitude is known, and then two subtractions are enough [Dekker 1971].
+// The instructions tell which of x and y is larger in magnitude. Two subtractions are then enough [Dekker 1971].
 template <class Real>
 inline vec<Real> rounding_of_sum(vec<Real> x, vec<Real> y, vec<Real> sum) {
   constexpr int of_smaller_magnitude = 0b0110, of_larger_magnitude = 0b0111;
@@ -162,8 +163,8 @@ inline vec<Real> fused_or_zero(mask<Real> k, vec<Real> x, vec<Real> y, vec<Real>
     return _mm512_maskz_fmadd_pd(k, x, y, z);
 }
 
-// The bits of 2^(-j/16), rounded, for the low bits j of n, plus j units of 1/16 in the exponent, plus `raised`: these
-// bits less n such units are 2^(-n/16).
+// The low bits j of n select a table entry: the bits of the rounded 2^(-j/16), plus j units of 1/16 in the exponent.
+// `raised` is added to the entry. The result minus n such units is the bits of 2^(-n/16).
 template <class Real>
 inline bits_of<Real> power_bits(bits_of<Real> n, bits_of<Real> raised) {
   if constexpr (is_single<Real>) {
@@ -208,7 +209,7 @@ inline void store_part(Real* to, vec<Real> x, std::size_t count) {
     _mm512_mask_storeu_pd(to, first, x);
 }
 
-// An estimate of 14 bits and a step of Newton's method give 1 / x of f32.
+// For f32, an estimate of 14 bits and one step of Newton's method give 1 / x.
 template <class Real>
 inline vec<Real> reciprocal(vec<Real> x) {
   if constexpr (is_single<Real>) {
@@ -219,6 +220,6 @@ inline vec<Real> reciprocal(vec<Real> x) {
   }
 }
 
-// GCC 12 writes these conversions of vectors with registers of half the size.
+// GCC 12 would write these vector conversions with registers of half the size.
 inline bits_of<float> extended(half_bits x) { return (bits_of<float>)_mm512_cvtepu16_epi32((__m256i)x); }
 inline half_bits lower_halves(bits_of<float> x) { return (half_bits)_mm512_cvtepi32_epi16((__m512i)x); }

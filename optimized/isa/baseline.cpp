@@ -1,4 +1,4 @@
-// 16-byte registers, which every processor of the architecture has.
+// 16-byte registers. Every processor of the architecture has them.
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif

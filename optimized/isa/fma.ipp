@@ -1,4 +1,4 @@
-// Fused operations, pieces of registers and a table of powers of two on the 32-byte registers of AVX2 with FMA.
+// Fused operations, parts of registers and a table of powers of two, on the 32-byte registers of AVX2 with FMA.
 
 template <class Real>
 inline vec<Real> fused(vec<Real> x, vec<Real> y, vec<Real> z) {
@@ -11,8 +11,8 @@ inline vec<Real> fused(vec<Real> x, vec<Real> y, vec<Real> z) {
 template <class Real>
 inline constexpr int steps_per_octave = sizeof(Real) == sizeof(float) ? 8 : 1;
 
-// The bits of 2^(-j/8), rounded, for the low bits j of n, plus j units of 1/8 in the exponent, in f64 those of 1; plus
-// `raised`.
+// In f32, the low bits j of n select a table entry: the bits of the rounded 2^(-j/8), plus j units of 1/8 in the
+// exponent. In f64, the entry is always the bits of 1. `raised` is added to the entry.
 template <class Real>
 inline bits_of<Real> power_bits(bits_of<Real> n, bits_of<Real> raised) {
   if constexpr (sizeof(Real) == sizeof(float)) {
@@ -34,7 +34,7 @@ inline void store_past_caches(Real* to, vec<Real> x) {
 
 inline void end_stores_past_caches() { _mm_sfence(); }
 
-// All bits set in the first `count` lanes.
+// Returns a mask with all bits set in the first `count` lanes.
 template <class Real>
 inline __m256i first_lanes(std::size_t count) {
   if constexpr (sizeof(Real) == sizeof(float))

@@ -1,4 +1,4 @@
-// Numbers of 16 bits by the registers of AVX2 and AVX-512; those of binary16 by the instructions of F16C, which every
+// 16-bit numbers in the registers of AVX2 and AVX-512. Numbers of binary16 use the instructions of F16C, which every
 // processor with AVX2 has.
 template <>
 inline vec<float> load_widened(const float16* from) {
@@ -18,7 +18,7 @@ inline void store_rounded(float16* to, vec<float> x) {
 #endif
 }
 
-// Arrays, a register at a time.
+// Converts arrays, one register at a time.
 template <class Storage>
 struct conversion_by_registers {
   static constexpr std::size_t together = lane_count<float>;

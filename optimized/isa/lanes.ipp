@@ -1,9 +1,9 @@
-// Comparisons and choices lane by lane, in the vector extensions.
+// Lane-wise comparisons and choices, with the vector extensions.
 //
-// Included inside the unnamed namespace of an instruction set, after kernels/vector.ipp. isa/avx512.ipp holds the same
-// operations with the mask registers of AVX-512.
+// This file is included inside the unnamed namespace of an instruction set, after kernels/vector.ipp. isa/avx512.ipp
+// has the same operations with the mask registers of AVX-512.
 
-// Lanes in which a comparison holds.
+// A mask of the lanes in which a comparison holds.
 template <class Real>
 struct format_mask;
 template <>
@@ -37,19 +37,19 @@ inline mask<Real> differ(vec<Real> x, vec<Real> y) {
   return x != y;
 }
 
-// x < y, or one of them NaN.
+// True if x < y, or if x or y is NaN.
 template <class Real>
 inline mask<Real> not_at_least(vec<Real> x, vec<Real> y) {
   return ~(x >= y);
 }
 
-// x > y or one of them NaN, but false where x = +inf.
+// True if x > y, or if x or y is NaN; but false if x = +inf.
 template <class Real>
 inline mask<Real> not_at_most_nor_infinite(vec<Real> x, vec<Real> y) {
   return ~(x <= y) & (x != infinity<Real>);
 }
 
-// Negative, or -0.
+// True if x is negative or -0.
 inline mask<double> has_sign(vec<double> x) { return __builtin_bit_cast(mask<double>, x) < 0; }
 
 template <class Real>
@@ -57,31 +57,31 @@ inline vec<Real> where(mask<Real> k, vec<Real> x, vec<Real> y) {
   return k ? x : y;
 }
 
-// -x in the lanes of k, x in the others.
+// Returns -x in the lanes of k and x in the other lanes.
 template <class Real>
 inline vec<Real> minus_where(mask<Real> k, vec<Real> x) {
   return k ? -x : x;
 }
 
-// x in the lanes of k where it is finite, 0 in the others.
+// Returns x in the lanes of k where x is finite, and 0 in all other lanes.
 template <class Real>
 inline vec<Real> finite_or_zero(mask<Real> k, vec<Real> x) {
   return (k & (x - x == Real(0))) ? x : vec<Real>{};
 }
 
-// x + y in the lanes of k, x in the others.
+// Returns x + y in the lanes of k and x in the other lanes.
 template <class Real>
 inline vec<Real> add_where(mask<Real> k, vec<Real> x, vec<Real> y) {
   return k ? x + y : x;
 }
 
-// x + y in the lanes of k, x - y in the others.
+// Returns x + y in the lanes of k and x - y in the other lanes.
 template <class Real>
 inline vec<Real> add_or_subtract(mask<Real> k, vec<Real> x, vec<Real> y) {
   return k ? x + y : x - y;
 }
 
-// The second where they are unordered.
+// Returns y if x and y are unordered.
 template <class Real>
 inline vec<Real> larger(vec<Real> x, vec<Real> y) {
   return x > y ? x : y;
@@ -91,13 +91,13 @@ inline vec<Real> smaller(vec<Real> x, vec<Real> y) {
   return x < y ? x : y;
 }
 
-// x y + z in the lanes of k, 0 in the others. `fused` is that of the instruction set.
+// Returns x y + z in the lanes of k and 0 in the other lanes. `fused` belongs to the instruction set.
 template <class Real>
 inline vec<Real> fused_or_zero(mask<Real> k, vec<Real> x, vec<Real> y, vec<Real> z) {
   return k ? fused<Real>(x, y, z) : vec<Real>{};
 }
 
-// x + y less sum, which is x + y rounded [Knuth 1998, section 4.2.2, theorem B].
+// Returns (x + y) - sum, where `sum` is the rounded x + y [Knuth 1998, section 4.2.2, theorem B].
 template <class Real>
 inline vec<Real> rounding_of_sum(vec<Real> x, vec<Real> y, vec<Real> sum) {
   const vec<Real> added = sum - x;
@@ -109,7 +109,7 @@ inline vec<Real> magnitude(vec<Real> x) {
   return x < Real(0) ? -x : x;
 }
 
-// 1 / x for 1 <= x <= 2, to a unit in the last place.
+// Returns 1 / x for 1 <= x <= 2. The error is at most one unit in the last place.
 template <class Real>
 inline vec<Real> reciprocal(vec<Real> x) {
   return Real(1) / x;

@@ -1,4 +1,4 @@
-// 16-byte registers of 64-bit Arm with Advanced SIMD, which all of them have.
+// 16-byte registers of 64-bit Arm with Advanced SIMD. Every 64-bit Arm processor has them.
 #include <arm_neon.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Fused operations, pieces of registers and a table of powers of two on the 16-byte registers of Arm's Advanced SIMD.
+// Fused operations, parts of registers and a table of powers of two, on the 16-byte registers of Arm's Advanced SIMD.
 
 template <class Real>
 inline vec<Real> fused(vec<Real> x, vec<Real> y, vec<Real> z) {
@@ -11,7 +11,8 @@ inline vec<Real> fused(vec<Real> x, vec<Real> y, vec<Real> z) {
 template <class Real>
 inline constexpr int steps_per_octave = sizeof(Real) == sizeof(float) ? 8 : 1;
 
-// As in isa/fma.ipp: a table of eight numbers is two registers of bytes, and each lane asks for four in a row.
+// This works as in isa/fma.ipp. A table of eight numbers is two registers of bytes, and each lane asks for four bytes
+// in a row.
 template <class Real>
 inline bits_of<Real> power_bits(bits_of<Real> n, bits_of<Real> raised) {
   if constexpr (sizeof(Real) == sizeof(float)) {
@@ -25,7 +26,7 @@ inline bits_of<Real> power_bits(bits_of<Real> n, bits_of<Real> raised) {
   }
 }
 
-// There is no instruction that is sure to leave the caches alone.
+// No instruction is certain to leave the caches alone.
 template <class Real>
 inline void store_past_caches(Real* to, vec<Real> x) {
   __builtin_memcpy(to, &x, sizeof x);
@@ -43,7 +44,7 @@ inline void store_part(Real* to, vec<Real> x, std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) to[k] = x[k];
 }
 
-// Numbers of binary16 by the processor's own instructions.
+// Numbers of binary16 use instructions of the processor.
 template <>
 struct conversion<float16> {
   static constexpr std::size_t together = 4;

@@ -1,12 +1,12 @@
-// Products and sums with two roundings, and pieces of registers, for instruction sets with neither fused nor masked
-// operations.
+// Products and sums with two roundings, and parts of registers. They are for instruction sets that have neither fused
+// nor masked operations.
 
 template <class Real>
 inline vec<Real> fused(vec<Real> x, vec<Real> y, vec<Real> z) {
   return x * y + z;
 }
 
-// The table of 2^(-j / steps) has 1 as its only entry.
+// The table of 2^(-j / steps) has only the entry 1.
 template <class Real>
 inline constexpr int steps_per_octave = 1;
 
@@ -15,7 +15,7 @@ inline bits_of<Real> power_bits(bits_of<Real>, bits_of<Real> raised) {
   return __builtin_bit_cast(bits_of<Real>, broadcast(Real(1))) + raised;
 }
 
-// A store that leaves the caches alone, where there is one. Precondition: the address is a multiple of vector_bytes.
+// Stores around the caches where the processor can. Precondition: the address is a multiple of vector_bytes.
 template <class Real>
 inline void store_past_caches(Real* to, vec<Real> x) {
 #ifdef __SSE2__

@@ -1,4 +1,5 @@
-// As many numbers of 16 bits as become vectors together. An instruction set may have its own way (isa/half.ipp).
+// `together` 16-bit numbers are converted at a time, so that they become vectors. An instruction set may have its own
+// way (isa/half.ipp).
 template <class Storage>
 struct conversion {
   static constexpr std::size_t together = 64;
@@ -10,7 +11,7 @@ struct conversion {
   }
 };
 
-// Numbers of 16 bits that fill a register of floats.
+// Widens as many 16-bit numbers as fill a register of floats.
 template <class Storage>
 inline vec<float> load_widened(const Storage* from) {
   float x[lane_count<float>];
@@ -25,7 +26,7 @@ inline void store_rounded(Storage* to, vec<float> x) {
 }
 
 typedef std::uint16_t half_bits __attribute__((vector_size(vector_bytes / 2)));
-// Zeros above; what stands below. Each instruction set has its own.
+// `extended` puts zeros above the given bits; `lower_halves` keeps the lower bits. Each instruction set defines both.
 inline bits_of<float> extended(half_bits x);
 inline half_bits lower_halves(bits_of<float> x);
 
@@ -35,7 +36,7 @@ inline vec<float> load_widened(const bfloat16* from) {
   __builtin_memcpy(&x, from, sizeof x);
   return (vec<float>)(extended(x) << 16);
 }
-// bfloat16::rounded, lane by lane.
+// Applies bfloat16::rounded to each lane.
 template <>
 inline void store_rounded(bfloat16* to, vec<float> x) {
   const bits_of<float> bits = (bits_of<float>)x, nearest = bits + ((bits >> 16 & 1) + 0x7fff);

@@ -1,19 +1,19 @@
-// position * frequency in quarter turns, less the nearest integer.
+// position * frequency in quarter turns, minus the nearest integer.
 //
-// Domain: a position that is 0 or at least 2^-400 in magnitude; a frequency high + middle + low, the first two of 26
-// bits, the last at most half an ulp of their sum, that is 0 or at least 2^-500 in magnitude; their product below 2^40
-// quarter turns. Elsewhere, with infinities and NaN, the rest is NaN.
+// Domain: the position is 0 or at least 2^-400 in magnitude. The frequency is high + middle + low; high and middle have
+// 26 bits each, and low is at most half an ulp of their sum. The frequency is 0 or at least 2^-500 in magnitude. The
+// product is below 2^40 quarter turns. Outside of this domain, and for infinities and NaN, the rest is NaN.
 //
-// The rounded product of the position and high + middle has an error that is found exactly from products of 26 bits
-// [Dekker 1971]. The nearest integer comes off the product exactly; it is found by adding 1.5 2^52, whose ulp is 1.
+// Products of 26 bits give the exact error of the rounded product of the position and high + middle [Dekker 1971].
+// Subtracting the nearest integer from the product is exact. The integer is found by adding 1.5 2^52, whose ulp is 1.
 //
-// Bound: 0.75 2^-105 |position * frequency| quarter turns, the roundings of low and of its product.
+// Bound: 0.75 2^-105 |position * frequency| quarter turns. It covers the roundings of low and of its product.
 
 constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
 constexpr double nearest_integer = 0x1.8p52;
 constexpr double smallest_position = 0x1p-400, angle_limit = 0x1p40;
 
-// A position as all lanes need it, high of 26 bits and low of 26 bits and a sign.
+// A position in all lanes. `high` has 26 bits; `low` has 26 bits and a sign.
 struct split_position {
   vec<double> whole, high, low;
 };
@@ -25,8 +25,8 @@ inline split_position split(double position) {
   return {whole, high, whole - high};
 }
 
-// rest + error + correction in quarter turns: |rest| <= 1/2 and a little, the others at most 2^-52 |position *
-// frequency|.
+// The angle is rest + error + correction in quarter turns. |rest| is at most slightly above 1/2, and the other two are
+// at most 2^-52 |position * frequency|.
 struct reduced_angle {
   vec<double> rest, error, correction;
   bits_of<double> quarter;  // the last two bits of the integer
@@ -43,14 +43,14 @@ inline reduced_angle reduced(const split_position& m, vec<double> high, vec<doub
 constexpr double half_pi_high = 0x1.921fb5p+0;  // 25 bits
 constexpr double half_pi_low = 0x1.110b4611a6263p-26;
 
-// Quarter turns in radians; high is exact with 51 bits, low is at most 2^-25 of it besides what comes from the low
-// part.
+// Converts quarter turns to radians. `high` is exact and has 51 bits. `low` is at most 2^-25 of it, besides the share
+// of the low part of the turns.
 inline two_part in_radians(const two_part& turns) {
   const vec<double> first = first_bits(turns.high), rest = (turns.high - first) + turns.low;
   return {first * half_pi_high, first * half_pi_low + rest * (half_pi_high + half_pi_low)};
 }
 
-// What an angle becomes by its whole quarter turns: (c, s), (-s, c), (-c, -s), (s, -c).
+// The effect of the whole quarter turns on an angle's cosine and sine: (c, s), (-s, c), (-c, -s), (s, -c).
 struct quarter_turned {
   bits_of<double> swapped, cosine_sign, sine_sign;
   explicit quarter_turned(bits_of<double> quarter)

@@ -1,19 +1,19 @@
-// cos and sin of position * frequency, for one position and many frequencies.
+// Cosine and sine of position * frequency, for one position and many frequencies.
 //
-// Domain and special values: reduction.ipp; outside of it both are NaN, and the caller knows another way. Angle 0 gives
-// exactly 1 and 0.
+// Domain and special values: see reduction.ipp. Outside of the domain both results are NaN, and the caller computes
+// them in another way. Angle 0 gives exactly 1 and 0.
 //
-// Algorithm: the angle is reduced to x = high + low with |x| <= pi/4 and a little. Taylor polynomials in high,
-// to which low is added as its differential.
+// Algorithm: the angle is reduced to x = high + low, where |x| is at most slightly above pi/4. The results are Taylor
+// polynomials in high, and low is added as a differential.
 //
-// Lanes: independent. Bound: measured, the same on all instruction sets, against MPFR,
+// Lanes: independent. Bound: measured against MPFR, the same on all instruction sets:
 //   0.924 2^-53, both functions, at position 0x1.165cbf046e98fp+14 and frequency 1, 7840000 angles up to 2^40;
 //   1.281 2^-53 of the sine where the angle is below 0.7, at position 141 and frequency 0x1.3016d5f449f24p-8 -
 //   0x1.aa28c1e8d8482p-63, 3673164 angles.
 // tests/rotations.cpp repeats the measurement.
 
-// Taylor's series: sin x = x + x^3 (...), cos x = 1 - x^2 / 2 + x^4 (...). For |x| <= 0.7854 what is left out is below
-// 2^-63 and 2^-68.
+// Taylor's series: sin x = x + x^3 (...), cos x = 1 - x^2 / 2 + x^4 (...). For |x| <= 0.7854 the omitted terms are
+// below 2^-63 (sine) and 2^-68 (cosine).
 constexpr double sine_terms[] = {
     -1.0 / 6.0,        1.0 / 120.0,        -1.0 / 5040.0,          1.0 / 362880.0,
     -1.0 / 39916800.0, 1.0 / 6227020800.0, -1.0 / 1307674368000.0, 1.0 / 355687428096000.0};

@@ -1,18 +1,18 @@
-// The recurrence along time in lanes: chunks of one sequence side by side, as if they were features.
+// The recurrence with time in lanes. The chunks of one sequence are walked side by side, as if they were features.
 //
 // A register holds Block neighbouring features of lane_count / Block chunks, where Block is the greatest common divisor
-// of lane_count and the number of features. A tile of lane_count / Block tokens of every chunk is transposed, block by
-// block, into rows, walked as rows of features, and transposed back. What a chunk begins with is known only when those
-// before it are summarized: encodings/heinsen/chunks.cpp.
+// of lane_count and the number of features. A tile holds lane_count / Block tokens of every chunk. It is transposed,
+// block by block, into rows; the rows are walked as rows of features; then they are transposed back. The state at the
+// start of a chunk is known only after the chunks before it are summarized: encodings/heinsen/chunks.cpp.
 
-// Block j of register i becomes block i of register j. Blocks that share a lane of 16 bytes are brought to their places
-// first, by interleaving registers lane by lane, then whole lanes, by taking every other one of two registers: most of
-// these are single instructions. Each is done as often as there are halvings of what is transposed.
+// Block j of register i becomes block i of register j. First, registers are interleaved lane by lane, which brings
+// blocks that share a lane of 16 bytes to their places. Then every second 16-byte lane of two registers is taken. Most
+// of these steps are single instructions. Each step is repeated as often as the transposed part can be halved.
 inline constexpr int lane_bytes = 16;
 template <class Real, int Block>
 inline constexpr int unit = static_cast<int>(sizeof(Real)) * Block > lane_bytes
                                 ? Block
-                                : lane_bytes / static_cast<int>(sizeof(Real));  // elements that move as a whole
+                                : lane_bytes / static_cast<int>(sizeof(Real));  // number of elements that move together
 
 template <class Real, int Block, std::size_t... J>
 inline void interleave_lanes(vec<Real> x, vec<Real> y, vec<Real>& low, vec<Real>& high, std::index_sequence<J...>) {
@@ -65,7 +65,7 @@ inline void transpose(pack<Real, lane_count<Real> / Block>& r) {
   transpose_lanes<Real, Block>(r);
 }
 
-// f(Block) as a constant.
+// Calls f(Block) with Block as a constant.
 template <class Real, int Block = lane_count<Real>, class Function>
 inline void with_block(std::size_t features, Function f) {
   if constexpr (Block == 1)
@@ -76,8 +76,9 @@ inline void with_block(std::size_t features, Function f) {
     with_block<Real, Block / 2>(features, f);
 }
 
-// Sizes that follow from a block: chunks of a register and tokens of a tile; registers of a token of these chunks; and
-// numbers of a row, one for each feature of each chunk.
+// Sizes that follow from a block. `side` is the number of chunks of a register and of tokens of a tile. `parts` is the
+// number of registers that a token of these chunks needs. `row` is the number of numbers of a row, one for each feature
+// of each chunk.
 struct chunk_sizes {
   std::size_t side, parts, row;
 };
@@ -88,7 +89,7 @@ inline chunk_sizes sizes_of(const chunk_block<Real>& b) {
   return {lanes / block, b.features / block, b.groups * (lanes / block) * b.features};
 }
 
-// f(k, place) for each number k = chunk * features + feature of a row, and its place in registers.
+// Calls f(k, place) for each number k = chunk * features + feature of a row and for the number's place in registers.
 template <class Real, class Function>
 inline void for_each_place(const chunk_block<Real>& b, Function f) {
   const auto [side, parts, row] = sizes_of(b);
@@ -100,7 +101,7 @@ inline void for_each_place(const chunk_block<Real>& b, Function f) {
         for (std::size_t j = 0; j < block; ++j) f(k++, ((part * b.groups + group) * side + chunk) * block + j);
 }
 
-// How many of the elements [offset, offset + lane_count) of a chunk there are.
+// The number of existing elements among the elements [offset, offset + lane_count) of a chunk.
 template <class Real>
 inline std::size_t present(const chunk_block<Real>& b, std::size_t chunk, std::size_t offset) {
   const std::size_t place = chunk * b.length * b.features + offset;
@@ -108,8 +109,8 @@ inline std::size_t present(const chunk_block<Real>& b, std::size_t chunk, std::s
   return left < lane_count<Real> ? left : lane_count<Real>;
 }
 
-// The elements of a chunk from `offset` on that exist, and `missing` for the others. Few tiles are not whole: a call of
-// this is short code in those that are, which are many.
+// Loads the existing elements of a chunk from `offset` on, and `missing` in place of the others. Few tiles are
+// incomplete. For the many complete tiles, a call of this function keeps the code short.
 template <class Real>
 [[gnu::noinline]] vec<Real> load_present(const chunk_block<Real>& b, const Real* array, Real missing, std::size_t chunk,
                                          std::size_t offset) {
@@ -127,7 +128,7 @@ template <class Real>
   return x;
 }
 
-// The tile from token `first` of every chunk on as rows; `missing` stands for elements that do not exist.
+// Loads the tile that begins at token `first` of every chunk, as rows. `missing` replaces elements that do not exist.
 template <class Real, int Block>
 inline void load_tile(const chunk_block<Real>& b, const Real* array, Real missing, std::size_t first, Real* rows) {
   constexpr int side = lane_count<Real> / Block;
@@ -150,7 +151,7 @@ inline void load_tile(const chunk_block<Real>& b, const Real* array, Real missin
   }
 }
 
-// Those of x that exist.
+// Stores the elements of x that exist.
 template <class Real>
 [[gnu::noinline]] void store_present(const chunk_block<Real>& b, vec<Real> x, std::size_t chunk, std::size_t offset,
                                      Real* to) {
@@ -187,8 +188,8 @@ inline void store_tile(const chunk_block<Real>& b, const Real* rows, std::size_t
   }
 }
 
-// Asks for a part of what comes next, in the order of addresses: the processor cannot follow as many chunks at once as
-// are read here.
+// Asks for a part of the next chunks, in the order of addresses. The processor alone cannot follow as many chunks at
+// once as are read here.
 template <class Real>
 inline void fetch_next(const chunk_block<Real>& b, const Real* array, std::size_t first, std::size_t count) {
   constexpr std::size_t line = 64 / sizeof(Real);
@@ -204,7 +205,7 @@ inline void load_tiles(const chunk_block<Real>& b, std::size_t first, Real* deca
   });
 }
 
-// Precondition: the addresses of chunks in s are multiples of vector_bytes where b.past_caches.
+// Precondition: if b.past_caches is true, the addresses of chunks in s are multiples of vector_bytes.
 template <class Real, class Decay>
 [[gnu::flatten]] void scan_chunks(const chunk_block<Real>& b) noexcept {
   const auto [side, parts, row] = sizes_of(b);
@@ -213,7 +214,7 @@ template <class Real, class Decay>
   for_each_place(b, [&](std::size_t k, std::size_t place) { high[place] = b.high[k], low[place] = b.low[k]; });
   for (std::size_t first = 0; first < b.length; first += side) {
     load_tiles<Real, Decay>(b, first, decay, h);
-    // A little at a time: asking for much at once would wait for memory.
+    // The loop asks for a little memory at a time. A request for much memory at once would wait for the memory.
     for (std::size_t i = 0; i < side; ++i) {
       fetch_next(b, b.decay, (first + i) * row, row);
       fetch_next(b, b.h, (first + i) * row, row);
@@ -226,8 +227,8 @@ template <class Real, class Decay>
   if (b.past_caches) end_stores_past_caches();
 }
 
-// The bounds of what stands before y.first, chunk after chunk in the order of addresses. What is found in the lanes of
-// a chunk has the places of a tile, and so the features meet where a tile is transposed.
+// Finds the bounds of the tokens before y.first, chunk after chunk in the order of addresses. The lanes of the result
+// of a chunk are placed as in a tile; transposing the tile therefore brings the numbers of a feature together.
 template <class Real, class Decay>
 inline void bound_chunks(const chunk_block<Real>& b, const chunk_summary<Real>& y, Real* found, Real* rows) {
   constexpr std::size_t lanes = lane_count<Real>;
@@ -238,7 +239,7 @@ inline void bound_chunks(const chunk_block<Real>& b, const chunk_summary<Real>& 
     const Real *decay = b.decay + chunk * length, *h = b.h + chunk * length;
     const bool whole = (chunk + 1) * length <= b.available;
     for (std::size_t part = 0; part < parts; ++part) {
-      // Several at once, so that none need wait for the one before it.
+      // Several registers are computed at once, so that none waits for the one before it.
       constexpr int together = 4;
       vec<Real> top[together], top_log_p[together], bad[together], bad_log_p[together];
       for (int i = 0; i < together; ++i) top[i] = top_log_p[i] = lowest, bad[i] = bad_log_p[i] = none;
@@ -247,7 +248,7 @@ inline void bound_chunks(const chunk_block<Real>& b, const chunk_summary<Real>& 
         __builtin_memcpy(&x, h + k, sizeof x), __builtin_memcpy(&given, decay + k, sizeof given);
         top[i] = larger<Real>(x, top[i]);
         if constexpr (!Decay::bounded) top_log_p[i] = larger<Real>(given, top_log_p[i]);
-        // 0 times what is not finite is NaN
+        // 0 times a number that is not finite is NaN
         bad[i] = fused<Real>(x, none, bad[i]), bad_log_p[i] = fused<Real>(given, none, bad_log_p[i]);
       };
       std::size_t k = part * lanes;
@@ -302,7 +303,7 @@ template <class Real, class Decay>
   });
 }
 
-// The maps from the last to the first, so that `earlier` may be the same arrays, shifted.
+// Joins the maps from the last to the first, so that `earlier` may be the same arrays, shifted.
 [[gnu::flatten]] inline void join_maps(const map_block& b) noexcept {
   for_each_pack_backwards<double>(b.count, [&](auto at) {
     constexpr int n = width<decltype(at)>;

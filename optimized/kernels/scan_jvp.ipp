@@ -2,25 +2,26 @@
 // features in lanes, step by step in time: with w_i and v_i as in scan_vjp.ipp and t_i = d log p_i + ds_{i-1},
 //   ds_i = w_i t_i + v_i dh_i,  d log p_i = sigmoid(-g_i) dg_i where logits are given.
 //
-// Special values: log p_i + s_{i-1} = -inf makes ds_i = dh_i, h_i = -inf makes it t_i, both make it 0; a term whose
-// weight is 0 adds nothing, whatever it is. The weights of two equal infinities +inf are 1/2. A NaN of log p, h or s
-// gives NaN, and so does a derivative that is infinite; both stay in their lane until log p + s = -inf.
-// Order: i = 1..n in every lane; a walk that is cut anywhere and goes on from both words gives the same bits.
+// Special values: if log p_i + s_{i-1} = -inf, then ds_i = dh_i. If h_i = -inf, then ds_i = t_i. If both hold, ds_i =
+// 0. A term with weight 0 adds nothing, whatever its value. The weights of two equal infinities +inf are 1/2. A NaN of
+// log p, h or s gives NaN, and so does an infinite derivative; both stay in their lane until log p + s = -inf.
+// Order: i = 1..n in every lane. A walk that is cut anywhere and continues from both words gives the same bits.
 //
-// Bound: let m = min(w, v), of relative error delta, u the unit roundoff, `top` the term of the larger weight, `other`
-// that of the smaller. Then ds = top + m (other - top) takes no large weight, and no 1 - w is formed. ds is a sum of
-// two numbers: what is rounded is d log p, m top, m other - m top (with fused operations; without, m other too) and
-// terms of order u^2. So E_i, the error of high + low, is, up to those,
+// Bound: let m = min(w, v) have the relative error delta, let u be the unit roundoff, and let `top` be the term with
+// the larger weight and `other` the term with the smaller weight. Then ds = top + m (other - top) uses no large weight,
+// and no 1 - w is formed. ds is a sum of two numbers. The rounded quantities are d log p, m top, m other - m top (with
+// fused operations; without them, also m other) and terms of order u^2. The error E_i of high + low is therefore, up to
+// these terms,
 //
-//   E_i <= w (E_{i-1} + u |d log p_i|) + m (delta + 2 u) (|t_i| + |dh_i|),
+//   E_i <= w (E_{i-1} + u |d log p_i|) + m (delta + 2 u) (|t_i| + |dh_i|).
 //
-// and since m <= v = 1 - w, the step forgets as much of the old error as it adds: without d log p, E_i is at most the
-// largest (delta + 2 u) (|t_j| + |dh_j|) of the steps j <= i, whatever n. d log p adds u times its own contribution to
-// ds_i, and 6 u where it is the product with sigmoid(-g). The output adds half an ulp. delta is a few u for exp, the
-// sum and the reciprocal, and the error of z = log p + s - h, as s is given: half an ulp of s, and up to half an ulp of
-// log p (4 u |log p| for logits).
+// Since m <= v = 1 - w, the step forgets as much of the old error as it adds. Without d log p, E_i is at most the
+// largest (delta + 2 u) (|t_j| + |dh_j|) of the steps j <= i, for every n. d log p adds u times its own contribution to
+// ds_i, and 6 u times this contribution if d log p is the product with sigmoid(-g). The output adds half an ulp. delta
+// is a few u for exp, for the sum and for the reciprocal, plus the error of z = log p + s - h, where s is the given
+// state: half an ulp of s, and up to half an ulp of log p (4 u |log p| for logits).
 
-// One token: `carried` is ds_{i-1}, which becomes ds_i.
+// Takes one step. `carried` is ds_{i-1} and becomes ds_i.
 template <class Real, int N>
 inline void go_on(state_pack<Real, N>& carried, const pack<Real, N>& d_log_p, const pack<Real, N>& dh,
                   const decay_pack<Real, N>& log_p, const pack<Real, N>& previous, const pack<Real, N>& h) {
@@ -39,7 +40,7 @@ inline void go_on(state_pack<Real, N>& carried, const pack<Real, N>& d_log_p, co
     const vec<Real> difference = fused<Real>(small, other, -(small * top));
     const vec<Real> change = where<Real>(differ<Real>(small, none), difference, none);
     const vec<Real> small_rest = small * rest;
-    // What is infinite leaves nothing.
+    // An infinite number leaves no rest.
     vec<Real> high = top, low = finite_or_zero<Real>(alive, where<Real>(past_leads, rest - small_rest, small_rest));
     add_exactly<Real>(high, low, change);
     carried.high.part[k] = high + low;

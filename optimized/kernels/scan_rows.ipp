@@ -1,31 +1,34 @@
-// The recurrence along rows of features [Heinsen 2024, eqs. (1), (3)], features in lanes, token after token.
+// The recurrence along rows of features [Heinsen 2024, eqs. (1), (3)]. Features are in lanes; tokens follow one
+// another.
 //
-// Domain: log p <= 0 or -inf, h and s0 finite or -inf; other values give the IEEE result of the formula.
-// Special values: log p_i = -inf or s_{i-1} = -inf: s_i = h_i; h_i = -inf: s_i = log p_i + s_{i-1}; NaN stays in its
-// lane, from its token on.
-// Order: i = 1..n in every lane; the lanes are independent, so no result depends on their number, and a walk that is
-// cut anywhere and goes on from the state it left gives the same bits.
+// Domain: log p <= 0 or -inf; h and s0 are finite or -inf. Other values give the IEEE result of the formula.
+// Special values: if log p_i = -inf or s_{i-1} = -inf, then s_i = h_i. If h_i = -inf, then s_i = log p_i + s_{i-1}. A
+// NaN stays in its lane, from its token on.
+// Order: i = 1..n in every lane. The lanes are independent, so no result depends on their number. A walk that is cut
+// anywhere and continues from the state that it left gives the same bits.
 
-// Asks for what a later step reads. The arithmetic of a step is long, so that the processor by itself looks too little
-// ahead: 1.1 times as fast from memory (Intel Xeon, AVX-512; distances from 3 to 20 KiB are alike).
+// Asks for memory that a later step reads. The arithmetic of a step is long, so the processor alone looks too little
+// ahead. With these requests, the walk from memory is 1.1 times as fast (Intel Xeon, AVX-512; distances from 3 to 20
+// KiB are equally good).
 template <class Stored, class At>
 inline void fetch_ahead(const Stored* row, At at, std::ptrdiff_t distance = bytes_ahead) {
   using Real = arithmetic_of<Stored>;
   constexpr int registers_of_line = vector_bytes < 64 ? 1 : static_cast<int>(sizeof(Real) / sizeof(Stored));
-  // No call: GCC takes one that only asks for memory for one without effect.
+  // This is not a function call: GCC takes a function that only asks for memory to be without effect.
   for (int k = 0; k < width<At>; k += registers_of_line) {
     const Stored* register_begin = row + at.offset + static_cast<std::size_t>(k) * lane_count<Real>;
     __builtin_prefetch(reinterpret_cast<const char*>(register_begin) + distance, 0, 2);
   }
 }
 
-// Where a row is shared out, what follows in it is another thread's: then it is the same features of a later row.
+// If several threads share a row, the memory that follows in the row belongs to another thread. The distance then leads
+// to the same features of a later row.
 template <class T>
 inline std::ptrdiff_t distance_of(const row_array<T>& of, std::ptrdiff_t rows) {
   return rows == 0 ? bytes_ahead : rows * of.step * static_cast<std::ptrdiff_t>(sizeof(T));
 }
 
-// A step of gates is a longer chain, of which more must go at once.
+// A step with gates is a longer chain of operations, so more registers must be computed at once.
 template <class Decay>
 inline constexpr int registers_of_step = Decay::two_part ? registers_of_pack : registers_of_row;
 
@@ -49,7 +52,7 @@ inline void walk_rows(const row_block<Real, Stored>& b) {
     const auto step_and_store = [=](auto at) { store(s, at, step(at)); };
     if constexpr (sizeof(Stored) == sizeof(Real)) {
       if (b.past_caches) {
-        // Whole registers of s at multiples of their size; before and after them, parts of one.
+        // Whole registers of s are stored at multiples of their size. Parts of a register come before and after them.
         const std::size_t misplaced = reinterpret_cast<std::uintptr_t>(s) / sizeof(Real) % lanes;
         const std::size_t head = misplaced == 0 ? 0 : lanes - misplaced;
         if (head != 0) step_and_store(part_of_register{0, head < b.features ? head : b.features});

@@ -2,11 +2,11 @@
 //
 //   s_i = log(e^(log p_i + s_{i-1}) + e^(h_i)) = larger + softplus(-|log p_i + s_{i-1} - h_i|)
 //
-// The sums log p + s and larger + softplus keep what their roundings leave [Dekker 1971, Fast2Sum] in the low word. So
-// a step injects no error in proportion to |s|, only one in proportion to what it adds, and the error does not grow
-// with the length: ../README.md derives the bound.
+// The low word keeps the rounding errors of the sums log p + s and larger + softplus [Dekker 1971, Fast2Sum]. The error
+// of a step is therefore proportional to the amount that the step adds, not to |s|, and it does not grow with the
+// length: ../README.md derives the bound.
 
-// log p = high + low of one step; low is 0 where log p is given.
+// log p = high + low of one step. `low` is 0 if log p is given.
 template <class Real, int N>
 struct decay_pack {
   pack<Real, N> high, low;
@@ -17,7 +17,7 @@ struct state_pack {
   pack<Real, N> high, low;
 };
 
-// What high + x loses in rounding goes to the low word.
+// The rounding error of high + x goes to the low word.
 template <class Real>
 inline void add_exactly(vec<Real>& high, vec<Real>& low, vec<Real> x) {
   const vec<Real> sum = high + x;
@@ -25,8 +25,9 @@ inline void add_exactly(vec<Real>& high, vec<Real>& low, vec<Real> x) {
   high = sum;
 }
 
-// Special values: with one term -inf the result is the other, low word and all; with both it is -inf. +inf stays until
-// log p = -inf. A NaN of any argument gives NaN in `high`. Where `high` is infinite, `low` is NaN and is not used.
+// Special values: if one term is -inf, the result is the other term, with its low word; if both are -inf, the result is
+// -inf. +inf stays until log p = -inf. A NaN argument gives NaN in `high`. If `high` is infinite, `low` is NaN and is
+// not used.
 template <class Real, int N, bool TwoPart>
 inline void advance(state_pack<Real, N>& s, const decay_pack<Real, N>& log_p, const pack<Real, N>& h) {
   pack<Real, N> past, low, top, bottom;
@@ -50,9 +51,9 @@ inline void advance(state_pack<Real, N>& s, const decay_pack<Real, N>& log_p, co
   repeat<N>([&](int k) { s.low.part[k] = added.part[k] - s.low.part[k]; });
 }
 
-// How the decay of a step is given.
+// The form in which the decay of a step is given.
 struct decay_as_log_p {
-  static constexpr bool two_part = false, bounded = false;  // bounded: log p <= 0 whatever is given
+  static constexpr bool two_part = false, bounded = false;  // bounded: log p <= 0 for every input
   template <class Real>
   static constexpr Real neutral = 0;  // p = 1
   template <class Real, int N>
@@ -61,7 +62,8 @@ struct decay_as_log_p {
   }
 };
 
-// log p = log sigmoid(g) = min(g, 0) - softplus(-|g|), and what the difference leaves. -inf at g = -inf, 0 at +inf.
+// log p = log sigmoid(g) = min(g, 0) - softplus(-|g|), with the rounding error of the difference. log p is -inf at g =
+// -inf and 0 at g = +inf.
 struct decay_as_logit {
   static constexpr bool two_part = true, bounded = true;
   template <class Real>

@@ -1,16 +1,16 @@
-// The adjoint of the log-linear recurrence [Heinsen 2024, eqs. (1), (3)], features in lanes, step by step in time: with
-// z_i = log p_i + s_{i-1} - h_i, w_i = sigmoid(z_i) and v_i = sigmoid(-z_i),
+// The adjoint of the log-linear recurrence [Heinsen 2024, eqs. (1), (3)], with features in lanes, step by step in time.
+// With z_i = log p_i + s_{i-1} - h_i, w_i = sigmoid(z_i) and v_i = sigmoid(-z_i),
 //   lambda_i = grad_s_i + w_{i+1} lambda_{i+1}, where the last product starts as grad_s_n,
 //   grad log p_i = w_i lambda_i, grad g_i = w_i lambda_i sigmoid(-g_i), grad h_i = v_i lambda_i,
 //   grad s0 = w_1 lambda_1, and grad_s_n where n = 0.
 //
-// Special values: log p_i + s_{i-1} = -inf makes the first product 0, h_i = -inf the third, whatever lambda_i
-// is; if one of the two holds, the other weight is 1. The weights of two equal infinities +inf are 1/2. A NaN
-// stays in its lane.
+// Special values: if log p_i + s_{i-1} = -inf, the first product is 0; if h_i = -inf, the third product is 0. Both hold
+// whatever lambda_i is; if one of the two conditions holds, the other weight is 1. The weights of two equal infinities
+// +inf are 1/2. A NaN stays in its lane.
 // Order: i = n..1 in every lane, and from the last feature to the first, so that addresses fall.
-// Both weights are functions of u = e^-|z|, and no 1 - w is formed. lambda is a sum of two numbers. Where w > 1/2, the
-// product w lambda is lambda - v lambda, whose error is in proportion to v = 1 - w: the adjoint forgets as much of what
-// it carries, and so errors do not add up where w is near 1.
+// Both weights are functions of u = e^-|z|, and no 1 - w is formed. lambda is a sum of two numbers. If w > 1/2, the
+// product w lambda is computed as lambda - v lambda, whose error is proportional to v = 1 - w. The adjoint forgets the
+// same share v of its carry, so errors do not add up where w is near 1.
 
 // The smaller and the larger of w and v.
 template <class Real, int N>
@@ -19,8 +19,8 @@ struct weights {
   mask<Real> past_leads[N];  // w > 1/2
 };
 
-// log p + s_{i-1} as the sum high + low, exactly where |log p| <= |s_{i-1}| (FastTwoSum); elsewhere up to half an ulp
-// of log p is lost, and weights are off by it. `low` is NaN where `high` is infinite.
+// log p + s_{i-1} as the sum high + low. The sum is exact if |log p| <= |s_{i-1}| (FastTwoSum). Otherwise up to half an
+// ulp of log p is lost, which also changes the weights. If `high` is infinite, `low` is NaN.
 template <class Real, int N>
 inline state_pack<Real, N> past_of(const decay_pack<Real, N>& log_p, const pack<Real, N>& previous) {
   state_pack<Real, N> y;
@@ -32,8 +32,8 @@ inline state_pack<Real, N> past_of(const decay_pack<Real, N>& log_p, const pack<
   return y;
 }
 
-// Equal terms, infinities among them, have the weights 1/2: what the sum leaves is within the error. NaN of a term is
-// one of both weights, and so are two equal infinities unless Careful.
+// Equal terms, also infinite ones, have the weights 1/2; the rest of the sum is within the error. A NaN term makes both
+// weights NaN. Unless Careful, two equal infinities do the same.
 template <class Real, int N, bool Careful = true>
 inline weights<Real, N> weights_of(const state_pack<Real, N>& past, const pack<Real, N>& h) {
   pack<Real, N> top, bottom;
@@ -44,7 +44,7 @@ inline weights<Real, N> weights_of(const state_pack<Real, N>& past, const pack<R
   pack<Real, N> u = exp_minus_difference<Real, N>(top, bottom, past.low, y.past_leads, for_weights{});
   repeat<N>([&](int k) {
     if constexpr (Careful) {
-      const mask<Real> alike = equal<Real>(past.high.part[k], h.part[k]);  // finite or not, but not NaN
+      const mask<Real> alike = equal<Real>(past.high.part[k], h.part[k]);  // finite or infinite, but not NaN
       u.part[k] = where<Real>(alike, broadcast(Real(1)), u.part[k]);
     }
     y.large.part[k] = reciprocal<Real>(u.part[k] + Real(1));
@@ -53,7 +53,7 @@ inline weights<Real, N> weights_of(const state_pack<Real, N>& past, const pack<R
   return y;
 }
 
-// log p, and its derivative in what is given.
+// log p and its derivative with respect to the given number.
 struct slope_of_log_p {
   template <class Real, int N>
   static pack<Real, N> times_slope(const pack<Real, N>&, const pack<Real, N>& x) {
@@ -77,8 +77,8 @@ struct slope_of_logit {
   }
 };
 
-// One token: lambda = grad_s + carried, which becomes w lambda. The low word enters through grad_s, where its rounding
-// is in proportion to what this token contributes.
+// Takes one token: lambda = grad_s + carried; `carried` becomes w lambda. The low word enters through grad_s. There its
+// rounding error is proportional to the contribution of this token.
 template <class Real, int N>
 struct token_gradients {
   pack<Real, N> log_p, h;
@@ -106,12 +106,12 @@ inline token_gradients<Real, N> go_back(state_pack<Real, N>& carried, const pack
     y.h.part[k] = to_input;
     y.log_p.part[k] = carried.high.part[k] = high;
     const vec<Real> left = fused<Real>(where<Real>(past_leads, large, small), rest, error);
-    carried.low.part[k] = finite_or_zero<Real>(has_past, left);  // what is infinite leaves nothing
+    carried.low.part[k] = finite_or_zero<Real>(has_past, left);  // an infinite number leaves no rest
   });
   return y;
 }
 
-// Asks for what lies before a place that is at hand (scan_rows.ipp).
+// Asks for the memory before an address that is in use (scan_rows.ipp).
 template <class Real>
 inline void fetch_before(const Real* place, std::ptrdiff_t distance = bytes_ahead) {
   __builtin_prefetch(reinterpret_cast<const char*>(place) - distance, 0, 2);
@@ -122,7 +122,7 @@ inline void fetch_before(const Real* row, At at, std::ptrdiff_t distance = bytes
     fetch_before(row + at.offset + static_cast<std::size_t>(k) * lane_count<Real>, distance);
 }
 
-// Precondition: where b.past_caches, the rows of both gradients begin at multiples of vector_bytes.
+// Precondition: if b.past_caches is true, the rows of both gradients begin at multiples of vector_bytes.
 template <class Real, class Decay, class Slope>
 [[gnu::flatten]] void scan_rows_vjp(const adjoint_block<Real>& b) noexcept {
   constexpr std::size_t lanes = lane_count<Real>;

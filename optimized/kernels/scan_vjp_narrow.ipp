@@ -1,20 +1,24 @@
-// The adjoint of few features (scan_vjp.ipp has the formulas), along time in registers. Rows lie without gaps, so that
-// an array is one run of numbers in which the next token of a feature stands `features` places further.
+// The adjoint of few features (scan_vjp.ipp has the formulas), with time in the lanes of registers. Rows lie without
+// gaps. An array is therefore one run of numbers, in which the next token of a feature stands `features` places
+// further.
 //
-// Three walks over a block of tokens, from its end: the weights of all tokens; from token to token in f64
-//   z_i = w_i lambda_i = w_i grad_s_i + w_i z_{i+1};
-// and the gradients. In the second, a register of some tokens joins the maps z -> B + A z of neighbours, then of pairs
-// of them, and so on [Hillis and Steele 1986], before the carry comes in: it waits for one fused operation a register.
-// f64 keeps 1 - v and the products of weights so well that nothing needs to be compensated: with u = 2^-53 a token adds
-// at most 4u |lambda_i| to the error of f32 weights and of the roundings of the results.
+// Three walks go over a block of tokens, starting at its end. The first finds the weights of all tokens. The second
+// goes from token to token in f64:
+//   z_i = w_i lambda_i = w_i grad_s_i + w_i z_{i+1}.
+// The third finds the gradients. In the second walk, a register of some tokens joins the maps z -> B + A z of
+// neighbours, then of pairs of neighbours, and so on [Hillis and Steele 1986], before the carry is applied. The carry
+// therefore waits for one fused operation in each register. f64 holds 1 - v and the products of weights so accurately
+// that no sum needs compensation: with u = 2^-53, a token adds at most 4u |lambda_i| to the errors of the f32 weights
+// and of the rounded results.
 //
-// Special values: as in scan_vjp.ipp, but that lambda overflows only where f32 cannot hold what is written. They are
-// found out by what they leave: a weight or a lambda that is not finite makes z so, from token to token, since even the
-// product with w = 0 is NaN then. So a block is walked for finite elements at first, and again if the carry is not
-// finite. Then (Careful) equal terms are looked for, products with w = 0 are left out, not formed, if there is no past;
-// a w that underflows leaves out nothing. The bits of finite results are the same but for the sign of a zero.
+// Special values: as in scan_vjp.ipp, except that lambda overflows only where f32 cannot hold a written number. They
+// are found by their effects: a weight or a lambda that is not finite makes z not finite from token to token, because
+// even the product with w = 0 is then NaN. A block is therefore first walked as if all elements were finite, and walked
+// again if the carry is not finite. The second time (Careful), the walk looks for equal terms, and it omits products
+// with w = 0 if there is no past; a w that underflows omits nothing. The bits of finite results are the same, except
+// for the sign of a zero.
 
-// Numbers of a scratch array, four of which a block needs.
+// The arrays in the scratch memory. A block needs four of them.
 struct narrow_scratch {
   float *weight,
       *input_weight;        // w, and v unless h = -inf. w > 1/2 is given as -v, -0 included; Careful: no past as -1
@@ -33,7 +37,7 @@ inline void weigh_each_token(const narrow_block& b) {
     for_each_pack_backwards<float, registers_of_row>(count, [&](auto at) {
       constexpr int n = width<decltype(at)>;
       fetch_before(decay, at), fetch_before(h, at);
-      repeat<n>([&](int k) {  // for the next walk, into the first cache
+      repeat<n>([&](int k) {  // stored for the next walk, into the first cache
         __builtin_prefetch(b.grad_s + first + at.offset + static_cast<std::size_t>(k) * lane_count<float>, 0, 3);
       });
       const pack<float, n> inputs = load(h, at);
@@ -67,7 +71,7 @@ template <class Decay>
   b.careful ? weigh_each_token<Decay, true>(b) : weigh_each_token<Decay, false>(b);
 }
 
-// Registers of f64 from half a register of f32, and back.
+// Convert half a register of f32 to a register of f64, and back.
 typedef float half_register __attribute__((vector_size(vector_bytes / 2)));
 inline vec<double> load_wide(const float* from) {
   half_register x;
@@ -78,14 +82,14 @@ inline void store_narrow(float* to, vec<double> x) {
   const half_register y = __builtin_convertvector(x, half_register);
   __builtin_memcpy(to, &y, sizeof y);
 }
-// w. Where there is no past it is 0, and -1 if Careful.
+// Returns w. If there is no past, w is 0; with Careful it is -1.
 template <bool Careful>
 inline vec<double> load_weight(const float* from) {
   const vec<double> x = load_wide(from), w = add_where<double>(has_sign(x), x, broadcast(1.0));
   return Careful ? where<double>(equal<double>(x, broadcast(-1.0)), x, w) : w;
 }
 
-// y + a x, and the product of weights. NaN is not negative.
+// Return y + a x, and the product of weights. A NaN does not count as negative.
 template <bool Careful>
 inline vec<double> joined(vec<double> a, vec<double> x, vec<double> y) {
   const vec<double> sum = fused<double>(a, x, y);
@@ -98,7 +102,7 @@ inline vec<double> both(vec<double> a, vec<double> others) {
   return where<double>(less<double>(a, vec<double>{}), a, product);
 }
 
-// The lanes from `By` on of two registers side by side.
+// The lanes from number `By` on of two registers side by side.
 template <int By, std::size_t... J>
 inline vec<double> shifted(vec<double> x, vec<double> y, std::index_sequence<J...>) {
   return __builtin_shufflevector(x, y, (static_cast<int>(J) + By)...);
@@ -108,13 +112,13 @@ inline vec<double> shifted(vec<double> x, vec<double> y) {
   return shifted<By>(x, y, std::make_index_sequence<lane_count<double>>{});
 }
 
-// For each lane the first element of its feature in the register that follows.
+// For each lane: the first element of the lane's feature in the register that follows.
 template <int Features, std::size_t... J>
 inline vec<double> first_of_feature(vec<double> next, std::index_sequence<J...>) {
   return __builtin_shufflevector(next, next, ((Features - (lane_count<double> - int(J)) % Features) % Features)...);
 }
 
-// The maps of a lane and those after it, twice as many in each step.
+// Joins the map of a lane with the maps after it. Each step doubles the number of joined maps.
 template <int Step, bool Careful>
 inline void join_neighbours(vec<double>& a, vec<double>& b) {
   if constexpr (Step < lane_count<double>) {
@@ -124,13 +128,13 @@ inline void join_neighbours(vec<double>& a, vec<double>& b) {
   }
 }
 
-// Asks for the cotangents and states of blocks before, which take turns.
+// Asks for cotangents and states of earlier blocks, in turn.
 inline void fetch_cotangents_before(const narrow_block& b, std::size_t k) {
   fetch_before((k % lane_count<float> < lane_count<double> ? b.grad_s : b.s) + k);
 }
 
-// Fewer features than lanes. Behind the last token stands as much of further ones, with w = 1 and no gradient, as fills
-// a register.
+// For fewer features than lanes. Behind the last token, further tokens fill a register. They have w = 1 and no
+// gradient.
 template <int Features, bool Careful>
 inline void go_back_in_registers(const narrow_block& b) {
   constexpr std::size_t lanes = lane_count<double>;
@@ -161,8 +165,8 @@ inline void go_back_in_registers(const narrow_block& b) {
   for (std::size_t i = 0; i < Features; ++i) b.carry[i] = next[i];
 }
 
-// A register of features or more: rows in `Pieces` registers, of which the last overlaps the one before where that is
-// needed to fill it.
+// For at least as many features as lanes. A row takes `Pieces` registers. If the last register would not be full, it
+// overlaps the one before it.
 template <int Pieces, bool Careful>
 inline void go_back_in_rows(const narrow_block& b) {
   constexpr std::size_t lanes = lane_count<double>;
@@ -204,9 +208,9 @@ inline void go_back_by_features(const narrow_block& b, std::integer_sequence<int
   b.careful ? go_back_by_features<true>(b, each_number) : go_back_by_features<false>(b, each_number);
 }
 
-// The caller orders what is stored around the caches: a fence for each block would wait for memory.
+// The caller orders the stores around the caches, because a fence for each block would wait for memory.
 //
-// Precondition: where b.past_caches, both gradients begin at multiples of vector_bytes.
+// Precondition: if b.past_caches is true, both gradients begin at multiples of vector_bytes.
 template <class Slope>
 [[gnu::flatten]] void finish_tokens(const narrow_block& b) noexcept {
   constexpr std::size_t lanes = lane_count<float>;

@@ -1,14 +1,16 @@
-// The weights of a query, e^(l - largest l) / sum, of its logits l, and the adjoint.
+// The weights of a query, e^(l - largest l) / sum, for its logits l, and the adjoint.
 //
-// Domain: all logits. One of -inf has weight 0; without another all weights are 0. A NaN makes all weights NaN but
-// those of -inf, and beside +inf, whose own weight is NaN, all others are 0. Logits, their differences and all sums are
-// doubles; exp and what it gives are of Real; a weight is divided in double and rounded once more.
+// Domain: all logits. A logit of -inf has weight 0; if all logits are -inf, all weights are 0. A NaN makes all weights
+// NaN, except those of logits of -inf. If a logit is +inf, its own weight is NaN and all other weights are 0. Logits,
+// their differences and all sums are doubles; exp and its results have type Real. The division is in double, and the
+// weight is rounded once more.
 //
-// Bound of a weight, relative, to first order: in units of 2^-24, |l - largest l| + 1.57 (the difference rounded, exp),
-// the mean of that over the weights (the sum), which is at most log m + 1.57 for m keys, and 1; in f64 of 2^-53,
-// with 1.63 in place of 1.57 and m / 2 + 2 for the sum itself. tests/attention.cpp checks it.
+// Bound of the relative error of a weight, to first order, in units of 2^-24. It is the sum of three parts: |l -
+// largest l| + 1.57, for the rounded difference and for exp; the mean of this over the weights, for the sum, which is
+// at most log m + 1.57 for m keys; and 1. In f64 the unit is 2^-53, 1.63 replaces 1.57, and the sum itself adds m / 2 +
+// 2. tests/attention.cpp checks the bound.
 
-// A register of Real, and as many doubles.
+// A register of Real, and the same number of doubles.
 template <class Real>
 inline vec<Real> load_register(const Real* from) {
   return load(from, whole_registers<1>{0}).part[0];
@@ -22,7 +24,7 @@ inline widened<Real> load_doubles(const double* from) {
   return load(from, whole_registers<doubles_of<Real>>{0});
 }
 
-// What is left of a row at its end, in a register of its own.
+// The elements that are left at the end of a row, in a register of their own.
 template <class T, std::size_t Lanes>
 struct filled_up {
   T lane[Lanes];
@@ -32,7 +34,7 @@ struct filled_up {
   }
 };
 
-// Lane by lane, then from the first lane to the last.
+// Adds the registers lane by lane, and then the lanes from the first to the last.
 template <class Real>
 inline double total(const widened<Real>& of_lanes) {
   double lanes[lane_count<Real>], sum = 0;
@@ -48,7 +50,7 @@ inline double largest(const widened<Real>& of_lanes) {
   return most;
 }
 
-// visit(logits, weights) for each register; lanes beyond the end have logits of -inf.
+// Calls visit(logits, weights) for each register. Lanes beyond the end have logits of -inf.
 template <class Real, class Visit>
 inline void for_each_register(const softmax_row<Real>& row, Visit visit) {
   constexpr std::size_t lanes = lane_count<Real>;
@@ -74,7 +76,7 @@ template <class Real>
     sums = each(plus<double>, sums, widen(power));
     store_register(weights, power);
   });
-  // Of f32 a reciprocal in double changes a weight by 2^-52 of itself.
+  // For f32, a reciprocal in double changes a weight by 2^-52 of itself.
   const double sum = total<Real>(sums), reciprocal = 1.0 / sum;
   for_each_register(row, [=](const double*, Real* weights) {
     const vec<Real> power = load_register(weights);
@@ -90,7 +92,7 @@ template <class Real>
   });
 }
 
-// visit(bias, weights, along, grad_logits) for each register, its lanes beyond the end kept apart.
+// Calls visit(bias, weights, along, grad_logits) for each register. Lanes beyond the end are masked.
 template <class Real, class Visit>
 inline void for_each_register(const softmax_adjoint_row<Real>& row, Visit visit) {
   constexpr std::size_t lanes = lane_count<Real>;
@@ -107,7 +109,8 @@ inline void for_each_register(const softmax_adjoint_row<Real>& row, Visit visit)
   __builtin_memcpy(row.grad_logits + k, grad_logits.lane, rest * sizeof(double));
 }
 
-// The gradient of a logit is its weight times what the value gives the cotangent less the mean of that.
+// The gradient of a logit is its weight times the difference between its number `along` (the product of its value and
+// the cotangent) and the weighted mean of these numbers.
 template <class Real>
 [[gnu::flatten]] void softmax_vjp(const softmax_adjoint_row<Real>& row) noexcept {
   using v = vec<double>;

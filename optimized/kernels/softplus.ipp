@@ -1,14 +1,15 @@
-// What one step of the recurrence adds: softplus(-x) = log(1 + e^-x), x >= 0, with x as an unevaluated sum.
+// The amount that one step of the recurrence adds: softplus(-x) = log(1 + e^-x), for x >= 0, where x is an unevaluated
+// sum.
 //
-// Algorithm: with S steps an octave and n the integer nearest to S x / ln 2, u = e^-x = 2^(-n/S) e^-r, where r = x - n
-// ln 2 / S; e^-r = 1 - r + r^2 c(r), and 2^(-n/S) comes from a table of S entries that lie in one register (Tang 1989).
-// Then log(1 + u) = u + u^2 q(u): no division and no reduction of u, since the singularity u = -1 lies far away. ln 2 /
-// S is split so that n times the first part is exact.
+// Algorithm: there are S steps in an octave, and n is the integer nearest to S x / ln 2. Then u = e^-x = 2^(-n/S) e^-r,
+// where r = x - n ln 2 / S. e^-r = 1 - r + r^2 c(r), and 2^(-n/S) comes from a table of S entries that fit one register
+// (Tang 1989). Then log(1 + u) = u + u^2 q(u). This needs no division and no reduction of u, because the singularity u
+// = -1 is far away. ln 2 / S is split so that n times its first part is exact.
 //
-// Where x is at least `negligible`, log(1 + u) is taken as 0. No result of a sum that it enters changes by that, but
-// for states below 2^-90 (f32) in magnitude, which change by less than 2^-115.
+// If x is at least `negligible`, log(1 + u) is taken as 0. This changes no result of a sum that contains it, except for
+// states below 2^-90 (f32) in magnitude; these change by less than 2^-115.
 //
-// Polynomials: coefficients.sollya prints c and q and the errors in the comments here.
+// Polynomials: coefficients.sollya prints c and q, and the errors that the comments here state.
 
 template <class Real, int Steps>
 struct softplus_exp;
@@ -16,7 +17,8 @@ struct softplus_exp;
 template <class Real>
 struct softplus_log;
 
-// In f32 with a table, ln2_high is ln 2 / S rounded and n ln2_high is not rounded, which leaves an error of 2^-28.4 x.
+// In f32 with a table, ln2_high is the rounded ln 2 / S, and n ln2_high is not rounded. This leaves an error of 2^-28.4
+// x.
 template <>
 struct softplus_exp<float, 16> {
   static constexpr float per_unit = 0x1.715476p+4f, ln2_high = 0x1.62e43p-5f, ln2_low = 0;
@@ -74,7 +76,8 @@ struct softplus_log<double> {
                                  -0x1.2a82666e2daacp-10, 0x1.a1e2674b5e233p-13, -0x1.16320ffcf7918p-16};  // 2^-59.1
 };
 
-// c[0] + c[1] x + ... by Horner's rule, a register of the pack after the other, so that each waits for none.
+// Computes c[0] + c[1] x + ... by Horner's rule, one register of the pack after the other, so that no register waits
+// for another.
 template <class Real, int N, int Count>
 inline pack<Real, N> horner(const pack<Real, N>& x, const Real (&c)[Count]) {
   pack<Real, N> y;
@@ -85,7 +88,7 @@ inline pack<Real, N> horner(const pack<Real, N>& x, const Real (&c)[Count]) {
   return y;
 }
 
-// n, the integer nearest to S x / ln 2, as a number and in the low bits of `rounded`.
+// n is the integer nearest to S x / ln 2. `n` holds it as a number, and the low bits of `rounded` hold it too.
 template <class Real, int N>
 struct octaves {
   pack<Real, N> rounded, n;
@@ -100,8 +103,8 @@ inline octaves<Real, N> octaves_of(const pack<Real, N>& x) {
   return y;
 }
 
-// How far e^-x reaches: down to what is negligible in a sum, or, for weights, through the subnormals to 0. Then
-// 2^(-n/S) is formed too large by 2^c and the result is brought back by one product, which alone rounds a subnormal.
+// The range of e^-x. For sums, it ends where e^-x is negligible in a sum. For weights, it goes through the subnormals
+// to 0: 2^(-n/S) is formed too large by 2^c, and one product corrects the result. Only this product rounds a subnormal.
 struct for_sums {
   static constexpr bool subnormal = false;
 };
@@ -109,8 +112,8 @@ struct for_weights {
   static constexpr bool subnormal = true;
 };
 
-// e^-x = 2^(-n/S) e^-r, and 0 where x is large or infinite. NaN becomes 0 in sums and stays in weights. `r` still lacks
-// n ln2_low.
+// Returns e^-x = 2^(-n/S) e^-r, or 0 if x is large or infinite. A NaN becomes 0 in sums and stays NaN in weights. n
+// ln2_low is not yet subtracted from `r`.
 template <class Real, int N, class Range>
 inline pack<Real, N> exp_minus(const pack<Real, N>& x, const octaves<Real, N>& o, pack<Real, N> r, Range) {
   using e = softplus_exp<Real, steps_per_octave<Real>>;
@@ -126,7 +129,7 @@ inline pack<Real, N> exp_minus(const pack<Real, N>& x, const octaves<Real, N>& o
   });
   if constexpr (e::ln2_low != 0)
     repeat<N>([&](int k) { r.part[k] = fused<Real>(o.n.part[k], broadcast(-e::ln2_low), r.part[k]); });
-  repeat<N>([&](int k) {  // what lies above the bits of n leaves at the top
+  repeat<N>([&](int k) {  // the shift removes the bits above those of n
     const bits_of<Real> count = __builtin_bit_cast(bits_of<Real>, o.rounded.part[k]);
     constexpr bits_of<Real> raised =
         bits_of<Real>{} + (static_cast<std::uint64_t>(Range::subnormal ? exp_constants<Real>::scale_offset : 0)
@@ -150,16 +153,17 @@ inline pack<Real, N> exp_minus(const pack<Real, N>& x, Range range) {
   return exp_minus<Real, N>(x, o, r, range);
 }
 
-// The same for x = larger - smaller, plus `low` in the lanes `added`, minus it in the others; low is much less than x.
-// The difference of two equal infinities counts as large.
+// The same for x = larger - smaller. `low` is added to x in the lanes `added` and subtracted in the others; low is much
+// less than x. The difference of two equal infinities counts as large.
 //
-// Sums find r as (x - n ln2_high) + (what x lacks of larger - smaller, and low) - n ln2_low, where x is rounded and
-// larger - (x + smaller) is what it lacks. This is exact where |smaller| >= |larger| [Dekker 1971] and where x <=
-// larger / 2, for then x is exact [Sterbenz 1974]. Else 0 < larger / 2 < x < 2 larger, x + smaller is a number near
-// `larger`, rounded, and what is not found is at most half an ulp of the lesser of x and larger.
+// Sums find r as (x - n ln2_high) + (the rounding error of x, and low) - n ln2_low. Here x is the rounded difference
+// larger - smaller, and larger - (x + smaller) is its rounding error. This is exact if |smaller| >= |larger| [Dekker
+// 1971]. It is also exact if x <= larger / 2, because x is then exact [Sterbenz 1974]. Otherwise 0 < larger / 2 < x < 2
+// larger, and x + smaller is a rounded number near `larger`; the part that is not found is at most half an ulp of the
+// lesser of x and larger.
 //
-// Weights, whose states are rounded, find it as (larger - (smaller + n ln2_high)) + low - n ln2_low, which rounds only
-// smaller + n ln2_high, a number near `larger`, with half an ulp of one.
+// Weights have rounded states. They find r as (larger - (smaller + n ln2_high)) + low - n ln2_low. This rounds only
+// smaller + n ln2_high, a number near `larger`, by at most half an ulp of that number.
 template <class Real, int N, class Range>
 inline pack<Real, N> exp_minus_difference(const pack<Real, N>& larger_term, const pack<Real, N>& smaller_term,
                                           const pack<Real, N>& low, const mask<Real> (&added)[N], Range range) {
@@ -181,7 +185,7 @@ inline pack<Real, N> exp_minus_difference(const pack<Real, N>& larger_term, cons
   return exp_minus<Real, N>(x, o, r, range);
 }
 
-// log(1 + u) = u + rest u on [0, 1].
+// log(1 + u) = u + rest u on [0, 1]. This function returns the rest.
 template <class Real, int N>
 inline pack<Real, N> log1p_rest(const pack<Real, N>& u) {
   pack<Real, N> y = horner(u, softplus_log<Real>::q);

@@ -1,24 +1,24 @@
-// cos and sin of position * frequency to more digits than a double has, each in two parts, for one position and many
-// frequencies: what a rotation in f64 needs to be rounded about once.
+// Cosine and sine of position * frequency to more digits than a double has, each in two parts, for one position and
+// many frequencies. A rotation in f64 needs them so that its results are rounded about once.
 //
-// Domain and special values: reduction.ipp; outside of it all parts are NaN, and the caller knows another way. Angle 0
-// gives exactly 1 and 0.
+// Domain and special values: see reduction.ipp. Outside of the domain all parts are NaN, and the caller computes them
+// in another way. Angle 0 gives exactly 1 and 0.
 //
-// Algorithm: |angle| = j 2^-9 quarter turns and a rest t of at most 2^-9.3 radians [Gal 1986: tables of steps]. With C
-// and S of the steps in two parts C1 + C2 and S1 + S2, C1 and S1 of 26 bits, sin t = u1 + u2 and 1 - cos t = v1 + v2,
-// u1 and v1 of 26 bits,
+// Algorithm: |angle| is j 2^-9 quarter turns plus a rest t of at most 2^-9.3 radians [Gal 1986: tables of steps]. Let
+// the cosine C and the sine S of the steps have two parts each, C1 + C2 and S1 + S2, where C1 and S1 have 26 bits. Let
+// sin t = u1 + u2 and 1 - cos t = v1 + v2, where u1 and v1 have 26 bits. Then
 //   cos = C1 - S1 u1 - C1 v1 + (C2 - (S u2 + S2 u1) - (C v2 + C2 v1)),
 //   sin = S1 + C1 u1 - S1 v1 + (S2 + (C u2 + C2 u1) - (S v2 + S2 v1)),
-// where the products of the first parts are exact and are added with their rounding errors, and all in brackets is
+// where the products of the first parts are exact and are added with their rounding errors. All numbers in brackets are
 // below 2^-26.
 //
-// Lanes: independent. Bound: 2^-78 + 2^-105 |angle|, of which measured, the same on all instruction sets, 0.886 at
-// position 0x1.0914bcp+22 and frequency 0x1.6ed4edf42323p-16, 11760000 angles up to 2^40 against MPFR.
-// tests/rotations.cpp repeats the measurement.
+// Lanes: independent. Bound: 2^-78 + 2^-105 |angle|. The measured largest error, the same on all instruction sets, is
+// 0.886 of it, at position 0x1.0914bcp+22 and frequency 0x1.6ed4edf42323p-16, over 11760000 angles up to 2^40 against
+// MPFR. tests/rotations.cpp repeats the measurement.
 
 constexpr double nearest_step = 0x1.8p43;  // ulp 2^-9
 
-// C1, C2, S1, S2 of the steps.
+// C1, C2, S1 and S2 of the steps.
 struct step_lanes {
   vec<double> part[4];
 };
@@ -32,7 +32,7 @@ inline step_lanes steps_at(const double (*table)[4], bits_of<double> index) {
   return s;
 }
 
-// Of a small angle t: u1 + u2 = sin t, v1 + v2 = 1 - cos t. The first terms left out are below 2^-100 and 2^-90.
+// For a small angle t: u1 + u2 = sin t and v1 + v2 = 1 - cos t. The first omitted terms are below 2^-100 and 2^-90.
 struct small_rotation {
   vec<double> u1, u2, v1, v2;
 };
@@ -46,7 +46,7 @@ inline small_rotation of_small(const two_part& turns) {
   return {t1, u2, v1, v2};
 }
 
-// x1 + y + z and the small rest, the first part of 26 bits; |x1| >= |y| or x1 = 0, |y| >= |z|.
+// Returns x + y + z + small; the first part has 26 bits. Precondition: |x| >= |y| or x = 0, and |y| >= |z|.
 inline two_part split_sum(vec<double> x, vec<double> y, vec<double> z, vec<double> small) {
   const two_part first = sum_to_larger(x, y), second = sum_to_larger(first.high, z);
   const vec<double> high = first_bits(second.high);

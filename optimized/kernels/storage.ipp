@@ -1,4 +1,4 @@
-// Between floats and numbers of 16 bits: exact one way, to nearest the other.
+// Conversions between floats and 16-bit numbers. Widening is exact; the other direction rounds to nearest.
 
 template <class Storage>
 [[gnu::flatten]] void widen_array(const Storage* x, float* y, std::size_t count) noexcept {

@@ -1,6 +1,6 @@
-// The kernels of one instruction set, for its kernel_table.
+// The kernels of one instruction set. Its kernel_table names them.
 
-// Each needs those before it; those of isa/ stand after kernels/vector.ipp.
+// Each file needs the files before it. The files of isa/ are included after kernels/vector.ipp.
 // clang-format off
 #include "optimized/kernels/exp.ipp"
 #include "optimized/kernels/log1p.ipp"

@@ -1,16 +1,16 @@
-// The pairs (a, b) of all heads of a token turned by their rotations: (a c - b s, a s + b c). What is no pair is
-// copied.
+// Turns the pairs (a, b) of all heads of a token by the token's rotations: (a c - b s, a s + b c). Features that belong
+// to no pair are copied.
 //
-// Domain: all values; infinities and NaN as IEEE arithmetic has it, and they stay in their pair.
+// Domain: all values. Infinities and NaN follow IEEE arithmetic, and they stay in their pair.
 // f32 multiplies and adds in f64 and rounds once. f64 multiplies the first 26 bits of its factors, which is exact, and
-// what is left of them apart: each result is rounded about once, however large x is beside it. An infinite sum has no
-// remainder.
+// multiplies the remaining bits separately. Each result is therefore rounded about once, however large x is beside it.
+// An infinite sum has no remainder.
 //
-// Lanes: independent. Bound: half an ulp of the result and, of max(|a|, |b|), 2.3 2^-53 in f32 and 2.5 (2^-78 +
-// 2^-105 |angle|) in f64, where results cancel: measured, the same on all instruction sets, 3072000 pairs against
-// MPFR, positions up to 2^31. tests/turned_pairs.cpp repeats the measurement.
+// Lanes: independent. Bound: half an ulp of the result, plus 2.3 2^-53 (f32) or 2.5 (2^-78 + 2^-105 |angle|) (f64)
+// times max(|a|, |b|) where results cancel. It was measured, the same on all instruction sets, with 3072000 pairs
+// against MPFR and positions up to 2^31. tests/turned_pairs.cpp repeats the measurement.
 
-// The doubles of one register of a type.
+// The number of double registers for the lanes of one register of Real.
 template <class Real>
 inline constexpr int doubles_of = lane_count<Real> / lane_count<double>;
 template <class Real>
@@ -35,7 +35,8 @@ inline vec<float> narrow(const widened<float>& x) {
   (std::make_integer_sequence<int, lane_count<float>>{});
 }
 
-// Lanes 0, 2, ... or 1, 3, ... of x and then of y; and back: lanes From, From + 1, ... of x and y in turn.
+// Takes lanes 0, 2, ... or 1, 3, ... of x and then of y. The inverse takes lanes From, From + 1, ... of x and y in
+// turn.
 template <int From, class Vector, int... K>
 inline Vector every_second(Vector x, Vector y, std::integer_sequence<int, K...>) {
   return __builtin_shufflevector(x, y, (From + 2 * K)...);
@@ -45,7 +46,7 @@ inline Vector in_turn(Vector x, Vector y, std::integer_sequence<int, K...>) {
   return __builtin_shufflevector(x, y, (From + K / 2 + K % 2 * static_cast<int>(sizeof...(K)))...);
 }
 
-// a p + b q in double, p and q of 26 bits with rests. Where the sum is infinite or NaN, so is the error.
+// Returns a p + b q in double, where p and q have 26 bits and rests. If the sum is infinite or NaN, so is its error.
 inline vec<double> combined(vec<double> a, two_part p, vec<double> b, two_part q) {
   const vec<double> a_high = first_bits(a), b_high = first_bits(b);
   const two_part large = sum(a_high * p.high, b_high * q.high);
@@ -54,7 +55,7 @@ inline vec<double> combined(vec<double> a, two_part p, vec<double> b, two_part q
   return corrected == corrected ? corrected : large.high;
 }
 
-// The coordinates of a register of pairs, of which `offset` is the first.
+// The coordinates of a register of pairs. The first pair has number `offset`.
 template <class Real>
 struct coordinates {
   vec<Real> first, second;
@@ -75,7 +76,7 @@ inline coordinates<Real> turned(const turn_block<Real>& b, std::size_t offset, c
   }
 }
 
-// A register of pairs of the head x.
+// Turns a register of pairs of the head x.
 template <bool HalfSplit, class Real>
 inline void turn_register(const turn_block<Real>& b, std::size_t offset, const Real* x, Real* y) {
   constexpr int lanes = lane_count<Real>;
@@ -96,7 +97,8 @@ inline void turn_register(const turn_block<Real>& b, std::size_t offset, const R
   __builtin_memcpy(y + high, &q, sizeof q);
 }
 
-// The pairs from `offset` on, fewer than a register has, by way of a head that has as many.
+// Turns the pairs from number `offset` on, which are fewer than a register holds. They are copied to a head that has as
+// many pairs as a register.
 template <bool HalfSplit, class Real>
 inline void turn_rest(const turn_block<Real>& b, std::size_t offset, const Real* x, Real* y) {
   constexpr std::size_t lanes = lane_count<Real>;

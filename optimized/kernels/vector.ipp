@@ -1,8 +1,8 @@
-// Registers of lanes, in the vector extensions of GCC and Clang.
+// Registers of lanes, with the vector extensions of GCC and Clang.
 //
-// Included inside the unnamed namespace of an instruction set, which has defined `vector_bytes`. Lanes never
-// mix, and each operation is the IEEE 754 operation of the type, so neither the width of a register nor the
-// position of a value in it can change a bit of the result.
+// This file is included inside the unnamed namespace of an instruction set, which has defined `vector_bytes`. Lanes
+// never mix, and each operation is the IEEE 754 operation of the type. Neither the width of a register nor the position
+// of a value in it can therefore change a bit of the result.
 
 template <class Real>
 struct format;
@@ -11,7 +11,7 @@ template <>
 struct format<float> {
   typedef float vector __attribute__((vector_size(vector_bytes)));
   typedef std::uint32_t bits __attribute__((vector_size(vector_bytes)));
-  static constexpr int precision = 24;      // p, the hidden bit included
+  static constexpr int precision = 24;      // p, which includes the hidden bit
   static constexpr int max_exponent = 127;  // also the bias
 };
 
@@ -49,8 +49,8 @@ inline vec<Real> times(vec<Real> x, vec<Real> y) {
   return x * y;
 }
 
-// Registers that go through a computation together. The recurrence is a long chain of dependent operations;
-// computing it in stages, each for all registers of a pack, keeps the arithmetic units busy.
+// The number of registers that go through a computation together. The recurrence is a long chain of dependent
+// operations. It is computed in stages, each for all registers of a pack, which keeps the arithmetic units busy.
 template <class Real, int Registers>
 struct pack {
   vec<Real> part[Registers];
@@ -58,12 +58,13 @@ struct pack {
 
 inline constexpr int registers_of_pack = 4;
 
-// The same for scans for log p and adjoints, whose rows come from memory or whose chunks are few: two lines of the
-// cache. Measured: packs of 2 are 1.1 times as fast as of 4 on AVX-512 (Intel Xeon; on AMD Zen 5 chunks and adjoints,
-// scans of rows alike), packs of 4 1.1 times as fast as of 2 on AVX2 (both).
+// The same for scans with log p and for adjoints, whose rows come from memory or whose chunks are few: two lines of the
+// cache. Measured: on AVX-512, packs of 2 are 1.1 times as fast as packs of 4 (on Intel Xeon; on AMD Zen 5 this holds
+// for chunks and adjoints, and scans of rows take the same time). On AVX2, packs of 4 are 1.1 times as fast as packs of
+// 2 (both processors).
 inline constexpr int registers_of_row = vector_bytes == 64 ? 2 : 4;
 
-// f(0), f(1), ..., f(Count - 1), written out, so that arrays indexed with them live in registers.
+// Calls f(0), f(1), ..., f(Count - 1) without a loop, so that arrays indexed with these numbers live in registers.
 template <class Function, int... K>
 inline void repeat([[maybe_unused]] Function f, std::integer_sequence<int, K...>) {
   (f(K), ...);
@@ -73,7 +74,7 @@ inline void repeat(Function f) {
   repeat(f, std::make_integer_sequence<int, Count>{});
 }
 
-// f of the registers of the packs, one after the other: a stage.
+// Applies f to the registers of the packs, one after the other. This is one stage.
 template <class Real, int Registers, class Function, class... Packs>
 inline pack<Real, Registers> each(Function f, const pack<Real, Registers>& first, const Packs&... others) {
   pack<Real, Registers> y;
@@ -81,7 +82,7 @@ inline pack<Real, Registers> each(Function f, const pack<Real, Registers>& first
   return y;
 }
 
-// The elements of a row from `offset` on that fill a number of registers.
+// The elements of a row from `offset` on that fill `Registers` registers.
 template <int Registers>
 struct whole_registers {
   std::size_t offset;
@@ -92,7 +93,7 @@ struct part_of_register {
   std::size_t offset, count;
 };
 
-// The number of registers of a piece of a row.
+// The number of registers that a part of a row needs.
 template <class At>
 inline constexpr int width = 1;
 template <int Registers>
@@ -106,7 +107,8 @@ inline pack<Real, Registers> load(const Real* row, whole_registers<Registers> at
   return x;
 }
 
-// `count` elements, 0 < count < lane_count, and zeros in the other lanes: each instruction set has its own.
+// Load or store `count` elements, 0 < count < lane_count. When loading, the other lanes get zeros. Each instruction set
+// defines both functions.
 template <class Real>
 inline vec<Real> load_part(const Real* from, std::size_t count);
 template <class Real>
@@ -128,8 +130,8 @@ inline void store(Real* row, part_of_register at, const pack<Real, 1>& x) {
   store_part<Real>(row + at.offset, x.part[0], at.count);
 }
 
-// Calls step for consecutive pieces that make up the elements [offset, count) of a row: packs, then registers,
-// then what is left of one.
+// Calls step for consecutive parts of the elements [offset, count) of a row: first packs, then registers, then the
+// remaining part of a register.
 template <class Real, int Registers = registers_of_pack, class Step>
 inline void for_each_pack_from(std::size_t offset, std::size_t count, Step step) {
   constexpr std::size_t lanes = lane_count<Real>;
@@ -143,7 +145,7 @@ inline void for_each_pack(std::size_t count, Step step) {
   for_each_pack_from<Real, Registers>(0, count, step);
 }
 
-// The same pieces from the last to the first.
+// Calls step for the same parts, from the last to the first.
 template <class Real, int Registers = registers_of_pack, class Step>
 inline void for_each_pack_backwards(std::size_t count, Step step) {
   constexpr std::size_t lanes = lane_count<Real>;
@@ -154,7 +156,7 @@ inline void for_each_pack_backwards(std::size_t count, Step step) {
   for (std::size_t offset = packs; offset > 0; offset -= packed) step(whole_registers<Registers>{offset - packed});
 }
 
-// sum c[k] x^k by Estrin's scheme [Estrin 1960]: neighbours are joined with powers x, x^2, x^4, ..., so that
+// Computes sum c[k] x^k by Estrin's scheme [Estrin 1960]. Neighbours are joined with powers x, x^2, x^4, ..., so that
 // the chain of dependent operations grows like log Count.
 template <class Real, int Count>
 inline vec<Real> polynomial(vec<Real> x, const Real (&c)[Count]) {

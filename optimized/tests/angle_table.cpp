@@ -1,4 +1,4 @@
-// Tables of sines and cosines: where their columns stand, and what must not change a bit.
+// Tables of sines and cosines: the places of their columns, and conditions that must not change a bit.
 #include "optimized/angle_table.hpp"
 
 #include "optimized/tests/support.hpp"
@@ -29,8 +29,8 @@ void fill(const column_places& places, const prepared_frequencies& theta, const 
 
 }  // namespace
 
-// Every width, with and without a column that has no pair, in both layouts and orders; a mark stands in columns of
-// none.
+// Tests every width, with and without a column that belongs to no pair, in both layouts and orders. A mark stands in
+// columns that belong to no pair.
 TEMPLATE_TEST_CASE("optimized/angle_table/columns", "[optimized][sinusoidal]", float, double) {
   constexpr TestType mark = TestType(-12345);
   const std::vector<double> positions = some_positions(5);

@@ -1,5 +1,5 @@
-// Weights of softmax against long double, and attention of one head against sums that are written out: rows of every
-// length, masks, numbers that are none, and heads that f32 cannot hold.
+// Compares softmax weights with long double, and attention of one head with written-out sums. Tests rows of every
+// length, masks, infinities and NaN, and heads that f32 cannot hold.
 #include "optimized/attention.hpp"
 
 #include "optimized/tests/support.hpp"
@@ -7,7 +7,7 @@
 namespace assay::optimized::tests {
 namespace {
 
-// Logits with some keys kept apart: none, those from a key on, or here and there.
+// Draws logits with masked keys: none, all keys behind the middle, or random keys.
 std::vector<double> logits_of(generator& random, std::size_t keys, std::size_t kind, double spread) {
   std::vector<double> l(keys);
   for (std::size_t j = 0; j < keys; ++j) {
@@ -28,7 +28,7 @@ std::vector<long double> exact_weights(const std::vector<double>& l) {
   return w;
 }
 
-// A head whose numbers are drawn, and what its outputs and gradients are in long double.
+// A head with random numbers, and its outputs and gradients in long double.
 template <class Real>
 struct head_problem {
   std::size_t n, m, d, e;
@@ -42,7 +42,7 @@ struct head_problem {
     q = uniform<Real>(random, n * d, -1, 1), k = uniform<Real>(random, m * d, -1, 1);
     v = uniform<Real>(random, m * e, -1, 1), g = uniform<Real>(random, n * e, -1, 1);
     scale = logit_scale(true, d);
-    // Queries keep the keys of a window, but every seventh none.
+    // Queries keep the keys of a window, but every seventh query keeps none.
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j < m; ++j) {
         const bool kept = j * n <= (i + 1) * m && (i + 1) * m < j * n + 3 * n * (m / 4 + 1) && i % 7 != 5;
@@ -60,7 +60,7 @@ struct head_problem {
     attend(active_kernels(), head(), dense<Real, 2>(o.data(), {n, e}));
     return o;
   }
-  // q, k, v and the logits, one after the other.
+  // Returns the gradients of q, k, v and the logits, one after the other.
   [[nodiscard]] std::vector<double> gradients() const {
     std::vector<Real> of_q(n * d), of_k(m * d), of_v(m * e);
     std::vector<double> all, of_logits;
@@ -74,7 +74,7 @@ struct head_problem {
     all.insert(all.end(), of_logits.begin(), of_logits.end());
     return all;
   }
-  // The largest difference from `gradients` there may be is a unit times what `sizes` gives.
+  // The largest allowed difference from `gradients` is a unit times `sizes`.
   struct exact_results {
     std::vector<long double> outputs, gradients, sizes;
   };
@@ -129,14 +129,14 @@ TEMPLATE_TEST_CASE("optimized/attention/weights", "[unit][optimized]", float, do
           const std::vector<double> l = logits_of(random, keys, kind, spread);
           std::vector<TestType> w(keys + 1, TestType(7));
           kernels_for<TestType>(active_kernels()).softmax({keys, l.data(), w.data()});
-          REQUIRE(w[keys] == 7);  // what comes after the row
+          REQUIRE(w[keys] == 7);  // the element behind the row
           const std::vector<long double> exact = exact_weights(l);
           const double top = *std::max_element(l.begin(), l.end());
           for (std::size_t j = 0; j < keys; ++j) {
             if (exact[j] == 0) REQUIRE(w[j] == 0);
             if (l[j] == -inf<double> || exact[j] < 16 * std::numeric_limits<TestType>::min()) continue;
-            // The mean of what exponents are off by is at most log(keys). The sum is of doubles, two of them in a
-            // register at least.
+            // The mean error of the exponents is at most log(keys). The sum adds doubles; a register holds at least two
+            // of them.
             const auto count = static_cast<double>(keys);
             const double of_sum = sizeof(TestType) == sizeof(double) ? count / 2 + 2 : 0;
             const double bound = unit * ((top - l[j]) + std::log(count) + 2 * 1.63 + 1 + of_sum);
@@ -157,7 +157,7 @@ TEMPLATE_TEST_CASE("optimized/attention/weights_of_what_is_no_number", "[unit][o
         l[1] = -inf<double>, l[keys - 1] = special;
         std::vector<TestType> w(keys);
         kernels_for<TestType>(active_kernels()).softmax({keys, l.data(), w.data()});
-        // Nothing is left beside +inf but its own weight, which is none.
+        // Beside +inf all weights are 0, and the weight of +inf itself is NaN.
         for (std::size_t j = 0; j < keys; ++j) {
           const bool is_number = j == 1 || (j + 1 < keys && special == inf<double>);
           CHECK((is_number ? w[j] == 0 : std::isnan(w[j])));
@@ -181,7 +181,7 @@ TEMPLATE_TEST_CASE("optimized/attention/outputs_and_gradients", "[unit][optimize
         REQUIRE(gradients.size() == exact.gradients.size());
         const long double of_output = unit * (static_cast<long double>(m) + 2 * logl(static_cast<long double>(m)) + 6);
         for (std::size_t at = 0; at < o.size(); ++at) REQUIRE(fabsl(o[at] - exact.outputs[at]) <= of_output);
-        // A weight twice, the products along the values, and sums over keys and queries.
+        // The terms count two uses of a weight, the products along the values, and the sums over keys and queries.
         const auto sums = static_cast<long double>(n + m + p.e);
         for (std::size_t at = 0; at < gradients.size(); ++at)
           REQUIRE(fabsl(gradients[at] - exact.gradients[at]) <= unit * (2 * sums + 40) * exact.sizes[at]);
@@ -201,7 +201,7 @@ TEMPLATE_TEST_CASE("optimized/attention/keys_kept_apart_are_not_read", "[unit][o
       if (in_keys) std::fill_n(changed.k.begin() + 20 * static_cast<std::ptrdiff_t>(p.d), p.d, strange);
       if (!in_keys) std::fill_n(changed.v.begin() + 20 * static_cast<std::ptrdiff_t>(p.e), p.e, strange);
       INFO(strange << (in_keys ? " in k" : " in v"));
-      // The order of sums may differ, and the arithmetic.
+      // The order of sums and the arithmetic may differ.
       const auto near = [](auto x, auto y, double units) {
         return std::fabs(static_cast<double>(x) - static_cast<double>(y)) <=
                units * std::numeric_limits<TestType>::epsilon();
@@ -216,7 +216,8 @@ TEMPLATE_TEST_CASE("optimized/attention/keys_kept_apart_are_not_read", "[unit][o
 
 TEST_CASE("optimized/attention/what_f32_cannot_hold_is_computed_in_double", "[unit][optimized]") {
   for (const int exponent : {-100, -40, 40, 100}) {
-    // o is linear in v, and the gradients in v and g: powers of two change no bit but those lost below 2^-149.
+    // o is linear in v, and the gradients are linear in v and g. Powers of two therefore change no bits, except those
+    // lost below 2^-149.
     head_problem<float> p(5, 66, 33, 9, 4);
     head_problem<float> scaled = p;
     for (float& x : scaled.v) x = std::ldexp(x, exponent);

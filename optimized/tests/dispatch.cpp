@@ -1,4 +1,4 @@
-// The choice of the instruction set and of the number of threads.
+// Tests the choice of the instruction set and of the number of threads.
 #include "optimized/dispatch.hpp"
 
 #include <tbb/global_control.h>
@@ -59,7 +59,7 @@ TEST_CASE("optimized/dispatch/tasks_run_once_each", "[optimized]") {
   CHECK_THROWS_AS(set_threads(-1), core::contract_violation);
 }
 
-// Others in the process may want more threads than a call does, also while it runs.
+// Other code in the process may want more threads than a call, also while the call runs.
 TEST_CASE("optimized/dispatch/the_threads_of_the_process_stay", "[optimized]") {
   constexpr auto parallelism = tbb::global_control::max_allowed_parallelism;
   const tbb::global_control of_another(parallelism, 5);

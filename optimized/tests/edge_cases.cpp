@@ -4,7 +4,7 @@
 namespace assay::optimized::tests {
 namespace {
 
-// One token in all lanes of a row; lane `width - 1` is reported, and the others must agree with it.
+// The result of one token in all lanes of a row. Lane `width - 1` is reported, and the other lanes must agree with it.
 template <class Real>
 struct one_token {
   Real s, w, v;
@@ -89,7 +89,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_nan_of_one_step", "[optimized][heinse
   });
 }
 
-// What passes through a weight that the table sets to 0 is 0, whatever arrives there.
+// A weight that the table sets to 0 makes 0 of every number, whatever the number is.
 TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_table_of_empty_states", "[optimized][heinsen]", float, double) {
   using T = TestType;
   on_every_target([] {
@@ -119,7 +119,7 @@ TEMPLATE_TEST_CASE("heinsen/gated_scan/optimized_edge_cases", "[optimized][heins
       CHECK((same(p.s[j], expected[j]) || std::fabs(p.s[j] - expected[j]) < 2 * std::numeric_limits<T>::epsilon()));
       CHECK(same(p.grad_decay[j], slope[j]));
     }
-    // log sigmoid keeps its digits where sigmoid rounds to 1, and does not end where exp does.
+    // log sigmoid keeps its digits where sigmoid rounds to 1, and it does not underflow where exp does.
     scan_problem<T> far({1, 1, 2}, true);
     far.decay = {T(40), T(-1e4)};
     far.h.assign(2, -inf<T>), far.s0.assign(2, T(0));
@@ -133,12 +133,12 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_small_and_large_increments", "[optimi
   using T = TestType;
   on_every_target([] {
     const bool single = sizeof(T) == sizeof(float);
-    // LSE(0, -x) = e^-x down to the increments that are negligible (kernels/softplus.ipp).
+    // LSE(0, -x) = e^-x for all increments that are not negligible (kernels/softplus.ipp).
     const T last = single ? T(-79.9) : T(-689.9), first = single ? T(-80) : T(-690);
     CHECK(static_cast<double>(step<T>(0, 0, last).s) ==
           Approx(std::exp(static_cast<double>(last))).epsilon(4 * std::numeric_limits<T>::epsilon()));
     CHECK(step<T>(0, 0, first).s == 0);
-    // A counter at p = 1 leaves 0 even for increments below the unit roundoff.
+    // At p = 1, even increments below the unit roundoff move a counter away from 0.
     CHECK(step<T>(0, 0, T(-20)).s == Approx(2.0611536203e-9).epsilon(1e-6));
     // The identity element changes no bit.
     CHECK(step<T>(0, T(0.7), -inf<T>).s == T(0.7));

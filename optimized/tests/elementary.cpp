@@ -1,5 +1,5 @@
-// exp and log1p of the kernels against long double, stratified by exponent. The bounds are those that
-// kernels/exp.ipp and kernels/log1p.ipp state, those of f64 rounded up since only samples were measured.
+// Compares exp and log1p of the kernels with long double, stratified by exponent. The bounds are those that
+// kernels/exp.ipp and kernels/log1p.ipp state. Those of f64 are rounded up, because only samples were measured.
 #include <algorithm>
 
 #include "optimized/tests/support.hpp"
@@ -38,7 +38,7 @@ void measure(worst_case<Real>& worst, function<Real> f, oracle exact, const std:
   worst.samples += x.size();
 }
 
-// `per_exponent` arguments in every binade [2^k, 2^(k+1)) up to 2^high, from the subnormals on.
+// Measures `per_exponent` arguments in every binade [2^k, 2^(k+1)) up to 2^high, starting with the subnormals.
 template <class Real>
 worst_case<Real> stratified(function<Real> f, oracle exact, Real sign, int high, Real limit, std::size_t per_exponent) {
   using limits = std::numeric_limits<Real>;
@@ -55,7 +55,7 @@ worst_case<Real> stratified(function<Real> f, oracle exact, Real sign, int high,
   return worst;
 }
 
-// Consecutive values around a point, where a branch or a rounding changes.
+// Consecutive values around a point where a branch or a rounding changes.
 template <class Real>
 std::vector<Real> neighbourhood(Real centre, Real low, Real high) {
   std::vector<Real> x;
@@ -73,7 +73,7 @@ template <class Real>
 void check_bounds(Real exp_limit, long double exp_bound, long double log1p_bound, std::size_t samples) {
   const auto& k = kernels_for<Real>(active_kernels());
   auto exp_worst = stratified<Real>(k.exp, expl, -1, std::ilogb(exp_limit), exp_limit, samples);
-  for (int n = 1; n < exp_limit / 0.7; ++n)  // where the nearest integer changes
+  for (int n = 1; n < exp_limit / 0.7; ++n)  // points where the nearest integer changes
     measure(exp_worst, k.exp, expl,
             neighbourhood<Real>(static_cast<Real>((0.5 - n) * 0.69314718055994531), -exp_limit, 0));
   CAPTURE(exp_worst.argument, exp_worst.samples);

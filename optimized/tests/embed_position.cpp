@@ -1,4 +1,4 @@
-// embed_position on views: blocks of tokens, threads, strides, workspaces and special values.
+// Tests embed_position on views: blocks of tokens, threads, strides, workspaces and special values.
 #include <algorithm>
 
 #include "optimized/tests/support.hpp"
@@ -20,7 +20,7 @@ struct embed_problem {
     generator random(sizes.B + 3 * sizes.n + 7 * sizes.e + 11 * sizes.d);
     const auto [B, n, e, d] = sizes;
     const auto draw = [&](std::size_t count, double width) { return uniform<Real>(random, count, -width, width); };
-    // Logits of a few units for every size.
+    // These ranges give logits of a few units for every size.
     const double of_x = 2 / std::sqrt(1.0 + static_cast<double>(e)), of_s = 1 / (1.0 + static_cast<double>(d));
     x = draw(B * n * e, 1), W_H = draw(2 * d * e, of_x), b_H = draw(2 * d, 1), W_R = draw(e * d, of_s);
     b_R = draw(e, 1), s0 = draw(B * d, 1), s0_low = draw(B * d, 1e-9), grad_y = draw(B * n * e, of_x);
@@ -65,11 +65,12 @@ bool same_results(const embed_problem<Real>& a, const embed_problem<Real>& b) {
   return equal;
 }
 
-// The operation by plain loops around the scans of whole sequences.
+// Computes the operation with plain loops around the scans of whole sequences.
 template <class Real>
 struct plain_loops {
   embed_problem<Real> p;
-  std::array<long double, 9> sizes{};  ///< of each result, the largest sum of the magnitudes of an element's terms
+  /// For each result: over its elements, the largest sum of the magnitudes of the element's terms.
+  std::array<long double, 9> sizes{};
   scan_problem<Real> scan;
 
   explicit plain_loops(const embed_problem<Real>& of) : p(of), scan({of.size.B, of.size.n, of.size.d}, true) {
@@ -142,8 +143,8 @@ TEMPLATE_TEST_CASE("heinsen/embed_position/optimized_blocks", "[optimized][heins
     embed_problem<TestType> p(size);
     p.run(process_execution());
     const plain_loops<TestType> expected(p);
-    // An error of the longest sum in proportion to its magnitudes [Higham 2002, section 3.1], and as much from the
-    // sums that it is made of.
+    // The bound counts the error of the longest sum, proportional to its magnitudes [Higham 2002, section 3.1], and the
+    // same error for the sums that are its terms.
     const double terms =
         std::numeric_limits<TestType>::epsilon() * static_cast<double>(size.B * size.n + size.e + 2 * size.d + 2);
     for (std::size_t i = 0; i < p.results().size(); ++i) {
@@ -171,7 +172,7 @@ TEMPLATE_TEST_CASE("heinsen/embed_position/optimized_blocks_and_threads", "[opti
   });
 }
 
-// The memory of a call may be given, all, in part, or none of it, and from an odd address.
+// The caller may give all, a part or none of the memory of a call, also at an odd address.
 TEST_CASE("heinsen/embed_position/optimized_workspaces", "[optimized][heinsen]") {
   embed_problem<float> expected({2, 600, 1300, 3});
   expected.run({&active_kernels(), 1});
@@ -188,7 +189,8 @@ TEST_CASE("heinsen/embed_position/optimized_workspaces", "[optimized][heinsen]")
 
 namespace {
 
-// How an array lies: its axes in their order in memory, the closest last, with gaps between elements and between rows.
+// The layout of an array: its axes in their order in memory, the closest one last, with gaps between elements and
+// between rows.
 template <std::size_t Rank>
 struct layout {
   std::array<std::size_t, Rank> order;
@@ -196,7 +198,7 @@ struct layout {
   bool backwards;
 };
 
-// An array in such a layout, with marks around and between its elements.
+// An array in such a layout. Marks stand around and between its elements.
 template <class Real, std::size_t Rank>
 class spread {
  public:
@@ -217,7 +219,7 @@ class spread {
     view_.data = memory_.data() + first_;
     return view_;
   }
-  // Whether these values stand in the view, and marks everywhere else.
+  // Whether the view holds these values and all other memory holds marks.
   [[nodiscard]] bool holds(const std::vector<Real>& values) const {
     std::vector<Real> expected(memory_.size(), mark);
     for (std::size_t i = 0; i < values.size(); ++i) expected[place(i)] = values[i];
@@ -240,7 +242,7 @@ class spread {
 
 }  // namespace
 
-// Strides change no bit, and nothing is written between elements.
+// Strides change no bit, and no call writes between elements.
 TEMPLATE_TEST_CASE("heinsen/embed_position/optimized_strides_and_guard_bands", "[optimized][heinsen]", float, double) {
   struct layouts {
     layout<3> tokens;
@@ -282,7 +284,8 @@ TEMPLATE_TEST_CASE("heinsen/embed_position/optimized_strides_and_guard_bands", "
   }
 }
 
-// NaN and infinities in an input of one token reach what plain loops say, and no other sequence.
+// NaN and infinities in an input of one token have the same effects as in plain loops, and they reach no other
+// sequence.
 TEMPLATE_TEST_CASE("heinsen/embed_position/optimized_special_values", "[optimized][heinsen][on_every_processor]", float,
                    double) {
   using T = TestType;

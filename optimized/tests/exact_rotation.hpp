@@ -1,4 +1,4 @@
-// Rotations to 400 bits.
+// Rotations with 400 bits.
 #pragma once
 
 #include <mpfr.h>
@@ -16,7 +16,7 @@ class exact_number {
   ~exact_number() { mpfr_clear(value); }
   exact_number(const exact_number&) = delete;
   exact_number& operator=(const exact_number&) = delete;
-  /// |value - (x + y)|
+  /// Returns |value - (x + y)|.
   double distance(double x, double y = 0) {
     exact_number d;
     mpfr_sub_d(d.value, value, x, MPFR_RNDN);
@@ -37,7 +37,7 @@ struct exact_rotation {
   }
 };
 
-/// One row of tokens, [tokens, heads, features].
+/// The shape of one row of tokens, [tokens, heads, features].
 struct rotary_shape {
   std::size_t tokens, heads, features, pairs;
   bool half_split;

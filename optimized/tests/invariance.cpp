@@ -1,4 +1,4 @@
-// What must not change a bit: threads, instruction sets, the width of a row, strides, and other lanes.
+// Tests that threads, instruction sets, the width of a row, strides and other lanes change no bit.
 #include <algorithm>
 #include <span>
 
@@ -7,7 +7,7 @@
 namespace assay::optimized::tests {
 
 TEMPLATE_TEST_CASE("heinsen/scan/optimized_threads_agree", "[optimized][heinsen]", float, double) {
-  // Many groups of features, and many blocks of rows, the last of both shorter.
+  // There are many groups of features and many blocks of rows; the last group and the last block are shorter.
   for (const scan_sizes& sizes : {scan_sizes{3, 9, 2500}, scan_sizes{1, 300, 650}})
     for (const bool gated : {false, true}) {
       on_every_target([&] {
@@ -26,7 +26,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_threads_agree", "[optimized][heinsen]
     }
 }
 
-// Features 0 .. width-1 of a narrow problem are those of the wide one.
+// Features 0 .. width-1 of a narrow problem equal those of the wide problem.
 TEMPLATE_TEST_CASE("heinsen/scan/optimized_widths", "[optimized][heinsen]", float, double) {
   on_every_target([] {
     for (const bool gated : {false, true}) {
@@ -58,7 +58,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_widths", "[optimized][heinsen]", floa
   });
 }
 
-// Everything around a row of `width` features in rows of `stride` keeps its value, and strides change no bit.
+// All memory around a row of `width` features in rows of `stride` keeps its value, and strides change no bit.
 TEMPLATE_TEST_CASE("heinsen/scan/optimized_strides_and_guard_bands", "[optimized][heinsen]", float, double) {
   constexpr std::size_t batch = 2, tokens = 3, guard = 64;
   const TestType mark = TestType(-12345);
@@ -110,7 +110,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_strides_and_guard_bands", "[optimized
   });
 }
 
-// A NaN reaches every later state of its lane, every gradient of its lane, and nothing else.
+// A NaN reaches every later state of its lane and every gradient of its lane, and nothing else.
 TEMPLATE_TEST_CASE("heinsen/scan/optimized_lane_independence", "[optimized][heinsen]", float, double) {
   constexpr std::size_t tokens = 5, width = 21;
   on_every_target([&] {

@@ -1,4 +1,5 @@
-// Products by OpenBLAS: values, special values, callers at once, and every set of kernels that the processor has.
+// Tests products by OpenBLAS: values, special values, calls at the same time, and every set of kernels that the
+// processor has.
 #include "optimized/matrix_product.hpp"
 
 #include <cblas.h>
@@ -91,7 +92,7 @@ TEMPLATE_TEST_CASE("optimized/matrix_product/values", "[optimized][on_every_proc
   });
 }
 
-// The class of every element - NaN, an infinity, finite - is that of plain loops: no product with 0 is left out.
+// Every element has the same class - NaN, an infinity or finite - as in plain loops: no product with 0 is left out.
 TEMPLATE_TEST_CASE("optimized/matrix_product/special_values", "[optimized][on_every_processor]", float, double) {
   using T = TestType;
   for_each_kind([](auto m, auto n, auto k, bool ta, bool tb) {
@@ -117,7 +118,7 @@ TEMPLATE_TEST_CASE("optimized/matrix_product/special_values", "[optimized][on_ev
   });
 }
 
-// Many callers at once, more than OpenBLAS has buffers for, and the bits of one.
+// Many threads call at once, more than OpenBLAS has buffers for. All of them get the bits of a single call.
 TEST_CASE("optimized/matrix_product/callers_at_once", "[optimized][on_every_processor]") {
   product<float> expected(60, 50, 70, false, true);
   const product<float> given = expected;
@@ -138,7 +139,7 @@ TEST_CASE("optimized/matrix_product/callers_at_once", "[optimized][on_every_proc
   }
 }
 
-// OpenBLAS stays on the thread that calls, whatever OpenMP allows, and that stays allowed.
+// OpenBLAS stays on the calling thread, whatever OpenMP allows, and it does not change what OpenMP allows.
 TEST_CASE("optimized/matrix_product/starts_no_threads", "[optimized]") {
   REQUIRE(openblas_get_parallel() == OPENBLAS_OPENMP);
   const auto running = [] {
@@ -163,8 +164,8 @@ TEST_CASE("optimized/matrix_product/wrong_shapes", "[optimized]") {
 }
 
 #if defined(__x86_64__)
-// The sets of kernels of OpenBLAS, which it chooses from once for a process: the tests above and those of
-// embed_position in a process for each set that this processor can run.
+// OpenBLAS chooses its set of kernels once for a process. For each set that this processor can run, a process repeats
+// the tests above and those of embed_position.
 TEST_CASE("optimized/matrix_product/every_processor", "[optimized]") {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   struct kernels_of {

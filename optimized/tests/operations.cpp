@@ -1,4 +1,4 @@
-// The operations on tensors: all of them, empty sizes, errors, and embed_position against long double.
+// Tests the operations on tensors: all of them, empty sizes, errors, and embed_position against long double.
 #include "optimized/operations.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ using vector = std::vector<long double>;
 
 vector wide(const core::tensor& t) { return {t.values.begin(), t.values.end()}; }
 
-// <cotangent, outputs> of embed_position as a function of its inputs, in long double; y is left in `y`.
+// Returns <cotangent, outputs> of embed_position as a function of its inputs, in long double, and stores y in `y`.
 long double pairing(const core::tensors& in, std::size_t B, std::size_t n, std::size_t e, std::size_t d,
                     const std::string& moved, std::size_t index, long double step, vector* y = nullptr) {
   std::map<std::string, vector> v;
@@ -74,7 +74,7 @@ long double pairing(const core::tensors& in, std::size_t B, std::size_t n, std::
 }  // namespace
 
 TEST_CASE("heinsen/embed_position/optimized_values_and_gradients", "[optimized][heinsen]") {
-  constexpr std::size_t B = 2, n = 11, e = 5, d = 9;  // more rows than one task has
+  constexpr std::size_t B = 2, n = 11, e = 5, d = 9;  // more rows than one task takes
   const core::tensors in = embed_inputs(dtype::f64, B, n, e, d);
   on_every_target([&] {
     vector exact;
@@ -119,7 +119,7 @@ TEMPLATE_TEST_CASE("heinsen/embed_position/optimized_threads_agree", "[optimized
     }
 }
 
-// B, n, d or e of 0: outputs of the right shape, s_n = s0, grad_s0 = grad_s_n, sums over nothing are 0.
+// If B, n, d or e is 0, the outputs have the right shape, s_n = s0, grad_s0 = grad_s_n, and sums over nothing are 0.
 TEST_CASE("heinsen/scan/optimized_empty_sizes", "[optimized][heinsen]") {
   struct sizes {
     std::size_t B, n, e, d;

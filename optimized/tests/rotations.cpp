@@ -1,4 +1,4 @@
-// Cosines and sines against MPFR. The bounds are those that rotations.hpp states.
+// Compares cosines and sines with MPFR. The bounds are those that rotations.hpp states.
 #include "optimized/rotations.hpp"
 
 #include <fmt/format.h>
@@ -11,11 +11,11 @@
 namespace assay::optimized::tests {
 namespace {
 
-/// The largest error in units of a bound, and where.
+/// The largest error in units of a bound, and its place.
 struct worst_rotation {
   double error = 0, position = 0, theta = 0, theta_low = 0;
   std::size_t samples = 0;
-  // NaN counts as infinite.
+  // NaN counts as an infinite error.
   void add(double e, double m, const frequency& f) {
     if (!(e <= error)) error = std::isnan(e) ? inf<double> : e, position = m, theta = f.high, theta_low = f.low;
     ++samples;
@@ -24,7 +24,8 @@ struct worst_rotation {
 
 constexpr double split_bound(double angle) { return 0x1p-78 + 0x1p-105 * angle; }
 
-/// Absolute errors of both kinds, in units of 2^-53 and of split_bound; of small sines relative to them, in 2^-53.
+/// Absolute errors of plain results in units of 2^-53 and of split results in units of split_bound. For small sines,
+/// also relative errors in units of 2^-53.
 struct all_errors {
   worst_rotation plain, split, relative;
   void measure(const std::vector<frequency>& theta, const std::vector<double>& positions) {
@@ -49,7 +50,7 @@ struct all_errors {
   }
 };
 
-/// Given frequencies of all magnitudes and signs in [2^low, 2^high).
+/// Makes frequencies of all magnitudes in [2^low, 2^high) and of both signs.
 std::vector<frequency> spread_frequencies(generator& random, std::size_t count, int low, int high) {
   std::vector<frequency> theta(count);
   for (frequency& f : theta) {
@@ -77,7 +78,7 @@ all_errors measured(std::size_t rounds) {
     }
     errors.measure(geometric_frequencies(random, 23), whole);
     errors.measure(spread_frequencies(random, 23, -40, 0), real);
-    // Where the nearest integer changes, and where a cosine or a sine is about 0.
+    // Angles where the nearest integer changes, and angles where a cosine or a sine is near 0.
     for (int i = 0; i < 8; ++i)
       half_turns.push_back(std::floor(std::exp2(random.uniform(0, 20))) * 0.78539816339744831);
     errors.measure({{1, 0}, {-1, 0}, {0x1p-9, 0}}, half_turns);
@@ -119,7 +120,7 @@ TEST_CASE("optimized/rotations/recorded_witnesses", "[optimized]") {
   });
 }
 
-// Where the kernels leave the work to the C library and to MPFR: huge angles, tiny ones.
+// Huge and tiny angles, which the kernels leave to the C library and to MPFR.
 TEST_CASE("optimized/rotations/error_outside_of_the_kernels", "[optimized]") {
   generator random(29);
   on_every_target([&] {
@@ -141,7 +142,7 @@ TEST_CASE("optimized/rotations/error_outside_of_the_kernels", "[optimized]") {
   });
 }
 
-// Small angles are their own sines down to the subnormals, half an ulp and a little away.
+// Small angles equal their sines down to the subnormals, up to slightly more than half an ulp.
 TEST_CASE("optimized/rotations/sines_of_tiny_angles", "[optimized]") {
   const std::vector<double> thetas{0x1p-1074,  0x1.8p-1073, 0x1p-1022, 0x1.23456789p-1000, 0x1.3p-500,
                                    0x1.3p-499, 0x1.3p-498,  0x1.fp-40, -0x1p-1074,         -0x1.23456789p-600};
@@ -196,7 +197,7 @@ TEST_CASE("optimized/rotations/special_values", "[optimized]") {
   });
 }
 
-// Neither the instruction set nor the place in a row nor the neighbours change a bit.
+// The instruction set, the place in a row and the neighbours change no bit.
 TEST_CASE("optimized/rotations/targets_and_places_agree", "[optimized]") {
   generator random(31);
   std::vector<frequency> theta = spread_frequencies(random, 70, -60, 3);

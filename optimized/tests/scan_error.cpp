@@ -1,5 +1,5 @@
-// The forward scans against a long double loop: the error does not grow with the length, and chunks of time in lanes
-// change nothing but last bits.
+// Compares the forward scans with a long double loop. The error does not grow with the length, and chunks of time in
+// lanes change only the last bits.
 #include <functional>
 
 #include "optimized/tests/support.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 struct family {
   const char* name;
-  double low_decay, high_decay, low_h, high_h;  ///< log p, and h
+  double low_decay, high_decay, low_h, high_h;  ///< ranges of log p and of h
 };
 constexpr family families[] = {{"forgetful", -4, 0, -3, 3},
                                {"long memory", -1e-5, 0, -16, -12},
@@ -26,7 +26,7 @@ scan_problem<Real> drawn(const family& f, scan_sizes sizes) {
   return p;
 }
 
-// Widths on both sides of where chunks begin, odd ones among them, and lengths that fill no block.
+// Widths below and above the limit of chunks, also odd ones, and lengths that fill no block.
 constexpr scan_sizes shapes[] = {{1, 3000, 37}, {2, 1000, 1}, {1, 20000, 1}, {1, 3001, 3}, {1, 9000, 8}};
 
 }  // namespace
@@ -43,7 +43,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_error_does_not_grow", "[optimized][he
   });
 }
 
-// The same input all along drives the state to a fixed point, where roundings have the same sign step after step.
+// A constant input drives the state to a fixed point, where roundings have the same sign in every step.
 TEMPLATE_TEST_CASE("heinsen/scan/optimized_error_at_fixed_points", "[optimized][heinsen]", float, double) {
   on_every_target([] {
     scan_problem<TestType> p({1, 2000, 64}, false);
@@ -55,9 +55,10 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_error_at_fixed_points", "[optimized][
   });
 }
 
-// An ulp of a large state is many of the small one that it becomes in one step, and that step forgets no error.
+// A large state becomes a small one in one step. An ulp of the large state is many ulps of the small one, and this step
+// forgets no error.
 TEMPLATE_TEST_CASE("heinsen/scan/optimized_error_of_states_that_sink", "[optimized][heinsen]", float, double) {
-  // The oracle itself is off by half an ulp of long double of the large state.
+  // The error of the oracle itself is half an ulp of long double of the large state.
   const double highest = std::is_same_v<TestType, float> ? 5e5 : 500;
   on_every_target([&] {
     for (const double level : {30.0, highest})
@@ -98,7 +99,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_chunks_threads_agree", "[optimized][h
   });
 }
 
-// What a chunk does to a state is not told by its last tokens alone where the state before it is large.
+// If the state before a chunk is large, the last tokens of the chunk alone do not determine the state after it.
 TEMPLATE_TEST_CASE("heinsen/scan/optimized_chunks_keep_a_large_past", "[optimized][heinsen]", float, double) {
   on_every_target([] {
     for (const std::size_t features : {1u, 3u}) {
@@ -125,7 +126,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_chunks_special_values", "[optimized][
       scan_problem<T> marked = clean;
       clean.forward();
       CHECK(largest_error(clean) < 2);
-      // NaN and +inf stay in their lane, from their token on.
+      // NaN and +inf stay in their lanes, from their tokens on.
       marked.h[marked.at(0, 4000, features - 1)] = nan<T>;
       marked.h[marked.at(0, 5000, 0)] = features > 1 ? inf<T> : T(0);
       marked.forward();

@@ -1,4 +1,4 @@
-// The Jacobian-vector products against a long double recurrence, and their exact identities.
+// Compares the Jacobian-vector products with a long double recurrence, and tests their exact identities.
 #include <numeric>
 
 #include "optimized/tests/tangent_problem.hpp"
@@ -6,7 +6,7 @@
 namespace assay::optimized::tests {
 namespace {
 
-// The largest error over the bound of kernels/scan_jvp.ipp, given the states.
+// Returns the largest ratio of the error to the bound of kernels/scan_jvp.ipp, for given states.
 template <class Real>
 long double worst_tangent(const tangent_problem<Real>& p) {
   const long double u = unit_roundoff<Real>;
@@ -35,7 +35,7 @@ long double worst_tangent(const tangent_problem<Real>& p) {
   return worst;
 }
 
-// One token in all lanes of rows of several widths.
+// Takes one step in all lanes of rows of several widths.
 template <class Real>
 Real step(Real log_p, Real s0, Real h, Real d_log_p, Real ds0, Real dh) {
   Real result{};
@@ -59,7 +59,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_error", "[optimized][heinsen]", f
   on_every_target([] {
     for (const bool gated : {false, true})
       for (const scan_sizes sizes : {scan_sizes{2, 200, 37}, scan_sizes{1, 1500, 9}, scan_sizes{1, 4000, 1}})
-        for (const double memory : {0.0, 4.0, 9.0}) {  // up to decays near 1
+        for (const double memory : {0.0, 4.0, 9.0}) {  // the last one gives decays near 1
           tangent_problem<TestType> p(sizes, gated, 3);
           for (TestType& x : p.decay)
             x = static_cast<TestType>(gated ? x + memory : static_cast<double>(x) * std::exp(-memory));
@@ -70,8 +70,8 @@ TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_error", "[optimized][heinsen]", f
   });
 }
 
-// The error does not grow with the length where decays near 1 keep every contribution. Few directions, so that what is
-// carried is much larger than what a step adds to it.
+// The error does not grow with the length where decays near 1 keep every contribution. There are few nonzero
+// directions, so that the carried derivative is much larger than the amount that a step adds to it.
 TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_error_of_long_memory", "[optimized][heinsen]", float, double) {
   on_every_target([] {
     for (const std::size_t features : {1u, 8u, 40u})
@@ -89,7 +89,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_error_of_long_memory", "[optimize
   });
 }
 
-// <cotangents, J direction> = <J^T cotangents, direction>: two kernels that share the weights alone.
+// <cotangents, J direction> = <J^T cotangents, direction>. The two kernels share only the weights.
 TEST_CASE("heinsen/scan:jvp/optimized_dot_product", "[optimized][heinsen]") {
   const auto dot = [](const std::vector<double>& x, const std::vector<double>& y) {
     return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
@@ -108,7 +108,7 @@ TEST_CASE("heinsen/scan:jvp/optimized_dot_product", "[optimized][heinsen]") {
   });
 }
 
-// Exact: shifting h and s0 by one number shifts s by it.
+// An exact identity: shifting h and s0 by a number shifts s by this number.
 TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_shift", "[optimized][heinsen]", float, double) {
   const TestType shift = TestType(0.7);
   on_every_target([&] {
@@ -129,29 +129,29 @@ TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_special_values", "[optimized][hei
     T log_p, s0, h, d_log_p, ds0, dh, ds;
   };
   const row table[] = {
-      // no past: what arrives from there counts for nothing
+      // no past: derivatives that arrive from there have no effect
       {-infinite, 2, 3, 1, 5, 7, 7},
       {-infinite, 2, 3, unknown, infinite, 7, 7},
       {-1, -infinite, 3, 1, unknown, 7, 7},
       // no input
       {-1, 2, -infinite, 1, 5, 7, 6},
       {-1, 2, -infinite, 1, 5, unknown, 6},
-      // nothing at all
+      // neither past nor input
       {-1, -infinite, -infinite, 1, 5, 7, 0},
       {-infinite, 2, -infinite, unknown, infinite, unknown, 0},
-      // equal terms, infinities among them
+      // equal terms, also infinite ones
       {0, 2, 2, 1, 5, 4, 5},
       {-1, infinite, infinite, 1, 5, 4, 5},
       {-1, infinite, 2, 1, 5, 4, 6},
       {-1, 2, infinite, 1, 5, 4, 4},
-      // NaN, in the values and along the direction
+      // NaN in the values and in the direction
       {unknown, 2, 3, 1, 5, 7, unknown},
       {-1, unknown, -infinite, 1, 5, 7, unknown},
       {-1, -infinite, unknown, 1, 5, 7, unknown},
       {-1, 2, unknown, 1, 5, 7, unknown},
       {-1, 2, 3, unknown, 5, 7, unknown},
       {-1, 2, 3, 1, 5, unknown, unknown},
-      // far apart, both ways
+      // terms far apart, in both orders
       {0, 2000, -2000, 1, 5, 7, 6},
       {0, -2000, 2000, 1, 5, 7, 7},
   };
@@ -161,7 +161,8 @@ TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_special_values", "[optimized][hei
       const T found = step<T>(r.log_p, r.s0, r.h, r.d_log_p, r.ds0, r.dh);
       CHECK(same(found, r.ds));
     }
-    // A lane comes back from what is not finite, low word and all, and a gate at -inf cuts, at +inf it keeps.
+    // A lane recovers from numbers that are not finite, also in its low word. A gate at -inf cuts off the past, and a
+    // gate at +inf keeps it.
     tangent_problem<T> p({1, 3, 20}, true);
     p.ds0.assign(20, infinite);
     for (std::size_t j = 0; j < 20; ++j) p.decay[p.at(0, 1, j)] = -infinite, p.decay[p.at(0, 2, j)] = infinite;
@@ -170,7 +171,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_special_values", "[optimized][hei
     for (std::size_t j = 0; j < 20; ++j) {
       CHECK(std::isnan(p.ds[p.at(0, 0, j)]));
       CHECK(p.ds[p.at(0, 1, j)] == p.dh[p.at(0, 1, j)]);
-      CHECK(p.ds[p.at(0, 2, j)] == p.ds[p.at(0, 1, j)]);  // the slope of log sigmoid is 0 there
+      CHECK(p.ds[p.at(0, 2, j)] == p.ds[p.at(0, 1, j)]);  // at this gate the slope of log sigmoid is 0
       CHECK(p.ds_n_low[j] == 0);
     }
   });
@@ -201,7 +202,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_lane_independence", "[optimized][
   });
 }
 
-// The states are those of the scan, and neither threads nor the groups and slices that they take change a bit.
+// The states are those of the scan. Neither threads nor the groups and slices that they take change a bit.
 TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_threads_agree", "[optimized][heinsen]", float, double) {
   for (const bool gated : {false, true})
     for (const scan_sizes sizes : {scan_sizes{3, 9, 2500}, scan_sizes{1, 60, 1100}, scan_sizes{2, 9000, 3}}) {
@@ -227,7 +228,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_threads_agree", "[optimized][hein
     }
 }
 
-// Chunks that hand on both words of the state and of its derivative give the bits of the whole.
+// Chunks that hand on both words of the state and of its derivative give the bits of the whole scan.
 TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_chunks", "[optimized][heinsen]", float, double) {
   using T = TestType;
   on_every_target([] {
@@ -256,8 +257,8 @@ TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_chunks", "[optimized][heinsen]", 
   });
 }
 
-// Everything around rows of `width` features keeps its value, rows of each array have a length of their own, and none
-// of it changes a bit. Long rows are stored around the caches where they begin with a register.
+// All memory around rows of `width` features keeps its value. Rows of each array have a length of their own, which
+// changes no bit. Long rows are stored around the caches if they begin where a register begins.
 TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_strides_and_guard_bands", "[optimized][heinsen]", float, double) {
   on_every_target([] {
     for (const scan_sizes sizes : {scan_sizes{2, 3, 1}, scan_sizes{2, 3, 17}, scan_sizes{2, 3, 63},

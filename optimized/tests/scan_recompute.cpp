@@ -1,4 +1,4 @@
-// Adjoints that compute the states again are those of saved states.
+// Adjoints that compute the states again equal those with saved states.
 #include "optimized/encodings/heinsen/recompute.hpp"
 #include "optimized/tests/support.hpp"
 
@@ -16,8 +16,8 @@ void backward_without_states(scan_problem<Real>& p, std::span<std::byte> workspa
 
 }  // namespace
 
-// Rows: every chunk begins with both words of the state and of the adjoint, so no bit changes. Few features: time is
-// cut into lanes elsewhere, and weights are as uncertain as states are.
+// With rows, every chunk begins with both words of the state and of the adjoint, so no bit changes. With few features,
+// time is cut into lanes at other places, and weights are as uncertain as states.
 TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_without_saved_states", "[optimized][heinsen]", float, double) {
   on_every_target([] {
     for (const bool gated : {false, true})

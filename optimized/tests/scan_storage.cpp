@@ -1,4 +1,4 @@
-// Scans of arrays in 16 bits give what scans of floats give, rounded.
+// Scans of 16-bit arrays give the rounded results of scans of floats.
 #include "optimized/tests/support.hpp"
 #include "reference/core/result.hpp"
 
@@ -10,7 +10,7 @@ using heinsen::scan_gradients;
 using heinsen::scan_inputs;
 using heinsen::scan_outputs;
 
-// Numbers of the storage, as themselves and as floats.
+// Numbers in the storage type, and the same numbers as floats.
 template <class Storage>
 struct stored_numbers {
   std::vector<Storage> stored;
@@ -23,7 +23,7 @@ struct stored_numbers {
   }
 };
 
-// A call in 16 bits and the same one in floats.
+// A call in 16 bits, and the same call in floats.
 template <class Storage>
 struct stored_problem {
   std::array<std::size_t, 3> shape;
@@ -77,7 +77,7 @@ struct stored_problem {
 
  private:
   [[nodiscard]] std::vector<float> zeros() const { return std::vector<float>(states); }
-  // As they are in 16 bits.
+  // Returns the numbers after rounding to 16 bits.
   static std::vector<float> as_stored(const std::vector<float>& x) {
     std::vector<float> y;
     for (const float v : x) y.push_back(Storage::widened(Storage::rounded(v)));
@@ -90,7 +90,7 @@ struct stored_problem {
   }
 };
 
-// Elements that differ, and whether some do by more than a rounding that fell the other way.
+// Counts the elements that differ, and those that differ by more than one rounding in the other direction.
 struct comparison {
   std::size_t different = 0, far = 0;
   void add(const std::vector<float>& x, const std::vector<float>& y, float ulp) {
@@ -104,8 +104,9 @@ struct comparison {
 
 }  // namespace
 
-// Of more than 32 features rows are walked one after the other, whatever the blocks are. Fewer are walked in chunks
-// that depend on the length of a call: then floats differ in their last bits, and some are rounded the other way.
+// With more than 32 features, rows are walked one after the other, in blocks of any size. With fewer features, rows are
+// walked in chunks that depend on the length of a call. Floats then differ in their last bits, and some of them are
+// rounded in the other direction.
 TEMPLATE_TEST_CASE("heinsen/scan/optimized_storage_is_that_of_floats_rounded", "[optimized][heinsen]", bfloat16,
                    float16) {
   constexpr float ulp = std::is_same_v<TestType, float16> ? 0x1p-10f : 0x1p-7f;
@@ -152,7 +153,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_storage_and_threads", "[optimized][he
   });
 }
 
-// Rounded states do not tell the weights of an adjoint.
+// Rounded states do not determine the weights of an adjoint.
 TEST_CASE("heinsen/scan/optimized_storage_takes_no_saved_states", "[unit][optimized][heinsen]") {
   std::vector<bfloat16> x(4), y(4);
   std::vector<float> state(2);

@@ -1,11 +1,11 @@
-// The forward scans against a long double loop.
+// Compares the forward scans with a long double loop.
 #include "optimized/tests/support.hpp"
 
 namespace assay::optimized::tests {
 namespace {
 
-// The largest error in units of the running error bound of plain arithmetic: at each step the roundings of
-// log p, t, exp, log1p and the sum, then multiplication by the weight of the past.
+// Returns the largest error in units of the running error bound of plain arithmetic. At each step, this bound adds the
+// roundings of log p, t, exp, log1p and the sum, and multiplies by the weight of the past.
 template <class Real>
 long double worst_ratio(const scan_problem<Real>& p) {
   const long double u = unit_roundoff<Real>;
@@ -56,8 +56,8 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_last_state", "[optimized][heinsen]", 
   });
 }
 
-// One run over n tokens equals two runs over chunks that hand on both words of the state, bit for bit, wherever it is
-// cut.
+// One run over n tokens equals, bit for bit, two runs over chunks that hand on both words of the state, for every place
+// of the cut.
 TEMPLATE_TEST_CASE("heinsen/scan/optimized_chunk_continuation", "[optimized][heinsen]", float, double) {
   on_every_target([] {
     for (const bool gated : {false, true}) {

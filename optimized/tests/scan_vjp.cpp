@@ -1,11 +1,11 @@
-// The vector-Jacobian products against a long double adjoint, and their exact identities.
+// Compares the vector-Jacobian products with a long double adjoint, and tests their exact identities.
 #include "optimized/tests/support.hpp"
 
 namespace assay::optimized::tests {
 namespace {
 
-// The largest error over the bound that the weights and lambda give: the relative error of a weight is that of
-// exp and a few roundings, plus the change of z by the roundings of log p and t.
+// Returns the largest ratio of the error to the bound that follows from the weights and lambda. The relative error of a
+// weight is that of exp and a few roundings, plus the effect on z of the roundings of log p and t.
 template <class Real>
 long double worst_gradient(const scan_problem<Real>& p) {
   const long double u = unit_roundoff<Real>;
@@ -37,8 +37,8 @@ long double worst_gradient(const scan_problem<Real>& p) {
 
 }  // namespace
 
-// The error does not grow with the length where decays near 1 keep every contribution. States of about 0, since weights
-// are as uncertain as states are.
+// The error does not grow with the length where decays near 1 keep every contribution. The states are near 0, because
+// weights are as uncertain as states.
 TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_error_of_long_memory", "[optimized][heinsen]", float, double) {
   on_every_target([] {
     for (const std::size_t features : {1u, 3u, 8u, 13u, 40u})
@@ -70,7 +70,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_adjoint", "[optimized][heinsen]",
   });
 }
 
-// What goes from the last tokens to those before them has two words: the bits are those of one call.
+// The last tokens hand two words to the tokens before them, so the bits are those of one call.
 TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_in_two_calls", "[optimized][heinsen]", float, double) {
   on_every_target([] {
     scan_problem<TestType> p({1, 50, 37}, false, 6), whole = p;
@@ -98,7 +98,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_in_two_calls", "[optimized][heins
   });
 }
 
-// The adjoint is the derivative: central differences of the long double recurrence.
+// The adjoint equals the derivative: central differences of the long double recurrence.
 TEST_CASE("heinsen/scan:vjp/optimized_derivative", "[optimized][heinsen]") {
   for (const bool gated : {false, true}) {
     scan_problem<double> p({1, 6, 1}, gated, 8);
@@ -122,7 +122,7 @@ TEST_CASE("heinsen/scan:vjp/optimized_derivative", "[optimized][heinsen]") {
   }
 }
 
-// NaN of an input is NaN of its gradients beside every other term, +inf included; two terms +inf share the gradient.
+// A NaN input makes its gradients NaN beside every other term, also +inf. Two terms +inf share the gradient.
 TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_nan_beside_infinity", "[optimized][heinsen]", float, double) {
   constexpr TestType values[] = {-inf<TestType>, -1, inf<TestType>, nan<TestType>};
   on_every_target([&] {
@@ -145,8 +145,8 @@ TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_nan_beside_infinity", "[optimized
   });
 }
 
-// Chunks that hand both words of what they carry to the chunk before them give the bits of the whole; few features in
-// f32, which are weighed in blocks of time, all but a rounding or two.
+// Chunks that hand both words of their carry to the chunk before them give the bits of the whole call. Few features in
+// f32 are weighed in blocks of time; there, results agree up to one or two roundings.
 TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_chunks", "[optimized][heinsen]", float, double) {
   using T = TestType;
   on_every_target([] {
@@ -189,7 +189,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_chunks", "[optimized][heinsen]", 
   });
 }
 
-// sum grad_h + grad_s0 = sum grad_s + grad_s_n: shifting h and s0 shifts s.
+// sum grad_h + grad_s0 = sum grad_s + grad_s_n, because shifting h and s0 shifts s.
 TEST_CASE("heinsen/scan:vjp/optimized_conservation", "[optimized][heinsen]") {
   on_every_target([] {
     scan_problem<double> p({1, 50, 6}, false, 9);

@@ -1,4 +1,5 @@
-// The adjoint of few features, which goes along time in registers: every width, special values, threads and strides.
+// Tests the adjoint of few features, which puts time in the lanes of registers: every width, special values, threads
+// and strides.
 #include <algorithm>
 
 #include "optimized/tests/support.hpp"
@@ -6,7 +7,7 @@
 namespace assay::optimized::tests {
 namespace {
 
-// Blocks have up to 2048 elements, and only the last may end within a register.
+// Blocks have up to 2048 elements. Only the last block may end within a register.
 constexpr std::size_t few_tokens[] = {64, 65, 71, 150, 2049};
 
 scan_problem<float> with_resets(scan_sizes shape, bool gated, std::uint64_t seed) {
@@ -39,7 +40,7 @@ TEST_CASE("heinsen/scan:vjp/optimized_few_features", "[optimized][heinsen]") {
   });
 }
 
-// What is not finite reaches the tokens before it, up to the next reset of its feature, and nothing else.
+// A number that is not finite reaches the tokens before it, up to the next reset of its feature, and nothing else.
 TEST_CASE("heinsen/scan:vjp/optimized_few_features_not_finite", "[optimized][heinsen]") {
   on_every_target([] {
     for (std::size_t features = 1; features <= 15; ++features) {
@@ -71,7 +72,8 @@ TEST_CASE("heinsen/scan:vjp/optimized_few_features_not_finite", "[optimized][hei
   });
 }
 
-// A weight that underflows, and products of weights that do, keep NaN as formulas do: only a reset ends it.
+// A weight that underflows, or a product of weights that underflows, keeps NaN as the formulas do. Only a reset ends
+// NaN.
 TEST_CASE("heinsen/scan:vjp/optimized_few_features_underflow", "[optimized][heinsen]") {
   on_every_target([] {
     for (std::size_t features = 1; features <= 15; ++features)

@@ -1,4 +1,4 @@
-// Numbers of 16 bits, all of them, and the floats between them.
+// Tests all 16-bit numbers, and the floats between them.
 #include "optimized/storage.hpp"
 
 #include "optimized/tests/support.hpp"
@@ -10,7 +10,7 @@ namespace {
 template <class Storage>
 constexpr core::dtype dtype_of = std::is_same_v<Storage, float16> ? core::dtype::f16 : core::dtype::bf16;
 
-// All finite numbers that are not negative, from 0 on, and infinity: their bits are their ranks.
+// All finite numbers that are not negative, from 0 on, and infinity. The bits of a number are its rank.
 template <class Storage>
 std::vector<float> ascending() {
   std::vector<Storage> bits;
@@ -48,7 +48,7 @@ TEMPLATE_TEST_CASE("optimized/storage/numbers_are_those_of_the_format", "[unit][
   });
 }
 
-// Every number, every middle of two, and the floats beside them.
+// Tests every number, every middle of two neighbours, and the floats next to them.
 TEMPLATE_TEST_CASE("optimized/storage/rounds_to_nearest_even", "[unit][optimized]", bfloat16, float16) {
   constexpr core::dtype type = dtype_of<TestType>;
   on_every_target([] {

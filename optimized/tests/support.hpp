@@ -1,4 +1,4 @@
-// What the tests share: running on every instruction set, inputs, and long double oracles.
+// Code that the tests share: runs on every instruction set, inputs, and long double oracles.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline constexpr Real nan = std::numeric_limits<Real>::quiet_NaN();
 template <class Real>
 inline constexpr long double unit_roundoff = std::numeric_limits<Real>::epsilon() / 2;
 
-/// Calls f on every instruction set of this processor, each proved to be in use.
+/// Calls f on every instruction set of this processor, and checks that each is in use.
 template <class Function>
 void on_every_target(Function f) {
   std::size_t dispatched = 0;
@@ -39,7 +39,7 @@ void on_every_target(Function f) {
   REQUIRE(dispatched >= 1);
 }
 
-/// Multiplies the number of samples: environment variable ASSAY_TEST_SCALE.
+/// Multiplies the number of samples by the environment variable ASSAY_TEST_SCALE.
 inline std::size_t scaled(std::size_t samples) {
   const char* text = std::getenv("ASSAY_TEST_SCALE");
   return text == nullptr ? samples : samples * static_cast<std::size_t>(std::strtoul(text, nullptr, 10));
@@ -55,7 +55,7 @@ class generator {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  /// Uniform in [low, high).
+  /// Draws a uniform number in [low, high).
   double uniform(double low, double high) { return low + (high - low) * static_cast<double>(bits() >> 11) * 0x1p-53; }
 
  private:
@@ -69,7 +69,7 @@ std::vector<Real> uniform(generator& random, std::size_t count, double low, doub
   return values;
 }
 
-/// NaN equals NaN, and the zeros equal one another.
+/// NaN equals NaN, and the two zeros equal each other.
 template <class Real>
 bool same(Real a, Real b) {
   return a == b || (std::isnan(a) && std::isnan(b));
@@ -84,7 +84,7 @@ struct scan_sizes {
   std::size_t batch, tokens, features;
 };
 
-/// A scan of B sequences and everything that belongs to it. Decays are log p, or logits where `gated`.
+/// A scan of B sequences with all its arrays. Decays are log p, or logits if `gated` is true.
 template <class Real>
 struct scan_problem {
   scan_sizes shape;
@@ -105,7 +105,7 @@ struct scan_problem {
     s_n.resize(states), s_n_low.resize(states), grad_s0.resize(states);
   }
 
-  /// A [B, n, d] or [B, d] array; absent where it is empty and rows of states are wanted.
+  /// A view of a [B, n, d] or [B, d] array. An empty array of states gives an absent view.
   template <class Array>
   [[nodiscard]] auto elements(Array& array) const {
     return dense<std::remove_reference_t<decltype(*array.data())>, 3>(array.data(),
@@ -161,7 +161,7 @@ inline long double oracle_step(long double log_p, long double s, long double h) 
   return t == h && std::isinf(t) ? t : oracle_log_sum_exp(t, h);
 }
 
-/// The largest error of finite states in ulp of max(1, |s|); infinite where a special value is wrong.
+/// Returns the largest error of finite states, in ulp of max(1, |s|). It is infinite if a special value is wrong.
 template <class Real>
 long double largest_error(const scan_problem<Real>& p) {
   long double worst = 0;
@@ -182,8 +182,8 @@ long double largest_error(const scan_problem<Real>& p) {
   return worst;
 }
 
-/// The largest error of gradients in units of 2^-p of the sum of the magnitudes of what each is made of, given
-/// the states; infinite where one is NaN that should not be.
+/// Returns the largest error of gradients, for given states. The unit is 2^-p times the sum of the magnitudes of the
+/// gradient's terms. The result is infinite if a gradient is NaN that should not be.
 template <class Real>
 long double worst_gradient_error(const scan_problem<Real>& p) {
   long double worst = 0;

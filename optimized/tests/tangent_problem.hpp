@@ -1,4 +1,4 @@
-// What the tests of derivatives along a direction share.
+// Code that the tests of derivatives along a direction share.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace assay::optimized::tests {
 
-/// A scan and a direction in its inputs.
+/// A scan, and a direction in its inputs.
 template <class Real>
 struct tangent_problem : scan_problem<Real> {
-  std::vector<Real> d_decay, dh, ds0, ds0_low;  // ds0_low empty: absent
+  std::vector<Real> d_decay, dh, ds0, ds0_low;  // ds0_low may be empty: absent
   std::vector<Real> ds, ds_n, ds_n_low;
 
   tangent_problem(scan_sizes sizes, bool is_gated, std::uint64_t seed = 1) : scan_problem<Real>(sizes, is_gated, seed) {

@@ -1,4 +1,5 @@
-// Pairs turned by the rotations of their tokens, against MPFR; layouts, lanes and what surrounds the pairs.
+// Turns pairs by the rotations of their tokens and compares them with MPFR. Tests layouts, lanes, and the memory around
+// the pairs.
 #include <algorithm>
 #include <array>
 
@@ -9,7 +10,7 @@
 namespace assay::optimized::tests {
 namespace {
 
-/// Tokens at positions and everything that belongs to them.
+/// Tokens at positions, with all their arrays.
 template <class Real>
 struct turn_problem {
   rotary_shape shape;
@@ -37,8 +38,8 @@ struct turn_problem {
   }
 };
 
-// The largest error beyond half an ulp of the result, in units of the larger coordinate times 2^-53 (f32) or times
-// 2^-78 + 2^-105 |angle| (f64).
+// Returns the largest error beyond half an ulp of the result, in units of the larger coordinate times 2^-53 (f32) or
+// times 2^-78 + 2^-105 |angle| (f64).
 template <class Real>
 double excess_error(const turn_problem<Real>& p, bool back) {
   double worst = 0;
@@ -71,7 +72,7 @@ double excess_error(const turn_problem<Real>& p, bool back) {
   return worst;
 }
 
-// x whose first coordinates cancel: b = a cos / sin, about.
+// Makes the first coordinates of the results cancel: b is about a cos / sin.
 template <class Real>
 void cancel(turn_problem<Real>& p) {
   exact_rotation exact;
@@ -99,7 +100,8 @@ TEMPLATE_TEST_CASE("optimized/turned_pairs/rounded_about_once", "[optimized][rop
   });
 }
 
-// Pair t of a narrow head is that of a wide one; what is no pair is copied, and nothing else is written.
+// Pair t of a narrow head equals that of a wide head. Features that belong to no pair are copied, and nothing else is
+// written.
 TEMPLATE_TEST_CASE("optimized/turned_pairs/widths_layouts_and_guard_bands", "[optimized][rope]", float, double) {
   constexpr std::size_t tokens = 2, heads = 3, guard = 16;
   const TestType mark = TestType(-12345);
@@ -146,7 +148,7 @@ TEMPLATE_TEST_CASE("optimized/turned_pairs/threads_agree", "[optimized][rope]", 
   set_threads(0);
 }
 
-// Angle 0 copies; infinities and NaN stay in their pair, and an infinite sum is no NaN.
+// Angle 0 copies. Infinities and NaN stay in their pair, and an infinite sum does not become NaN.
 TEMPLATE_TEST_CASE("optimized/turned_pairs/special_values", "[optimized][rope]", float, double) {
   using limits = std::numeric_limits<TestType>;
   on_every_target([] {

@@ -1,4 +1,4 @@
-// Work in turns on several threads: the order, and what becomes of an exception.
+// Tests work in turns on several threads: the order, and the effect of an exception.
 #include "optimized/turns.hpp"
 
 #include <catch2/catch.hpp>
@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::size_t turn_count = 200, turn_rows = 3;
 
-// What goes wrong, if anything: at part `at`, before or in the turn of a row.
+// The place of a failure, if any: at part `at`, when a task is made, before the turns, or in the turn of a row.
 struct trouble {
   enum { nowhere, in_make, before_turn, in_turn } where = nowhere;
   std::size_t at = 0;
 };
 
-// The parts whose turn was taken, of each row in order.
+// For each row, the parts that had their turn, in order.
 std::vector<std::vector<std::size_t>> taken_turns(int threads, trouble t) {
   std::vector<std::vector<std::size_t>> taken(turn_rows);
   turns order(turn_rows);

@@ -8,7 +8,8 @@
 namespace assay::properties {
 namespace {
 
-// What an output would be: its numbers, what rounding explains of an error, and the largest error that still agrees.
+// The prediction for an output: its numbers, the error of each number that rounding explains, and the largest error
+// that still agrees.
 struct prediction {
   std::vector<double> x, explained, largest;
 };
@@ -19,7 +20,7 @@ prediction by_model(const probe& p, const std::string& name, const core::tensor&
   const auto is_bounded = [&](std::size_t i) {
     return std::isfinite(p.truth_of(name, i)) && std::isfinite(allowed[i]);
   };
-  // Where the truth is no number no law says what rounding does: no more than elsewhere.
+  // Where the truth is not a number, no law says what rounding does: the widest allowance of the other elements holds.
   double widest_there_is = 0;
   for (std::size_t i = 0; i < allowed.size(); ++i)
     if (is_bounded(i)) widest_there_is = std::max(widest_there_is, allowed[i]);
@@ -45,7 +46,7 @@ prediction by_truth(const expectation& e, const std::string& name) {
   return all;
 }
 
-// What an output of a probe is compared with.
+// The numbers with which an output of a probe is compared.
 class compared_output {
  public:
   compared_output(const probe& p, const std::string& name, prediction with)
@@ -68,8 +69,8 @@ class compared_output {
     return std::fabs(x(i) - m(i)) <= with_.largest[i];
   }
 
-  // Of the wrong elements all must be nearer to the prediction than to the truth, but for rounding, and most of them
-  // clearly: what errs by rounding alone explains nothing.
+  // All wrong elements must be nearer to the prediction than to the truth, but for rounding, and most of them clearly
+  // nearer. An output that errs by rounding alone explains nothing.
   [[nodiscard]] bool explains(const std::vector<std::size_t>& wrong) const {
     std::size_t clearly = 0;
     for (const std::size_t i : wrong) {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t most_conditions = 3, longest_period = 1024;
 
-// What the wrong case becomes at other sizes of one axis.
+// The results of the wrong case at other sizes of one axis.
 struct axis_profile {
   std::string axis;
   std::size_t at = 1;
@@ -22,7 +22,7 @@ class search {
     raise();
   }
 
-  // Gives one axis, of which some size makes the case right, a larger one; false where that makes it right.
+  // Enlarges an axis that has a size at which the case is right. False if the case is right at the larger size.
   bool enlarge(const std::string& axis) {
     constexpr std::size_t times = 4, more = 33;
     if (profile_of(axis).right_at.empty()) return false;
@@ -34,8 +34,8 @@ class search {
 
   [[nodiscard]] const core::axis_sizes& sizes() const { return sizes_; }
 
-  // The conditions that explain which sizes of one axis, and of two that compare, make the case right; nothing where
-  // there are none, or too many.
+  // The conditions that explain at which sizes of one axis, or of two axes that compare, the case is right. Nothing if
+  // there are no such conditions, or too many axes matter.
   std::optional<conditions> read() {
     std::vector<axis_profile> profiles;
     for (const auto& [axis, size] : sizes_) profiles.push_back(profile_of(axis));
@@ -70,7 +70,7 @@ class search {
     return again_.is_right(wrong_, sizes, evidence::telling);
   }
 
-  // What is right with one key, or one token, may tell nothing: two or three, where that is wrong as well.
+  // A case that is right with one key or one token may tell nothing: takes two or three if the case is wrong there too.
   void raise() {
     for (auto& [axis, size] : sizes_)
       for (const std::size_t more : {2, 3}) {
@@ -80,7 +80,7 @@ class search {
       }
   }
 
-  // One, its neighbours, twice as much, a whole number of blocks, and what the other axes have.
+  // Tries one, the neighbours of the size, twice the size, a whole number of blocks, and the sizes of the other axes.
   axis_profile profile_of(const std::string& axis) {
     axis_profile p{axis, sizes_.at(axis)};
     const declared_sizes declared = again_.declared(wrong_, axis);
@@ -98,7 +98,7 @@ class search {
     return p;
   }
 
-  // How two axes compare where the case is wrong.
+  // Returns how two axes compare in the sizes where the case is wrong.
   std::optional<size_condition> comparison_of(const axis_profile& x, const axis_profile& y) {
     const auto sign = [](std::size_t a, std::size_t b) { return a < b ? -1 : a > b ? 1 : 0; };
     const std::size_t at = std::max(x.at, y.at);
@@ -142,7 +142,7 @@ class search {
       return std::all_of(sizes.begin(), sizes.end(), [&](std::size_t n) { return (n % period == rest) == same; });
     };
     const std::size_t rest = p.at % period, multiple = (p.at / period + 1) * period;
-    std::set<std::size_t> not_below;  // a few of them may be right: one key, whatever is odd
+    std::set<std::size_t> not_below;  // right sizes that contradict the rule; small ones may be right
     for (const std::size_t size : p.right_at)
       if (size >= *p.wrong_at.begin() || size % period != rest) not_below.insert(size);
     if (!not_below.empty() && only(p.wrong_at, rest, true) && only(not_below, rest, false) &&
@@ -151,7 +151,7 @@ class search {
       if (const auto few = right_below(p, period, rest)) all.push_back(above_few(p, *few, period));
       return all;
     }
-    std::set<std::size_t> few, others;  // right sizes too small to be wrong, and those that must be multiples
+    std::set<std::size_t> few, others;  // right sizes too small to be wrong, and right sizes that must be multiples
     for (const std::size_t size : p.right_at)
       (size < *p.wrong_at.begin() && size % period != 0 ? few : others).insert(size);
     if (period == 2 || !only(others, 0, true) || !only(p.wrong_at, 0, false) || is_right(p.axis, multiple) != true)
@@ -161,7 +161,7 @@ class search {
     return all;
   }
 
-  // A size with that rest below the wrong ones that is right: the largest that was tried, or else one of the first.
+  // A right size with this rest below the wrong sizes: the largest that was tried, or else one of the first few.
   std::optional<std::size_t> right_below(const axis_profile& p, std::size_t period, std::size_t rest) {
     constexpr std::size_t first_ones = 3;
     const std::size_t end = *p.wrong_at.begin();
@@ -173,7 +173,7 @@ class search {
     return found;
   }
 
-  // More than the last size with the same rest which is right.
+  // The condition that the size is more than the last right size with the same rest.
   size_condition above_few(const axis_profile& p, std::size_t right_at, std::size_t period) {
     size_condition c{size_form::more, p.axis};
     c.bound = right_at;
@@ -192,7 +192,7 @@ class search {
     const auto [last_right, first_wrong] = again_.boundary(wrong_, sizes_, {axis}, right_at, wrong_at);
     const bool above = is == size_form::more;
     const std::size_t between = above ? first_wrong - last_right : last_right - first_wrong;
-    // What lies between the two and does not answer is not said to be wrong.
+    // Sizes between the two that were not answered are not said to be wrong.
     const bool neighbours = between <= again_.declared(wrong_, axis).multiple_of;
     c.bound = neighbours ? last_right : above ? first_wrong - 1 : first_wrong + 1;
     return c;

@@ -1,4 +1,5 @@
-// Which conditions on sizes explain where one wrong case becomes right: read off experiments, not yet confirmed.
+// Searches for conditions on sizes that explain where one wrong case becomes right. The conditions come from
+// experiments and are not yet confirmed.
 #pragma once
 
 #include <optional>
@@ -14,13 +15,13 @@ using conditions = std::vector<size_condition>;
 
 struct conditions_found {
   conditions all;
-  core::axis_sizes at;  ///< sizes of a wrong case, for which all of them hold
+  core::axis_sizes at;  ///< sizes of a wrong case at which all conditions hold
 };
 
-/// Each axis alone is given other sizes, and pairs of axes such that tell how they compare. Nothing where no size makes
-/// the case right, where more than three axes do, or where no condition explains which sizes do. Before that the case
-/// gets a larger size of one axis, if one is named: where d is not e and m is more than d, other sizes of d and e say
-/// nothing beside a small m. Nothing where it is right there, or where no size of that axis matters.
+/// Tries other sizes of each axis alone, and of pairs of axes so that it shows how they compare. Nothing if no size
+/// makes the case right, if more than three axes do, or if no condition explains which sizes do. If an axis is named,
+/// the case first gets a larger size of it: where d is not e and m is more than d, other sizes of d and e say nothing
+/// while m is small. Nothing if the case is right at that larger size, or if no size of that axis matters.
 std::optional<conditions_found> conditions_around(const probe& wrong, const std::optional<std::string>& larger,
                                                   size_experiments& again);
 

@@ -17,13 +17,13 @@ namespace {
 using probes_seen = std::vector<const probe*>;
 using sizes_seen = std::set<std::size_t>;
 
-// A case without a token says nothing of tokens, even where a state goes through it.
+// A case without tokens says nothing about tokens, even if a state passes through it.
 bool says_something(const probe* p) {
   if (core::size_with(*p->c.call.operation, sizes_of(p->c), core::axis_role::token) == 0) return false;
   return std::any_of(p->actual.begin(), p->actual.end(), [](const auto& out) { return out.second.size() > 0; });
 }
 
-// The sizes of an axis; none where some case has no such axis.
+// The sizes of an axis; empty if some case has no such axis.
 sizes_seen sizes_along(const std::string& axis, const probes_seen& probes) {
   sizes_seen all;
   for (const probe* p : probes) {
@@ -35,7 +35,7 @@ sizes_seen sizes_along(const std::string& axis, const probes_seen& probes) {
   return all;
 }
 
-// A rule, and sizes at which it says that all is wrong or right.
+// A rule, and the sizes at which it says that everything is wrong or right.
 struct size_rule {
   std::string words;
   sizes_seen wrong_at, right_at;
@@ -57,7 +57,7 @@ std::optional<size_rule> by_multiples(const sizes_seen& wrong, const sizes_seen&
   return std::nullopt;
 }
 
-// Where wrong and right sizes part. What lies between the two was not tried: only neighbours make a rule.
+// The sizes where wrong and right part. Sizes between the two were not tried: only neighbours make a rule.
 std::string apart(const sizes_seen& wrong, std::size_t first, std::size_t right, const char* form) {
   const char* others = wrong.size() > 1 ? (first > right ? " and more" : " and less") : "";
   return fmt::format(fmt::runtime(form), first, others, right);
@@ -78,8 +78,8 @@ std::string words_of_axis(const std::string& axis, const sizes_seen& wrong, std:
                     : fmt::format(" where {} is less than {}", axis, right);
 }
 
-// Where all wrong sizes of an axis lie on one side of all right ones, and changing it alone turns the one into the
-// other.
+// A rule by one axis: all its wrong sizes lie on one side of all right sizes, and a change of this size alone makes
+// wrong cases right and right cases wrong.
 std::optional<std::string> by_axis(const std::string& axis, const probes_seen& wrong, const probes_seen& right,
                                    size_experiments& again) {
   const bool tokens = axis == core::axis_with(*wrong.front()->c.call.operation, core::axis_role::token);
@@ -102,7 +102,7 @@ std::optional<std::string> by_axis(const std::string& axis, const probes_seen& w
     return tokens ? words_of_tokens(of_wrong, first_wrong, last_right)
                   : words_of_axis(axis, of_wrong, first_wrong, last_right);
   }
-  // A rule of two lengths is a guess.
+  // A rule from two lengths would be a guess.
   if (!tokens || of_wrong.size() + of_right.size() < 4) return std::nullopt;
   const auto rule = by_multiples(of_wrong, of_right);
   if (!rule || !again.confirm(axis, wrong, rule->wrong_at, right, rule->right_at) ||
@@ -111,14 +111,14 @@ std::optional<std::string> by_axis(const std::string& axis, const probes_seen& w
   return rule->words;
 }
 
-// Whether some wrong cases are right with each of the other values and none is wrong with one, and some are wrong with
-// each of those alike, as far as they answer.
+// Whether some wrong cases are right with each of the other values and none is wrong with them, and whether some are
+// wrong with each of the values for which the rule holds too. Only cases that are answered count.
 bool decides(const value_rule& rule, const probes_seen& wrong, size_experiments& again) {
   constexpr std::size_t most_tried = 5;
   struct outcome {
     bool right = false, wrong = false;
   };
-  // In larger calls, too: of two pairs all rotate where two are asked for.
+  // Larger calls are tried too: a call with two pairs rotates all of them where two pairs are asked for.
   const auto outcome_with = [&](const core::attributes& values) {
     outcome all;
     for (const probe* p : some_of(wrong, most_tried)) {
@@ -136,7 +136,7 @@ bool decides(const value_rule& rule, const probes_seen& wrong, size_experiments&
   return !rule.others.empty();
 }
 
-// Where settings alone decide: no right case has what all wrong ones have of them.
+// A rule by settings alone: no right case has the values that all wrong cases have.
 std::optional<std::string> by_settings(const std::vector<value_rule>& rules, const probes_seen& wrong,
                                        const probes_seen& right, size_experiments& again) {
   for (const value_rule& rule : rules)
@@ -146,7 +146,7 @@ std::optional<std::string> by_settings(const std::vector<value_rule>& rules, con
   return std::nullopt;
 }
 
-// Where an input of integers that are no places is not all 0: the first key that a row sees, say.
+// A rule by an input of integers other than positions that is not all 0, such as the first key that a row sees.
 std::optional<std::string> by_integers(const probes_seen& wrong, const probes_seen& right, size_experiments& again) {
   for (const core::tensor_declaration& d : wrong.front()->c.call.operation->inputs) {
     if (!d.own_type || core::is_floating(*d.own_type) || d.role == core::input_role::position) continue;
@@ -166,8 +166,8 @@ std::optional<std::string> by_integers(const probes_seen& wrong, const probes_se
   return std::nullopt;
 }
 
-// Where all that is wrong has one value of a setting, or another one than usual, is right without, and another rule
-// parts it from what is right with it: "where layout = "half_split" and h is more than 8".
+// A rule by one value of a setting, or by any value but the usual one, in all wrong cases. They are right without it,
+// and another rule parts them from the right cases with it: "where layout = "half_split" and h is more than 8".
 std::optional<std::string> by_values(const std::vector<value_rule>& rules, const probes_seen& wrong,
                                      const probes_seen& right, size_experiments& again, evidence counted) {
   for (const value_rule& rule : rules) {

@@ -1,4 +1,4 @@
-// What the wrong cases have in common and the right ones do not.
+// Properties that all wrong cases have and the right cases do not have.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace assay::properties {
 
-/// " when there is more than one token", " where layout = \"half_split\"": a rule that holds for all of the wrong ones
-/// and for none of the right ones. Empty where none are right, nothing where no rule fits. Right cases without a
-/// token or an element are left out. A rule of sizes is said where fresh cases confirm it: in cases that differ in one
-/// axis there is often another cause. Precondition: some are wrong.
+/// " when there is more than one token", " where layout = \"half_split\"": a rule that holds for all wrong cases and
+/// for no right case. Empty if no case is right; nothing if no rule fits. Right cases without a token or an element are
+/// left out. A rule on sizes is given only if fresh cases confirm it: cases that differ in one axis often have another
+/// cause. Precondition: some cases are wrong.
 std::optional<std::string> where(const std::vector<const probe*>& wrong, const std::vector<const probe*>& right,
                                  size_experiments& again, evidence counted = evidence::any);
 

@@ -12,14 +12,14 @@ namespace {
 
 using core::attribute;
 
-// The call with other values of settings; as it is where it has none such.
+// The call with other values of settings; unchanged if the values make no valid call.
 request with_values(const request& call, const core::attributes& values) {
   request other = call;
   for (const auto& [name, value] : values) other.attributes[name] = value;
   return core::check_request(other) ? other : call;
 }
 
-/// Which value is taken where another one is set.
+/// The value that an implementation takes in place of the one that is set.
 using value_taken = std::function<attribute(const attribute& set)>;
 
 dictionary_entry entry_of(std::string words, const std::string& name, value_taken taken) {
@@ -30,7 +30,7 @@ dictionary_entry entry_of(std::string words, const std::string& name, value_take
   return e;
 }
 
-// Values that are taken whatever is asked for: of one setting, or of two that nothing explains alone.
+// Values that are taken whatever is asked for: of one setting, or of two if neither alone explains the outputs.
 dictionary_entry behaves_as(const core::attributes& taken, const core::attributes& asked) {
   const auto words_of = [](const core::attributes& values) {
     std::vector<std::string> words;
@@ -72,7 +72,8 @@ void add_new(std::vector<attribute>& all, const attribute& value) {
   if (std::find(all.begin(), all.end(), value) == all.end()) all.push_back(value);
 }
 
-// The numbers of a count that the sizes of a call bound, such as pairs of coordinates that rotate; none of others.
+// The values of a count that the sizes of a call bound, such as pairs of coordinates that rotate; empty for other
+// settings.
 std::vector<attribute> bounded_counts(const core::attribute_declaration& a, const request& call) {
   constexpr std::int64_t most = 256;
   std::vector<attribute> all;
@@ -86,7 +87,7 @@ std::vector<attribute> bounded_counts(const core::attribute_declaration& a, cons
   return {};
 }
 
-// Factors, scales and bases that programs have, and their inverses.
+// Factors, scales and bases that are usual in programs, and their inverses.
 std::vector<attribute> usual_numbers(const core::attribute_declaration& a) {
   constexpr double usual[] = {2, 3, 4, 5, 6, 8, 10, 16, 20, 32, 40, 50, 64, 100, 128, 256, 512, 1000, 1024, 2048, 4096,
                               5000, 8192, 10000, 20000, 50000, 100000, 160000, 500000, 1000000, 5000000, 10000000};
@@ -100,7 +101,7 @@ std::vector<attribute> usual_numbers(const core::attribute_declaration& a) {
   return all;
 }
 
-// The declared values, those that were asked for, and all counts that the smallest wrong probe has room for.
+// The declared values, the values that were asked for, and all counts for which the smallest wrong probe has room.
 std::vector<attribute> values_tried(const core::attribute_declaration& a, const std::vector<attribute>& asked,
                                     const std::vector<probe>& probes) {
   std::vector<attribute> all = a.values;
@@ -111,14 +112,15 @@ std::vector<attribute> values_tried(const core::attribute_declaration& a, const 
   return all;
 }
 
-// A setting that is no size, what was asked of it, and the declared values that a fault may take instead.
+// A setting that is not a size, the values that were asked for, and the declared values that a fault may take instead.
 struct convention {
   const core::attribute_declaration* setting;
   std::vector<attribute> asked;
   std::vector<attribute> others{};
 };
 
-// Numbers that no operation declares, where no declared one explains what is wrong: large ones may all do the same.
+// Numbers that no operation declares, for where no declared number explains the wrong probes. Tried last: many large
+// numbers may act alike.
 void add_other_numbers(std::vector<dictionary_entry>& all, const std::vector<convention>& conventions,
                        const std::vector<probe>& probes) {
   for (const convention& c : conventions) {
@@ -133,8 +135,8 @@ void add_other_numbers(std::vector<dictionary_entry>& all, const std::vector<con
   }
 }
 
-// Two settings that take other values than were asked for. Numbers that sizes bound, such as counts of pairs, take
-// their declared values alone: of all pairs of values there would be thousands.
+// Two settings that take other values than were asked for. Numbers that sizes bound, such as counts of pairs, take only
+// their declared values: all pairs of values would be thousands.
 void add_pairs(std::vector<dictionary_entry>& all, const std::vector<convention>& conventions) {
   for (std::size_t i = 0; i < conventions.size(); ++i)
     for (std::size_t j = i + 1; j < conventions.size(); ++j) {
@@ -162,7 +164,7 @@ std::vector<dictionary_entry> conventions_of(const core::operation& op, const st
     for (const attribute& value : values) {
       if (asked == std::vector{value}) continue;
       all.push_back(behaves_as({{a.name, value}}, one));
-      // Who never heard of a convention has not declared the usual value either.
+      // A program that does not know a convention has not declared its usual value either.
       if (a.is_later() && asked == std::vector{a.standard})
         all.back().words = all.back().id += ": declare it (domain), or mend it";
     }

@@ -1,5 +1,5 @@
-// Entries of the dictionary that every operation with settings has: the implementation follows another convention than
-// it was asked for. This recovers the convention of a candidate, such as the layout of rotary pairs, from what it
+// Entries of the dictionary for every operation with settings: the implementation follows another convention than the
+// one it was asked for. They recover a candidate's convention, such as the layout of rotary pairs, from what it
 // computes.
 #pragma once
 
@@ -9,9 +9,9 @@
 
 namespace assay::properties {
 
-/// For every setting and each of its values, that it behaves as if that were asked for; for every pair of values, that
-/// the two are exchanged; then for every two settings, that it behaves as two other declared values. The sentences name
-/// what the wrong probes asked for where that is one value.
+/// For every setting and each of its values: the implementation behaves as if that value were asked for. For every pair
+/// of values: the two are exchanged. Then for every two settings: it behaves as two other declared values. If the wrong
+/// probes all asked for one value, the sentences name it.
 std::vector<dictionary_entry> conventions_of(const core::operation& op, const std::vector<probe>& probes);
 
 }  // namespace assay::properties

@@ -57,8 +57,8 @@ class examination {
   }
 
  private:
-  // The failed cases once more: those of their calls that are wrong are the counterexamples. Laws make calls of their
-  // own: fresh ones come from other cases of the same key.
+  // Runs the failed cases again: those of their calls that are wrong are the counterexamples. Laws make their own
+  // calls; fresh calls come from other cases of the same key.
   void run_again() {
     for (const failed_case& f : options_.failed) {
       const status again = add_wrong_calls(f, f.shown, counterexamples_);
@@ -111,14 +111,14 @@ class examination {
     return outputs && is_right(point, std::move(*outputs), under_test_.describe().precisions_of(point.call)) == true;
   }
 
-  // Empty axes are a property of their own: what is wrong there says nothing of what is wrong elsewhere.
+  // Cases with an empty axis are judged apart: faults there say nothing about faults elsewhere.
   static void leave_out_empty(std::vector<probe>& probes) {
     const auto counts = [](const probe& p) { return !p.right && !has_empty_axis(p); };
     if (std::any_of(probes.begin(), probes.end(), counts))
       std::erase_if(probes, [](const probe& p) { return !p.right && has_empty_axis(p); });
   }
 
-  // What explains the probes must explain more of them: entries that agree by chance part there.
+  // An explanation of the probes must explain more probes too: entries that agreed by chance then differ.
   std::optional<explanation> confirmed(std::vector<probe>& probes) {
     if (!explained_by_any(probes)) return std::nullopt;
     add_probes(probes, under_test_, options_.seed);
@@ -126,8 +126,8 @@ class examination {
     return explained_by_any(probes);
   }
 
-  // By other precisions than declared, and by the dictionary: both are said, but that a fault which is no matter of
-  // formats leaves nothing to explain.
+  // Explains by other precisions than declared, and by the dictionary. Both are said, unless a fault that has nothing
+  // to do with formats explains everything.
   [[nodiscard]] std::optional<explanation> explained_by_any(const std::vector<probe>& probes) const {
     const std::optional<std::string> by_precision = precision_explanation_of(probes, stages_ruled_out());
     size_experiments again(under_test_, options_.seed);
@@ -139,15 +139,15 @@ class examination {
     return by_fault;
   }
 
-  // Stages whose errors the failed laws hold under: an angle that is off turns pairs, and leaves their lengths alone
-  // (NAME_norms: kinds/rotation.hpp).
+  // Stages whose errors cannot break the failed laws: a wrong angle turns pairs but keeps their lengths (NAME_norms:
+  // kinds/rotation.hpp).
   [[nodiscard]] std::set<std::string> stages_ruled_out() const {
     const bool changes_lengths = std::any_of(options_.failed.begin(), options_.failed.end(),
                                              [](const failed_case& f) { return f.checked->name.ends_with("_norms"); });
     return changes_lengths ? std::set<std::string>{"angle"} : std::set<std::string>{};
   }
 
-  // Whether equal calls differ: nothing else can be told of such an implementation.
+  // Whether equal calls differ: then nothing else can be said about the implementation.
   bool examine_repetition() {
     const std::vector<test_case> cases = cases_answered();
     auto unequal = repeated_in_process(under_test_, cases, options_.fresh);
@@ -166,8 +166,8 @@ class examination {
     return unequal->matters;
   }
 
-  // The counterexamples, mild cases that the implementation does not decline, and larger ones than the first of these:
-  // a state that a larger call leaves behind is seen where calls of both sizes are repeated.
+  // The counterexamples, mild cases that the implementation does not decline, and cases larger than the first of these:
+  // state that a larger call leaves behind shows when calls of both sizes are repeated.
   [[nodiscard]] std::vector<test_case> cases_answered() {
     std::vector<test_case> answered;
     const std::size_t wanted = cases_besides({}, 0).size() + cases_repeated;
@@ -187,8 +187,8 @@ class examination {
     return has_failed("repeat") || has_failed("recomputation") || !found_.vanished.empty();
   }
 
-  // An entry that remembers, and gives what the implementation gives when it is started anew. Mild inputs first: what
-  // a cache returns is as exact as the call that it is of.
+  // An entry that remembers calls and gives what the implementation gives after a new start. Mild inputs come first:
+  // what a cache returns is as exact as the call it came from.
   [[nodiscard]] std::optional<explanation> memory_fault() const {
     std::vector<std::string> families;
     for (const family& f : families_of(op_)) families.push_back(f.name);
@@ -213,7 +213,7 @@ class examination {
                        [&](const failed_case& f) { return f.checked->name == property; });
   }
 
-  // The counterexamples, or the failed cases where no call of them is wrong, and so many of each family.
+  // The counterexamples, or the failed cases if none of their calls is wrong, and `each` cases of every family.
   [[nodiscard]] std::vector<test_case> cases_besides(const std::vector<std::string>& families, std::size_t each) const {
     std::vector<test_case> cases = counterexamples_;
     const description& about = under_test_.describe();

@@ -1,4 +1,5 @@
-// What is wrong, in one plain sentence: which known fault explains what an implementation gives, else the facts.
+// Says in one plain sentence what is wrong: the known fault that explains the outputs of an implementation, else the
+// facts.
 #pragma once
 
 #include <optional>
@@ -11,25 +12,25 @@
 namespace assay::properties {
 
 struct diagnosis {
-  /// An entry of the fault dictionary that explains everything wrong, the counterexample and fresh cases; with what it
-  /// is confined to. Before it, precisions of stages that do. Or that equal calls differ.
+  /// An entry of the fault dictionary that explains everything wrong in the counterexample and in fresh cases, with the
+  /// cases to which it is confined. Before it stand precisions of stages that explain it. Or the sentence that equal
+  /// calls differ.
   std::optional<std::string> explained;
-  /// The entries that it names: mutants by their id.
+  /// The entries that `explained` names: mutants by their id.
   std::vector<std::string> named{};
-  /// Else what can be said without one: which outputs, lengths and families are wrong. Nothing where all probes are
-  /// right.
+  /// Without an explanation: which outputs, lengths and families are wrong. Nothing if all probes are right.
   std::optional<std::string> facts;
-  /// What is wrong in a setting of its own alone, where no entry explains it.
+  /// Sentences about faults that occur only with some setting of the implementation's own, if no entry explains them.
   std::vector<std::string> of_settings{};
-  /// Of a derivative: in some call that is wrong the function itself is right.
+  /// For a derivative: in some wrong call the function itself is right.
   bool function_is_right = false;
-  /// Equal calls give other bits, not more than rounding explains.
+  /// Equal calls give different bits, but differ by no more than rounding explains.
   std::optional<std::string> other_bits;
   /// Properties whose counterexample passed when it was run again.
   std::vector<std::string> vanished{};
-  /// Properties that fail by wrong values alone, where a property that compares with the truth has failed.
+  /// Properties that fail only because values are wrong, if a property that compares with the truth has failed.
   std::vector<std::string> consequences{};
-  /// With which sizes calls are answered with an error (where_unanswered), of a failed case that is.
+  /// For a failed case that is answered with an error: the sizes at which calls are (where_unanswered).
   std::optional<std::string> unanswered{};
 
   [[nodiscard]] bool says_something() const {
@@ -44,15 +45,15 @@ struct failed_case {
 };
 
 struct diagnosis_options {
-  std::vector<failed_case> failed{};  ///< run again first: what they call is the counterexample
+  std::vector<failed_case> failed{};  ///< run again first; their wrong calls are the counterexamples
   std::uint64_t seed = 1;
   fresh_start fresh{};
-  std::string left_out{};  ///< the id of an entry that is not named: a test asks what is said without it
+  std::string left_out{};  ///< the id of an entry that is not named: a test asks for the diagnosis without it
 };
 
-/// Asks an implementation that failed a check of the operation: whether equal calls give equal bits, then about 100
-/// cases: the counterexamples, cases like them, three rows of mild inputs at many lengths, and short cases of every
-/// family. Whatever the implementation is called plays no part.
+/// Asks an implementation that failed a check of the operation: first whether equal calls give equal bits, then about
+/// 100 cases: the counterexamples, cases like them, three rows of mild inputs at many lengths, and short cases of every
+/// family. The name of the implementation plays no part.
 diagnosis diagnose(implementation& under_test, const core::operation& op, core::dtype type,
                    const diagnosis_options& options);
 

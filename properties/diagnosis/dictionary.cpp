@@ -16,13 +16,13 @@ dictionary_entry entry_of(const hypothesis& h) {
           [predict = h.predict]() -> wrong_model { return [predict](const request& call) { return predict(call); }; }};
 }
 
-// Mutants made by rule say of which operation they are.
+// Summaries of generated mutants begin with the name of their operation.
 std::string words_of(const variant& v, const core::operation& op) {
   const std::string prefix = op.name + ": ";
   return v.summary.starts_with(prefix) ? v.summary.substr(prefix.size()) : v.summary;
 }
 
-// Whether the id says that it is of another operation: to make an instance and ask it takes longer.
+// Whether the id shows that the mutant is of another operation: creating an instance to ask it takes longer.
 bool is_of_another(const variant& v, const core::operation& op) {
   const std::string prefix = "generated/";
   if (!v.id.starts_with(prefix) || v.id.starts_with(prefix + op.name + "/")) return false;
@@ -53,7 +53,7 @@ void add_variants(std::vector<dictionary_entry>& all, const std::vector<variant>
 }  // namespace
 
 likeness likeness_to(const dictionary_entry& entry) {
-  // A model rounds as its own arithmetic does: at far positions by more than a small one allows.
+  // A model rounds in its own arithmetic: at far positions its error may exceed a small allowance.
   return [answered = entry.answered, model = entry.make ? entry.make() : wrong_model()](const probe& p) {
     try {
       if (model) {
@@ -61,7 +61,8 @@ likeness likeness_to(const dictionary_entry& entry) {
         if (predicted && agrees(p, *predicted)) return true;
       }
       return answered && agrees(p, answered(p.c.call));
-    } catch (const reference::no_answer&) {  // somebody's formula is none for the call that is asked in its place
+    } catch (const reference::no_answer&) {  // the formula of an encoding may not cover the call that is answered in
+                                             // place of the one made
       return false;
     }
   };

@@ -19,7 +19,7 @@ struct candidate_entry {
   std::set<std::string> otherwise{};  // families that contradict it
 };
 
-// What some published programs do on purpose is no bug's name.
+// What some published programs do on purpose is not called a bug.
 bool is_convention(const dictionary_entry& e) { return e.models.starts_with("a convention of published programs"); }
 
 std::string words_of(const candidate_entry& c) {
@@ -33,13 +33,13 @@ std::string words_of(const candidate_entry& c) {
   return words;
 }
 
-// What an entry says beside the probes.
+// An entry compared with the probes.
 struct comparison {
-  std::vector<const probe*> explained, spared;  // wrong probes that it explains, right ones that it would get wrong
-  std::vector<const probe*> contradicting;      // wrong ones, of families other than mild, that it does not explain
+  std::vector<const probe*> explained, spared;  // wrong probes that it explains; right probes that it would get wrong
+  std::vector<const probe*> contradicting;      // wrong probes of families other than mild that it does not explain
 };
 
-// Nothing where it explains too little, or more than `most` contradict it.
+// Nothing if the entry explains too little, or if more than `most` probes contradict it.
 std::optional<comparison> compared(const likeness& is_alike, const std::vector<probe>& probes, std::size_t most) {
   comparison found;
   for (const probe& p : probes) {
@@ -56,10 +56,10 @@ std::optional<comparison> compared(const likeness& is_alike, const std::vector<p
   return found.explained.size() < least_explained ? std::nullopt : std::optional(std::move(found));
 }
 
-// Whether and how far an entry explains what the probes show; nothing where it does not.
+// Whether and how far an entry explains the probes; nothing if it does not.
 std::optional<candidate_entry> tried(const dictionary_entry& entry, const std::vector<probe>& probes,
                                      size_experiments& again) {
-  // Mutants are code: they do at special values what such code does. Hypotheses are formulas.
+  // Mutants are code: at special values they do what such code does. Hypotheses are formulas.
   const auto wrong =
       static_cast<std::size_t>(std::count_if(probes.begin(), probes.end(), [](const probe& p) { return !p.right; }));
   const std::size_t most = entry.from == entry_source::hypothesis ? wrong / 4 : 0;
@@ -67,7 +67,7 @@ std::optional<candidate_entry> tried(const dictionary_entry& entry, const std::v
   if (!c) return std::nullopt;
   auto rule = where(c->explained, c->spared, again);
   if (!rule) {
-    // What it would get wrong at special values may be guarded.
+    // The implementation may guard special values that the entry would get wrong.
     const auto mild = [](const probe* p) { return p->is_mild() || p->kind == probe_kind::counterexample; };
     const auto others = std::stable_partition(c->spared.begin(), c->spared.end(), mild);
     c->contradicting.insert(c->contradicting.end(), others, c->spared.end());
@@ -80,7 +80,7 @@ std::optional<candidate_entry> tried(const dictionary_entry& entry, const std::v
   return found;
 }
 
-// Other values of settings and hypotheses are sentences, faults are named.
+// Other values of settings and hypotheses are whole sentences; faults are named.
 const char* introduction(const candidate_entry& c) {
   return c.entry->from <= entry_source::other_number || is_convention(*c.entry) ? "" : "behaves like: ";
 }
@@ -102,8 +102,8 @@ explanation named_alike(const std::vector<const candidate_entry*>& alike) {
   return e;
 }
 
-// Those that explain everything, of the first source that has any, and without a condition where there are such; else
-// the one with the fewest contradictions.
+// The candidates that explain everything, from the first source that has any, and those without a condition if there
+// are some; else the candidate with the fewest contradictions.
 std::optional<explanation> chosen(const std::vector<candidate_entry>& all) {
   std::vector<const candidate_entry*> alike;
   const candidate_entry* best = nullptr;
@@ -135,7 +135,7 @@ std::optional<explanation> explanation_of(const std::vector<probe>& probes,
   std::vector<candidate_entry> all;
   std::optional<entry_source> explains_all;
   for (const dictionary_entry& entry : dictionary) {
-    // A source that explains everything leaves nothing to those after it.
+    // If a source explains everything, later sources are not tried.
     if (explains_all && *explains_all != entry.from) break;
     if (entry.remembers) continue;
     auto c = tried(entry, probes, again);

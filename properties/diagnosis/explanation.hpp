@@ -1,4 +1,4 @@
-// Which entries of the dictionary explain what an implementation gives.
+// Finds the entries of the dictionary that explain the outputs of an implementation.
 #pragma once
 
 #include <optional>
@@ -15,18 +15,18 @@ struct explanation {
   std::vector<std::string> named;  ///< ids of entries
 };
 
-/// Named are the entries that explain every element of every wrong probe, at least two of them, and that are right
-/// where the implementation is; where they are confined to some lengths or settings, the sentence says so. Entries that
-/// explain alike are all named, those of one source. Where there are none, a hypothesis that explains every mild probe
-/// and three in four of the others, and the sentence names the families that contradict it. Precondition: the wrong
-/// probes come first.
+/// Names the entries that explain every element of every wrong probe, at least two probes, and that are right where the
+/// implementation is. If they are confined to some lengths or settings, the sentence says so. If several entries of one
+/// source explain alike, all of them are named. If there are none: a hypothesis that explains every mild probe and
+/// three in four of the others; the sentence names the families that contradict it. Precondition: the wrong probes come
+/// first.
 std::optional<explanation> explanation_of(const std::vector<probe>& probes,
                                           const std::vector<dictionary_entry>& dictionary, size_experiments& again);
 
-/// What explains one wrong call, of which nothing else is known.
+/// Returns the explanation of one wrong call, if nothing else is known.
 std::optional<explanation> explanation_of_call(const probe& wrong, const std::vector<dictionary_entry>& dictionary);
 
-/// The same of an implementation that remembers: entries that remember, too, and give alike outputs for the same calls
+/// The same for an implementation that remembers: entries that remember too, and give alike outputs for the same calls
 /// in the same order.
 std::optional<explanation> explanation_of_session(const std::vector<probe>& session,
                                                   const std::vector<dictionary_entry>& dictionary);

@@ -24,8 +24,8 @@ probes_seen those(const std::vector<probe>& probes, Test test) {
   return all;
 }
 
-// Whether all elements of an output err by no more than half of what plain arithmetic explains. Elements that are no
-// bug may be wrong all the same, where the allowance is wide.
+// Whether all elements of an output err by no more than half of what plain arithmetic explains. If the allowance is
+// wide, elements that are no bug may still be wrong.
 bool looks_right(const probe& p, const std::string& output) {
   constexpr double share = 0.5;
   const element_judge element(*p.truth, *p.truth->first_laws, output);
@@ -42,7 +42,7 @@ std::set<std::size_t> lengths_of(const probes_seen& probes) {
   return all;
 }
 
-// In which of the cases, where no rule says it: the lengths, or how many.
+// Names the wrong cases, if no rule describes them: their lengths, or their number.
 std::string in_some(const probes_seen& wrong, const probes_seen& right, size_experiments& again) {
   const auto at = lengths_of(wrong), not_at = lengths_of(right);
   std::set<std::size_t> both;
@@ -54,7 +54,7 @@ std::string in_some(const probes_seen& wrong, const probes_seen& right, size_exp
   return words::in_some(wrong.size(), wrong.size() + right.size());
 }
 
-// Those whose NaN are no matter of convention: where there is nothing to weigh programs give them.
+// The probes whose NaN is not a matter of convention: programs give NaN where there is nothing to weigh.
 probes_seen without_convention(const probes_seen& probes) {
   probes_seen kept;
   std::copy_if(probes.begin(), probes.end(), std::back_inserter(kept),
@@ -62,7 +62,7 @@ probes_seen without_convention(const probes_seen& probes) {
   return kept;
 }
 
-// What follows "large |h| gives".
+// Returns the words that follow "large |h| gives".
 std::string gives_words(const probes_seen& wrong) {
   using words::given;
   if (is_in_each(symptom::not_a_number, wrong)) return words::gives(given::all_nan);
@@ -88,7 +88,7 @@ std::string special_sentence(const probes_seen& wrong) {
   return words::special_gives(is_nan, gives_words(wrong), is_in_each(symptom::not_a_number, wrong));
 }
 
-// "h = -inf gives" where the infinities of other inputs have no part in it.
+// "h = -inf gives", if infinities of other inputs play no part.
 std::optional<std::string> gives_by_inputs(const family_fact& f, const probes_seen& wrong) {
   const auto& inputs = wrong.front()->special_inputs;
   const bool alike =
@@ -105,7 +105,7 @@ const family_fact* fact_of(const core::operation& op, const std::string& family)
   return it == tests->facts.end() ? nullptr : &*it;
 }
 
-// What the encoding says of the family holds where its inputs are the cause; else the family is named.
+// If the family's inputs are the cause, the encoding's words about the family hold; otherwise the family is named.
 std::string sentence_of(const std::string& name, const probes_seen& wrong) {
   const core::operation& op = *wrong.front()->c.call.operation;
   const bool special = std::all_of(wrong.begin(), wrong.end(), [](const probe* p) { return p->needs_special; });
@@ -131,8 +131,8 @@ std::vector<std::string> families_in_order(const core::operation& op) {
   return all;
 }
 
-// Where among the cases of one family, if not everywhere; the reach of positions may tell of that family alone. Where
-// it takes a special value, what is right without one tells nothing.
+// Names the wrong cases of one family, unless all its cases are wrong. The reach of positions may show in that family
+// alone. If a special value is needed, right cases without one tell nothing.
 std::string where_in_family(const probes_seen& wrong, const probes_seen& right, size_experiments& again) {
   const bool special = std::all_of(wrong.begin(), wrong.end(), [](const probe* p) { return p->needs_special; });
   probes_seen right_of_it;
@@ -143,13 +143,13 @@ std::string where_in_family(const probes_seen& wrong, const probes_seen& right, 
   return where(wrong, right_of_it, again, evidence::telling).value_or("");
 }
 
-// Of inputs that checks, or smaller cases, have made of those that a family draws.
+// For inputs that checks or smaller cases have made from drawn inputs.
 std::string sentence_of_changed(const probes_seen& wrong) {
   const bool special = std::all_of(wrong.begin(), wrong.end(), [](const probe* p) { return p->needs_special; });
   return special ? special_sentence(wrong) : what_is_wrong(wrong) + words::on_derived;
 }
 
-// Mild inputs are right. Families whose inputs are wrong for the same cause are told of together.
+// Here mild inputs are right. Families that are wrong for the same cause share one sentence.
 std::string facts_of_families(const probes_seen& wrong, const probes_seen& right, const probes_seen& mild,
                               size_experiments& again) {
   const core::operation& op = *wrong.front()->c.call.operation;
@@ -185,8 +185,8 @@ std::string facts_of_families(const probes_seen& wrong, const probes_seen& right
   return mild.empty() ? text : text + words::mild_is_right(lengths_of(mild).size() > 1);
 }
 
-// Where among mild inputs. Where no right case tells anything, those that are right for another reason part the sizes:
-// with one key any weights are right.
+// Names the wrong mild cases. If no right case tells anything, the sizes are separated by cases that are right for
+// another reason: with one key any weights are right.
 std::string where_among_mild(const probes_seen& wrong, const probes_seen& right, const std::vector<probe>& probes,
                              size_experiments& again) {
   const auto rule = where(wrong, right, again, evidence::telling);

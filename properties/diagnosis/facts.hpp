@@ -1,4 +1,4 @@
-// What the probes say where no entry of the dictionary explains them.
+// The facts that probes show if no entry of the dictionary explains them.
 #pragma once
 
 #include "properties/diagnosis/size_experiments.hpp"
@@ -9,7 +9,7 @@ namespace assay::properties {
 /// that it speaks of. Precondition: some probe is wrong.
 std::string facts_of(const std::vector<probe>& probes, size_experiments& again);
 
-/// "s, s_n are NaN", "s_n alone is wrong". Precondition: there is one, and all are wrong.
+/// "s, s_n are NaN", "s_n alone is wrong". Precondition: there is at least one probe, and all are wrong.
 std::string what_is_wrong(const std::vector<const probe*>& wrong);
 
 }  // namespace assay::properties

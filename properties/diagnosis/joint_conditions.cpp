@@ -10,8 +10,8 @@ namespace assay::properties {
 namespace {
 
 constexpr std::size_t most_started_from = 3, many_more = 128;
-// Of the cases for which conditions hold so many may be right by chance: where indices wrap around, some wrap to what
-// is right.
+// One case in so many for which the conditions hold may be right by chance: where indices wrap around, some wrap to
+// right elements.
 constexpr std::size_t wrong_for_each_exception = 5;
 
 class confirmation {
@@ -19,9 +19,9 @@ class confirmation {
   confirmation(const probe& wrong, const conditions_found& found, bool has_exceptions, size_experiments& again)
       : wrong_(wrong), again_(again), all_(found.all), at_(found.at), has_exceptions_(has_exceptions) {}
 
-  // Whether fresh cases on both sides of each condition are as they say, some wrong, and some right for each of them;
-  // with one and with many of every other axis too, and with other choices. Where there are exceptions, a few cases for
-  // which all conditions hold may be right.
+  // Whether fresh cases on both sides of each condition behave as the conditions say: some are wrong, and for each
+  // condition some are right. The same must hold with one and with many positions of every other axis, and with other
+  // choices. If there are exceptions, a few cases for which all conditions hold may be right.
   bool holds(const std::vector<const probe*>& with_other_choices) {
     for (const probe* p : with_other_choices)
       if (again_.is_right(*p, moved(false), evidence::telling) == true && !has_exceptions_) return false;
@@ -48,7 +48,8 @@ class confirmation {
   }
 
  private:
-  // Whether what is wrong beside the bounds is so with one of another axis, and what is right there with many.
+  // Whether cases that are wrong beside the bounds stay wrong with one position of another axis, and right cases there
+  // stay right with many.
   bool does_not_matter(const std::string& other) {
     if (std::any_of(all_.begin(), all_.end(), [&](const auto& c) { return c.axis == other || c.other == other; }))
       return true;
@@ -71,8 +72,8 @@ class confirmation {
     return true;
   }
 
-  // The case with the first or the last sizes for which each condition of one axis holds; as it is where these do not
-  // go together.
+  // The case with the first or the last sizes for which each condition on one axis holds; unchanged if these sizes do
+  // not go together.
   [[nodiscard]] core::axis_sizes moved(bool far) const {
     core::axis_sizes sizes = at_;
     for (const size_condition& c : all_) {
@@ -92,7 +93,7 @@ class confirmation {
   bool has_exceptions_;
 };
 
-// How large the product of two axes may be where the case is right: the others are as they are, and this axis short.
+// The largest product of two axes at which the case is right, with this axis short and the others unchanged.
 std::optional<std::size_t> bound_of_product(const probe& wrong, const std::string& axis, const std::string& other,
                                             size_experiments& again) {
   const core::axis_sizes sizes = sizes_of(wrong.c);
@@ -117,7 +118,7 @@ std::optional<conditions_found> product_around(const probe& wrong, size_experime
       const auto by_one = bound_of_product(wrong, axis, other, again), by_other = bound_of_product(wrong, other, axis, again);
       if (!by_one || by_one != by_other) continue;
       size_condition c{size_form::product, axis, other};
-      // Of an odd product a short axis of two does not tell.
+      // A short axis of two cannot reach an odd product.
       const core::axis_sizes odd{{axis, 1}, {other, *by_one + 1}};
       c.bound = again.is_right(wrong, odd, evidence::telling) == true ? *by_one + 1 : *by_one;
       return conditions_found{{c}, sizes};
@@ -149,7 +150,7 @@ std::optional<std::string> by_several_axes(const std::vector<const probe*>& wron
   std::size_t started = 0;
   for (const probe* p : wrong) {
     if (++started > most_started_from) break;
-    // Fresh numbers may not show what special ones do.
+    // Fresh numbers may hide a fault that special numbers show.
     if (has_empty_axis(*p) || again.is_right(*p, {}) != false) continue;
     if (auto said = confirmed(*p, conditions_around(*p, std::nullopt, again))) return said;
     for (const auto& [axis, size] : sizes_of(p->c))
@@ -166,7 +167,7 @@ bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right
     if (other == axis) continue;
     const declared_sizes declared = again.declared(wrong, other);
     const std::size_t more = declared.nearest(2 * size + many_more);
-    // One may tell nothing: of one key, whatever its features are.
+    // A single position may tell nothing: with one key, features do not matter.
     for (const std::size_t few : {declared.nearest(1), declared.nearest(2)})
       if (few < size && again.is_right(wrong, {{axis, wrong_at}, {other, few}}, evidence::telling) == true)
         return false;
@@ -177,7 +178,7 @@ bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right
 
 namespace {
 
-// What is right there may tell nothing: of one key, whatever its features are.
+// A right case there may tell nothing: with one key, features do not matter.
 std::vector<std::optional<bool>> far_behind(const std::vector<const probe*>& wrong, const std::string& axis,
                                             std::size_t bound, size_experiments& again) {
   std::vector<std::optional<bool>> all;

@@ -8,9 +8,9 @@
 namespace assay::properties {
 namespace {
 
-// A hundred entries and more are put to it.
+// More than a hundred entries are tried on the call.
 constexpr std::size_t most_examined = std::size_t{1} << 14;
-// Of an axis: a fault that exchanges positions needs neighbours.
+// Positions kept of an axis: a fault that exchanges positions needs neighbours.
 constexpr std::size_t positions_kept = 4;
 
 std::size_t elements_of(const core::tensors& all) {
@@ -19,7 +19,7 @@ std::size_t elements_of(const core::tensors& all) {
   return sum;
 }
 
-// A few positions of every independent axis, that of the wrong element among them.
+// A few positions of every independent axis, with that of the wrong element among them.
 core::kept_positions about(const request& call, const core::tensors& outputs, const element_report& wrong) {
   const core::tensor_declaration& d = *call.operation->output(wrong.output);
   const core::shape shape = outputs.at(wrong.output).shape();

@@ -1,4 +1,4 @@
-// What is wrong with the outputs of one call, where there is nobody to ask for more.
+// Says what is wrong with the outputs of one call, if no more calls can be made.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace assay::properties {
 
-/// The entries of the fault dictionary, other values of settings first, that give such outputs too: "behaves as layout
-/// = interleaved". Nothing where none does, or the call is too large to put them all to it, even to its positions
-/// about the wrong element. Precondition: judge() says that the outputs are wrong, and `report` is what it says.
+/// The entries of the fault dictionary that give such outputs too, other values of settings first: "behaves as layout =
+/// interleaved". Nothing if no entry does, or if the call is too large to try them all, even on positions about the
+/// wrong element alone. Precondition: judge() says that the outputs are wrong, and `report` is what it says.
 std::optional<std::string> explanation_of_outputs(const request& call, const core::precisions& compute,
                                                   const core::tensors& outputs, const value_report& report);
 

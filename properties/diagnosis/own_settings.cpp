@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t fresh_of_family = 8;
 
-// The setting that a call has beside those of its operation; "" where there is none. Checks set one at a time.
+// A setting of the call that its operation does not declare; "" if there is none. Checks set one at a time.
 std::string own_setting(const request& call) {
   for (const auto& [name, value] : call.attributes)
     if (call.operation->attribute(name) == nullptr) return name;
@@ -47,7 +47,7 @@ std::string words_of(const std::string& setting, const core::attribute& value) {
   return core::to_string(core::attributes{{setting, value}});
 }
 
-// Fresh cases of the families of the wrong ones, and mild ones, that are right without the setting.
+// Fresh cases that are right without the setting: of the families of the wrong ones, and mild ones.
 std::vector<test_case> fresh_cases_like(const std::vector<const probe*>& wrong, const std::string& setting,
                                         implementation& under_test, std::uint64_t seed) {
   const test_case& like = wrong.front()->c;
@@ -74,7 +74,7 @@ std::string any_of_words(const std::vector<std::string>& words) {
   return text;
 }
 
-// What comes of fresh cases with one value of the setting.
+// The results of fresh cases with one value of the setting.
 struct outcomes {
   std::size_t wrong = 0, right = 0;
 };

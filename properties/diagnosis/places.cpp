@@ -1,4 +1,4 @@
-// Fresh cases at the positions of one that is wrong.
+// Fresh cases at the positions of a wrong case.
 #include <algorithm>
 
 #include "properties/diagnosis/probes.hpp"
@@ -40,7 +40,7 @@ std::vector<test_case> at_places_of(const test_case& wrong, std::uint64_t seed) 
       if (d.role != core::input_role::position || !d.own_type) continue;
       core::tensor& place = c.call.inputs.at(d.name) = wrong.call.inputs.at(d.name);
       auto& x = place.values.storage();
-      // Far keys one behind far queries: the distances are small.
+      // Far keys, each set one behind its far queries: the distances are small.
       if (k % 2 == 1)
         for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::max(last - behind - static_cast<double>(i), 0.0);
       behind += 1;

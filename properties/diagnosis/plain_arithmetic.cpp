@@ -9,9 +9,10 @@
 namespace assay::properties::plain_arithmetic {
 namespace {
 
-// The errors of outputs in their scales, beside those of plain arithmetic, where these are a small part of the value.
-// Where they are as large as it, plain arithmetic gives any number: its errors are then some y' - y, and whatever errs
-// has -y in it, too, a row that is halved or turned by another angle, say. There nothing can be told.
+// The errors of outputs in their scales, paired with those of plain arithmetic, where these are a small part of the
+// value. Where they are as large as the value, plain arithmetic gives any number. Its error is then y' - y for some y',
+// and any other error has -y in it too, such as that of a row that is halved or turned by another angle. Nothing can be
+// told there.
 struct paired_errors {
   std::vector<double> actual, plain;
 };
@@ -31,7 +32,7 @@ paired_errors errors_of(const probe& p, const core::tensors& plain) {
   return errors;
 }
 
-// The call with its numbers in a narrow format: code that computes a stage in it converts its operands, too.
+// The call with its numbers in a narrow format: code that computes a stage in that format also converts its operands.
 request with_narrow_inputs(request call, core::dtype narrow) {
   for (auto& [name, t] : call.inputs)
     if (t.type == call.type)
@@ -60,7 +61,7 @@ bool loses_otherwise(const probe& p, const core::precisions& formats) {
 
 double correlation_with(const core::precisions& formats, const std::optional<core::dtype>& narrow,
                         const std::vector<probe>& probes) {
-  // Errors that are much smaller than those of plain arithmetic are others.
+  // Errors much smaller than those of plain arithmetic have another cause.
   constexpr double least = 0.3, deviations = 5, least_slope = 0.1;
   double sum = 0, elements = 0, products = 0, squares = 0;
   for (const probe& p : probes) {

@@ -17,13 +17,13 @@
 namespace assay::properties {
 namespace {
 
-// What an allowance of some share of the possible errors explains by accident has that probability: all probes together
-// must leave less than 2^-10.
+// An allowance that covers some share of the possible errors explains an error by accident with that probability: for
+// all probes together it must be less than 2^-10.
 constexpr double least_evidence = 10.0;  // bits
 constexpr double comparable_evidence = 0.75;
 
 struct assignment {
-  std::vector<std::size_t> stages;  // that have another format than declared; all where it is empty
+  std::vector<std::size_t> stages;  // stages with another format than declared; all stages if it is empty
   core::dtype narrow;               // that format
   core::precisions formats;
 };
@@ -41,7 +41,7 @@ assignment with_narrow(const core::operation& op, const core::precisions& declar
   return {std::move(stages), narrow, {op.stages, std::move(formats)}};
 }
 
-// By the number of stages that change: one, two, all.
+// Grouped by the number of stages that change: one, two, all.
 std::vector<std::vector<assignment>> other_assignments(const core::operation& op, const core::precisions& declared,
                                                        core::dtype narrow) {
   std::vector<std::size_t> wider;
@@ -57,8 +57,8 @@ std::vector<std::vector<assignment>> other_assignments(const core::operation& op
   return all;
 }
 
-// Other assignments by the number of stages that change: those of the format of the tensors, and for stages beside
-// tensors in f64 or f32 those of narrower formats: weights in bf16, say.
+// Other assignments by the number of stages that change: stages in the format of the tensors, and for tensors in f64 or
+// f32 also stages in narrower formats, such as weights in bf16.
 std::vector<std::vector<assignment>> levels_tried(const core::operation& op, const core::precisions& declared,
                                                   core::dtype storage) {
   auto all = other_assignments(op, declared, storage);
@@ -71,7 +71,7 @@ std::vector<std::vector<assignment>> levels_tried(const core::operation& op, con
   return all;
 }
 
-// A wrong probe as it is judged in other formats: its truth stays.
+// A wrong probe judged in other formats against the same truth.
 class judged_again {
  public:
   judged_again(const probe& p, const core::precisions& formats) : p_(p), expected_(*p.truth) {
@@ -87,8 +87,8 @@ class judged_again {
     return r.passed && r.worst.ratio <= class_slack;
   }
 
-  // -log2 of the share of the errors, which reach twice the scale, that the law allows the element that is wrong and
-  // has the tightest one; 0 where it allows them all.
+  // -log2 of the share of possible errors, which reach twice the scale, that the law allows the wrong element with the
+  // tightest allowance; 0 if it allows them all.
   [[nodiscard]] double evidence_of_law() const {
     const auto laws = all_laws(expected_);
     double smallest = 1.0;
@@ -104,8 +104,8 @@ class judged_again {
     return -std::log2(smallest);
   }
 
-  // The same of what lies as near to the numbers of plain arithmetic in these formats as the wrong element that is
-  // farthest from them; 0 where some element is not explained by them.
+  // The same for the interval about the numbers of plain arithmetic in these formats that reaches the wrong element
+  // farthest from them; 0 if they do not explain some element.
   [[nodiscard]] double evidence_of_numbers() const {
     const core::tensors plain = reference::evaluate_in(p_.c.call, expected_.compute);
     if (!agrees(p_, plain)) return 0.0;
@@ -130,12 +130,12 @@ bool is_of_sums(const assignment& a, const core::operation& op) {
   return a.stages.size() == 1 && op.stages[a.stages.front()].name == core::accumulation;
 }
 
-// How strongly the probes speak for other formats that explain all wrong ones; nothing where they do not explain them,
-// or where it is too little. A long sum in a short format may lose all of itself, and its law allows that: of sums the
-// numbers are evidence, too.
+// Returns how strongly the probes support other formats that explain all wrong probes. Returns nothing if the formats
+// do not explain them, or if there is too little evidence. A long sum in a short format may lose all its digits, and
+// its law allows that; for sums the numbers are therefore evidence too.
 std::optional<double> evidence_for(const assignment& other, const std::vector<probe>& probes) {
   std::size_t explained = 0;
-  // By seed: a case with another setting has the numbers of the same case, and tells little more.
+  // Evidence counts once per seed: a case with another setting has the same numbers and tells little more.
   std::map<std::uint64_t, double> of_law, of_numbers;
   for (const probe& p : probes) {
     if (p.right) continue;
@@ -153,7 +153,7 @@ std::optional<double> evidence_for(const assignment& other, const std::vector<pr
   const double evidence = std::max(sum(of_law), sum(of_numbers));
   if (explained < least_explained || evidence < least_evidence) return std::nullopt;
   if (other.narrow == probes.front().c.call.type) return evidence;
-  // Nothing but the errors speaks for a format that is narrower than the tensors.
+  // For a format narrower than the tensors, only the errors are evidence.
   const double alike = std::max(plain_arithmetic::correlation_with(other.formats, std::nullopt, probes),
                                 plain_arithmetic::correlation_with(other.formats, other.narrow, probes));
   return alike > 0 ? std::optional(alike) : std::nullopt;
@@ -180,8 +180,8 @@ std::string declaration_of(const std::vector<assignment>& found, const core::ope
   return fmt::format(" (compute = {{\"{}\": {}}})", name_of(storage), value);
 }
 
-// Those that explain all, by what they allow or how alike they err: of wide and tight explanations the tight ones, in
-// the format of the best.
+// The assignments that explain everything, by what they allow or how alike they err: the tight ones, in the format of
+// the best.
 std::vector<assignment> tightest(const std::vector<assignment>& all, const std::vector<probe>& probes) {
   std::vector<std::pair<assignment, double>> explaining;
   double most = 0;

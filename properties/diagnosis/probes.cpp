@@ -21,10 +21,10 @@ constexpr std::size_t lengths_tried[] = {0,  1,  2,  3,   4,   5,   6,   7,   8,
                                          70, 80, 96, 100, 127, 128, 129, 144, 200, 257, 260, 300};
 constexpr std::size_t cases_of_family = 3, cases_like_counterexample = 4;
 constexpr std::size_t families_confirmed = 6, cases_confirming = 8;
-// What is computed for a length: pairs of tokens are many.
+// The most elements computed for one length: pairs of tokens are many.
 constexpr std::size_t most_elements = 20000, most_elements_of_large = std::size_t{1} << 17;
 
-// The batch rows of two cases as those of one; what has no batch axis is the first one's.
+// Joins the batch rows of two cases into one; an input without a batch axis is that of the first case.
 core::tensors join_rows(const core::operation& op, const core::tensors& first, const core::tensors& second) {
   core::tensors joined;
   const std::string rows_axis = core::axis_with(op, core::axis_role::batch);
@@ -38,9 +38,9 @@ core::tensors join_rows(const core::operation& op, const core::tensors& first, c
   return joined;
 }
 
-constexpr std::size_t rows = 3;  // two do not tell the row before from the first one
+constexpr std::size_t rows = 3;  // with two rows, the row before cannot be told from the first row
 
-// All rows of the same sizes: the module's number of features is drawn.
+// All rows have the same sizes: the number of features of a module is drawn.
 std::optional<test_case> length_case(const description& about, const core::operation& op, core::dtype type,
                                      const family& mild, std::uint64_t seed, std::size_t tokens) {
   const auto row = [&](std::uint64_t of) {
@@ -68,7 +68,7 @@ std::size_t elements_of(const test_case& c) {
 }
 bool is_too_large(const test_case& c) { return elements_of(c) > most_elements; }
 
-// The elements that the verdict calls a bug: it names one, and calls right what has none.
+// Finds the elements that the verdict calls a bug. The verdict names one; a probe that it passes has none.
 void find_wrong(probe& p, const reference::allowances& laws, const core::precisions& compute,
                 const value_report& judged) {
   p.right = judged.passed;
@@ -87,7 +87,7 @@ void find_wrong(probe& p, const reference::allowances& laws, const core::precisi
   if (!p.right && p.wrong.empty()) p.wrong[judged.worst.output].push_back(judged.worst.index);
 }
 
-// Numbers in place of what is none, in one input or in all; nothing where there is none.
+// The case with numbers in place of NaN and infinities, in one input or in all; nothing if there are none.
 std::optional<test_case> without_specials(const test_case& c, const std::string& of_one = "") {
   test_case finite = c;
   bool changed = false;
@@ -123,7 +123,7 @@ double largest(const core::tensor& t) {
   return most;
 }
 
-// Whether inputs are those of the key, or no larger than those of a mild one: a smaller case has simpler values.
+// Whether the inputs are those of the key, or no larger than those of a mild case: a smaller case has simpler values.
 bool is_of_family(const test_case& c) {
   if (c.key.operation == nullptr || find_family(*c.key.operation, c.key.family) == nullptr) return false;
   const core::tensors drawn = make_case(c.key).call.inputs;
@@ -138,8 +138,8 @@ bool is_of_family(const test_case& c) {
 
 constexpr std::size_t tokens_that_tell = 3;
 
-// Cases of the key's family with another size of one axis, or another value of one setting: which of them matters is
-// not told by cases that differ in all.
+// Cases of the key's family with another size of one axis, or another value of one setting: cases that differ in
+// everything do not tell which of them matters.
 std::vector<test_case> changed_in_one(case_key key, const test_case& from) {
   const core::operation& op = *key.operation;
   core::axis_sizes sizes = sizes_of(from);
@@ -170,9 +170,9 @@ std::vector<test_case> changed_in_one(case_key key, const test_case& from) {
   return all;
 }
 
-// Other numbers in the sizes and settings of the counterexample, of its family and mild ones. Every other one has more
-// than one token: the first, at position 0, may tell nothing; and where rows matter, more than two. And those with
-// another size of one axis.
+// Cases with the counterexample's sizes and settings and other numbers, of its family and mild ones, and cases with
+// another size of one axis. Every second case has more than one token: the first, at position 0, may tell nothing.
+// Where rows matter, it has more than two.
 std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed) {
   std::vector<test_case> all;
   const core::operation& op = *counterexample.call.operation;
@@ -234,7 +234,7 @@ std::vector<planned_probe> all_cases(const description& about, const core::opera
       all.push_back(
           {make_case(key_for(about, op, type, f.name, seed + 1000 + k, lengths::short_ones), f), probe_kind::family});
   }
-  // Of other sizes: a right program may be wrong there, and no fault explains that.
+  // Cases of other sizes that rest on a convention: a right program may be wrong there, and no fault explains that.
   std::erase_if(all, [](const planned_probe& p) {
     return p.kind != probe_kind::counterexample && rests_on_convention(p.c.call);
   });
@@ -247,7 +247,7 @@ std::size_t size_of(const probe& p) {
   return elements;
 }
 
-// What is right beside the truth is none of what has to be explained: the truth stands for it.
+// Elements that match another right answer need no explanation: the truth stands for them.
 void take_truth_for_other_answers(probe& p) {
   for (auto& [name, t] : p.actual) {
     const element_judge element(*p.truth, *p.truth->first_laws, name);

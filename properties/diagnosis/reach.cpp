@@ -12,8 +12,8 @@
 namespace assay::properties {
 namespace {
 
-// The elements of an input that belong to each element of an output: those at the same places of the input's axes.
-// Empty where the output lacks one of these.
+// For each element of an output, the element of an input at the same places of the input's axes. Empty if the output
+// lacks one of these axes.
 std::vector<double> spread(const request& call, const core::tensor_declaration* input,
                            const core::tensor_declaration& output, const core::shape& shape) {
   if (input == nullptr) return {};
@@ -35,7 +35,7 @@ std::vector<double> spread(const request& call, const core::tensor_declaration* 
   return all;
 }
 
-// |position|, or the distance, of each element of an output; empty where it has none.
+// |position|, or the distance, of each element of an output; empty if the output has no such place.
 std::vector<double> reaches(const request& call, const core::tensor_declaration& output, const core::shape& shape) {
   const auto [own, of_key] = core::places_of(*call.operation);
   std::vector<double> reach = spread(call, own, output, shape);
@@ -48,11 +48,11 @@ std::vector<double> reaches(const request& call, const core::tensor_declaration&
 struct placed {
   double reach;
   bool wrong;
-  bool tells;  // that it is right says something
+  bool tells;  // whether it says something that the element is right
   const probe* call;
 };
 
-// The largest error of a wrong element, in its scale: what is as wrong elsewhere shows where less than that is allowed.
+// The largest error of a wrong element, in its scale: an equal error elsewhere shows where less than that is allowed.
 double largest_error(const std::vector<const probe*>& wrong) {
   double largest = 0;
   for (const probe* p : wrong)
@@ -76,7 +76,7 @@ bool add_elements(const probe& p, evidence counted, double error, std::vector<pl
     std::vector<bool> is_wrong(reach.size());
     if (const auto elements = p.wrong.find(d.name); elements != p.wrong.end())
       for (const std::size_t i : elements->second) is_wrong[i] = true;
-    // Where rounding may take all digits but one nothing is right.
+    // If rounding may take all digits but one, no element counts as right.
     const std::vector<double> scales = scales_of(*p.truth, d.name);
     const auto& allowed = p.allowed.at(d.name);
     for (std::size_t i = 0; i < reach.size(); ++i)
@@ -87,14 +87,14 @@ bool add_elements(const probe& p, evidence counted, double error, std::vector<pl
   return true;
 }
 
-// Where the wrong elements lie, and the last right one before and the first one behind.
+// Where the wrong elements lie, with the last right one before them and the first right one behind them.
 struct interval {
   double first, last;
   std::optional<double> right_before{}, right_behind{};
 };
 
-// Nothing where no right one that tells lies outside, where fewer than half of those inside are wrong, or where more
-// than `spared` of the calls that tell inside have no wrong element: then it is not the reach that tells.
+// Nothing if no telling right element lies outside, if fewer than half of the elements inside are wrong, or if more
+// than the share `spared` of the telling calls inside have no wrong element: then the reach is not the cause.
 std::optional<interval> interval_of(std::vector<placed> all, double spared) {
   std::sort(all.begin(), all.end(), [](const placed& x, const placed& y) { return x.reach < y.reach; });
   const auto is_wrong = [](const placed& x) { return x.wrong; };
@@ -120,7 +120,7 @@ std::optional<interval> interval_of(std::vector<placed> all, double spared) {
   return found.right_before || found.right_behind ? std::optional(found) : std::nullopt;
 }
 
-// Inputs whose reach lies between two numbers, of either sign.
+// Inputs whose reach lies between two numbers, with either sign.
 std::vector<input_domains> inputs_reaching(const core::operation& op, double low, double high) {
   const auto [own, of_key] = core::places_of(op);
   if (of_key == nullptr) return {{{own->name, {low, high}}}, {{own->name, {-high, -low}}}};
@@ -131,8 +131,8 @@ std::vector<input_domains> inputs_reaching(const core::operation& op, double low
   return {{{query, near}, {key, far}}, {{query, far}, {key, near}}};
 }
 
-// Whether what is wrong is not so where the interval says that it is right, and something that is right is wrong
-// inside; as far as they answer.
+// Whether wrong calls are right when they are moved to where the interval says so, and some right call is wrong when it
+// is moved inside; only answered calls count.
 bool holds_elsewhere(const interval& found, const std::vector<const probe*>& wrong,
                      const std::vector<const probe*>& right, size_experiments& again) {
   constexpr std::size_t most = 5;
@@ -167,8 +167,8 @@ std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, cons
   for (const auto* probes : {&wrong, &right})
     for (const probe* p : *probes)
       if (!add_elements(*p, counted, error, all)) return std::nullopt;
-  // A right call may be right by chance: beside a large number the error of a small one is rounding. What a setting of
-  // two values decides makes half of the calls right.
+  // A call may be right by chance: beside a large number the error of a small one counts as rounding. A setting of two
+  // values may decide, and make half of the calls right.
   constexpr double by_chance = 0.3;
   const auto found = interval_of(std::move(all), counted == evidence::any ? 0.0 : by_chance);
   if (!found || !holds_elsewhere(*found, wrong, right, again)) return std::nullopt;

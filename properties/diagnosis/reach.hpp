@@ -1,4 +1,4 @@
-// Where among positions or distances a fault lies, element by element.
+// Between which positions or distances a fault lies, element by element.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@ namespace assay::properties {
 
 /// " from position 1024 on, and right up to position 1000": a place, or two, between wrong and right elements.
 ///
-/// Of all elements that are numbers none on the right side is wrong, and at least half of those on the other side are.
-/// Hardly any of these is of a right call; of `any` evidence none is. Fresh cases confirm it: wrong ones are right
-/// where they are moved to the right side, and right ones wrong on the other. Nothing where there is no such place, or
-/// where the elements of the operation have neither positions nor distances.
+/// Of all elements that are numbers, none on the right side is wrong, and at least half on the other side are. Hardly
+/// any element on the wrong side belongs to a right call; with `any` evidence none does. Fresh cases confirm the place:
+/// wrong ones are right when they are moved to the right side, and right ones are wrong on the other. Nothing if there
+/// is no such place, or if the elements of the operation have neither positions nor distances.
 std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, const std::vector<const probe*>& right,
                                     size_experiments& again, evidence counted);
 

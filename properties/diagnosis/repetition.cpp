@@ -24,7 +24,7 @@ bool same_bits(const core::tensors& x, const core::tensors& y) {
   });
 }
 
-// Whether one is right and the other is wrong, or they differ by more than both may err.
+// Whether one answer is right and the other is wrong, or they differ by more than the errors that both may have.
 bool differ_beyond_rounding(const test_case& c, const core::tensors& x, const core::tensors& y,
                             const core::precisions& compute) {
   const probe p = probe_of(c, probe_kind::family, x, compute);
@@ -37,10 +37,10 @@ bool differ_beyond_rounding(const test_case& c, const core::tensors& x, const co
   return false;
 }
 
-/// What came of a list of calls, in that order.
+/// The results of a list of calls, in that order.
 using answers = std::vector<call_result>;
 
-// Nothing where the program broke.
+// Nothing if the program broke.
 std::optional<answers> answers_of(implementation& under_test, const std::vector<const test_case*>& calls) {
   answers all;
   for (const test_case* c : calls) {
@@ -52,7 +52,7 @@ std::optional<answers> answers_of(implementation& under_test, const std::vector<
 
 using calls_made = std::vector<const test_case*>;
 
-// All of them in this order, then in the reverse one.
+// Adds all cases in this order, then in the reverse order.
 void add_both_orders(calls_made& calls, const std::vector<test_case>& cases) {
   for (const test_case& c : cases) calls.push_back(&c);
   for (auto c = cases.rbegin(); c != cases.rend(); ++c) calls.push_back(&*c);
@@ -63,7 +63,7 @@ std::optional<answers> fresh_answers(const fresh_start& fresh, const calls_made&
   return started ? answers_of(*started, calls) : std::nullopt;
 }
 
-// What is declined says nothing.
+// A declined call says nothing.
 bool are_unequal(const call_result& x, const call_result& y) {
   if (x && y) return !same_bits(*x, *y);
   return x.has_value() != y.has_value() && (x ? y : x).error().kind != fault::unsupported;
@@ -74,7 +74,7 @@ bool all_equal(const answers& x, const answers& y) {
                     [](const call_result& a, const call_result& b) { return !are_unequal(a, b); });
 }
 
-// How equal calls differ, beside where they do.
+// The way in which equal calls differ.
 struct difference {
   bool matters = false, fails = false;
   void add(const test_case& c, const call_result& x, const call_result& y, const description& about) {
@@ -83,7 +83,7 @@ struct difference {
   }
 };
 
-// Why equal calls differ: the same calls in the same order, started anew twice, tell state from chance.
+// Why equal calls differ: two new starts with the same calls in the same order tell state from chance.
 words::unequal_because reason(const fresh_start& fresh, const calls_made& calls) {
   using words::unequal_because;
   const auto once = fresh_answers(fresh, calls), again = fresh_answers(fresh, calls);
@@ -171,7 +171,7 @@ std::vector<test_case> larger_than(const test_case& c, implementation& under_tes
     for (std::uint64_t k = 0; k < draws_of_larger; ++k) {
       key.seed = seed + k;
       test_case drawn = make_case(key);
-      // Sizes that do not go together, as where one must divide the other and does not, are no call.
+      // Sizes that do not go together make no call, such as where one must divide the other and does not.
       if (!core::check_request(drawn.call) || !within_domain(under_test.describe(), drawn) ||
           !under_test.evaluate(drawn.call))
         continue;
@@ -186,7 +186,7 @@ std::optional<core::dtype> wrong_after_dtype(const test_case& c, const descripti
   std::vector<core::dtype> others = about.operations.at(c.call.operation->name);
   std::erase_if(others, [&](core::dtype t) { return t == c.call.type || !within_domain(about, in_dtype(c, t)); });
   const auto alone = fresh && !others.empty() ? fresh() : nullptr;
-  // Where a call in its own dtype does the same, the dtype of the first one is not what matters.
+  // If a call in the same dtype has the same effect, the dtype of the first call is not the cause.
   if (!alone || !is_right(*alone, c, about) || wrong_after_itself(c, about, fresh)) return std::nullopt;
   for (const core::dtype first : others) {
     const auto started = fresh();

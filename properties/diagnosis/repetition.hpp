@@ -11,44 +11,45 @@
 
 namespace assay::properties {
 
-/// The implementation started anew; empty where that cannot be.
+/// Starts the implementation anew; empty if that is not possible.
 using fresh_start = std::function<std::unique_ptr<implementation>()>;
 
-/// What is said of calls that differ.
+/// The words about equal calls that differ.
 struct unequal_calls {
   std::string sentence;
-  /// By more than rounding explains; else they are other bits of outputs that are both right, or both wrong alike.
+  /// They differ by more than rounding explains. If false, the bits differ, but both outputs are right or both are
+  /// wrong alike.
   bool matters = false;
 };
 
-/// Puts each call several times to the implementation, then all of them in this order and in the reverse one. Calls
-/// that it declines say nothing; one that it answers once and once not counts as other outputs.
+/// Puts each call several times to the implementation, then all of them in this order and in the reverse order. Calls
+/// that it declines say nothing. A call that is answered once and not the next time counts as different outputs.
 std::optional<unequal_calls> repeated_in_process(implementation& under_test, const std::vector<test_case>& cases,
                                                  const fresh_start& fresh);
 
-/// Puts the same calls to the implementation and to a fresh one, to both in this order and in the reverse one: of two
-/// calls each comes before the other once.
+/// Puts the same calls to the implementation and to a fresh one, to both in this order and in the reverse order: of any
+/// two calls, each comes once before the other.
 std::optional<unequal_calls> repeated_in_fresh_process(implementation& under_test, const std::vector<test_case>& cases,
                                                        const fresh_start& fresh);
 
-/// The case with one axis after another larger, and with all of them, as far as the implementation answers: what a
-/// larger call leaves behind shows where the case comes after it.
+/// The case with one axis after another larger, and with all of them larger, as far as the implementation answers. If a
+/// larger call leaves something behind, it shows when the case comes after it.
 std::vector<test_case> larger_than(const test_case& c, implementation& under_test, std::uint64_t seed);
 
-/// The dtype of a call after which the case is wrong in a fresh process, where it is right as the first call and after
-/// itself; nothing where there is none, or where no process can be started.
+/// The dtype of a call after which the case is wrong in a fresh process, although it is right as the first call and
+/// after itself. Nothing if there is no such dtype, or if no process can be started.
 std::optional<core::dtype> wrong_after_dtype(const test_case& c, const description& about, const fresh_start& fresh);
 
 /// "wrong in f32 after a call in bf16: state of the first dtype is kept".
 std::string first_dtype_words(core::dtype wrong, core::dtype first);
 
-/// Whether the case is right as the first call of a fresh process, and wrong when it is put to it again.
+/// Whether the case is right as the first call of a fresh process, and wrong when it is repeated.
 bool wrong_after_itself(const test_case& c, const description& about, const fresh_start& fresh);
 
-/// What is said of that.
+/// The words for a case that is wrong after itself.
 std::string after_itself_words();
 
-/// Passes calls on and keeps them.
+/// An implementation that passes calls on and records them.
 class recorder final : public implementation {
  public:
   struct answered {
@@ -58,7 +59,7 @@ class recorder final : public implementation {
   explicit recorder(implementation& inner) : inner_(inner) {}
   [[nodiscard]] const description& describe() const override { return inner_.describe(); }
   call_result evaluate(const request& call) override;
-  /// The calls that gave outputs, in their order.
+  /// The calls that gave outputs, in order.
   [[nodiscard]] const std::vector<answered>& calls() const { return calls_; }
 
  private:
@@ -66,7 +67,7 @@ class recorder final : public implementation {
   std::vector<answered> calls_;
 };
 
-/// Calls of one operation that a cache or a state gets wrong, put to a fresh implementation, in their order.
+/// Calls of one operation that a cache or kept state makes wrong, put to a fresh implementation in this order.
 std::vector<probe> session_of(implementation& fresh, const core::operation& op, const std::vector<test_case>& cases);
 
 }  // namespace assay::properties

@@ -10,7 +10,7 @@ namespace {
 
 const char* special(bool is_nan) { return is_nan ? "a NaN" : "an infinity"; }
 
-// The first few of them.
+// The first few sizes.
 std::string few(const std::vector<std::size_t>& sizes) {
   constexpr std::size_t most = 6;
   const auto shown = static_cast<std::ptrdiff_t>(std::min(sizes.size(), most));

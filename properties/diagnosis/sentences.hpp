@@ -1,4 +1,4 @@
-// The words of a diagnosis, one function each: what they are told of is decided elsewhere in this folder, and the test
+// The words of a diagnosis, one function each. Other files of this folder decide which of them apply. The test
 // properties/diagnosis/sentences renders each with an example.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace assay::properties::words {
 
-/// "grad_h alone is NaN", "s, s_n are wrong": `what` is one of those below.
+/// "grad_h alone is NaN", "s, s_n are wrong": `what` is one of the constants below.
 std::string outputs_are(const std::vector<std::string>& outputs, bool alone, const std::string& what);
 
 inline constexpr const char* simply_wrong = "wrong";
@@ -19,7 +19,7 @@ inline constexpr const char* not_a_number = "NaN";
 inline constexpr const char* infinite = "infinite where it should be finite";
 inline constexpr const char* lost_nan = "a number where it should be NaN";
 inline constexpr const char* zero = "0 where it should not be";
-/// "-1e+09 where it should be -inf"; `several`: one of the numbers that stand there.
+/// "-1e+09 where it should be -inf"; `several`: the number is one of several that stand there.
 std::string finite_mask(double number, bool several);
 /// "in steps of 2^-24 (as 1 less a sum is)".
 std::string left_of_one(int precision);
@@ -27,16 +27,16 @@ std::string left_of_one(int precision);
 std::string off_by(double ulps, double explained, std::optional<core::dtype> as_arithmetic_in,
                    std::optional<core::dtype> all_numbers_of);
 
-/// What follows "log f = -inf gives".
+/// The values that a sentence names after "log f = -inf gives".
 enum class given { numbers_wrong, nan_among_them, infinities_among_them, all_nan, all_infinite };
 std::string gives(given what);
 /// "inputs of the family far_keys give wrong values".
 std::string family_gives(const std::string& family, const std::string& what);
-/// "a NaN among the inputs gives NaN where it should not", or, where one is lost, "... does not come out as NaN ...".
+/// "a NaN among the inputs gives NaN where it should not", or, for a lost NaN, "... does not come out as NaN ...".
 std::string special_gives(bool is_nan, const std::string& what, bool everywhere);
 std::string special_is_lost(bool is_nan);
 
-/// After what is wrong: where.
+/// The place of the fault. These words follow the description of the fault.
 inline constexpr const char* on_mild = " on mild inputs";
 inline constexpr const char* every_size = " of every size tried";
 inline constexpr const char* on_derived = " on inputs that a check derives from others";

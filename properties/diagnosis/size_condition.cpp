@@ -12,7 +12,7 @@
 namespace assay::properties {
 namespace {
 
-// Below the bound, at it, and behind it in whole blocks and at distances that no block shares.
+// Sizes below the bound, at it, and behind it, in whole blocks and at distances that are no multiples of a block.
 std::vector<std::size_t> around(const size_condition& c) {
   const std::size_t b = c.bound, k = c.period, base = k + c.rest;
   switch (c.is) {
@@ -40,7 +40,7 @@ bool holds_of(size_form is, std::size_t x, std::size_t y, std::size_t bound) {
   }
 }
 
-// On both sides of the bound, with one of the axes short, or both alike.
+// Sizes on both sides of the bound, with one of the axes short, or both equally long.
 std::vector<core::axis_sizes> products(const size_condition& c) {
   std::vector<core::axis_sizes> all;
   const auto root = static_cast<std::size_t>(std::sqrt(static_cast<double>(c.bound)));

@@ -10,47 +10,47 @@
 namespace assay::properties {
 
 enum class size_form {
-  more,           ///< than the bound
-  less,           ///< than the bound
+  more,           ///< more than the bound
+  less,           ///< less than the bound
   multiple_plus,  ///< a multiple of the period, plus the rest
-  no_multiple,    ///< of the period
-  equal,          ///< these compare two axes
+  no_multiple,    ///< no multiple of the period
+  equal,          ///< this form and the next two compare two axes
   unequal,
   smaller,
   at_most,
-  product,  ///< of two axes: more than the bound
+  product,  ///< the product of two axes is more than the bound
 };
 
 struct size_condition {
   size_form is;
   std::string axis;
-  std::string other{};               ///< of those that compare
-  std::size_t bound = 0;             ///< of `more`, `less` and `product`; of `equal`: both are more than this
-  std::size_t period = 1, rest = 0;  ///< of those of multiples
-  std::size_t at = 1;                ///< of those that compare: about where samples are taken
-  std::size_t times = 1;             ///< of those that compare: the axis with so many of the other one
+  std::string other{};               ///< the second axis of a comparison or a product
+  std::size_t bound = 0;             ///< for `more`, `less` and `product`; for `equal`: both sizes are more than this
+  std::size_t period = 1, rest = 0;  ///< for the forms with multiples
+  std::size_t at = 1;                ///< for comparisons: about where samples are taken
+  std::size_t times = 1;             ///< for comparisons: the axis is compared with this multiple of the other one
 
-  /// Precondition: the axes are among the sizes.
+  /// Precondition: the axes of the condition are among the sizes.
   [[nodiscard]] bool holds(const core::axis_sizes& sizes) const;
   /// "n is more than 64", "d is odd", "n = h", "n = h > 1".
   [[nodiscard]] std::string words() const;
-  /// Whether it compares two axes.
+  /// Whether the condition compares two axes.
   [[nodiscard]] bool compares() const { return !other.empty(); }
-  /// Sizes of its axes on both sides of it: beside the bound and far from it, odd and even ones.
+  /// Sizes of its axes on both sides of the condition: beside the bound and far from it, odd and even ones.
   [[nodiscard]] std::vector<core::axis_sizes> samples() const;
 };
 
-/// The first power of two above a size, of at least 64: a whole number of all smaller blocks. What is left over after
-/// whole blocks is computed in another way.
+/// The first power of two above a size, at least 64: a multiple of all smaller blocks. Programs compute the rest after
+/// whole blocks in another way.
 std::size_t whole_blocks_above(std::size_t size);
 
-/// Sizes of two axes that are less, equal and more, beside each other and far apart: what tells how they compare.
+/// Sizes of two axes that are less, equal and more, close together and far apart: they show how the two compare.
 std::vector<core::axis_sizes> compared_sizes(const std::string& axis, const std::string& other, std::size_t at,
                                              std::size_t times = 1);
 
 /// "n is more than 64 and d is odd".
 std::string words_of(const std::vector<size_condition>& all);
-/// Where one that compares two axes stands alone: that a domain may declare the relation without it; else empty.
+/// If a single condition compares two axes: says that a domain may declare the relation without it; else empty.
 std::string relation_in_words(const std::vector<size_condition>& all);
 
 }  // namespace assay::properties

@@ -10,11 +10,11 @@
 namespace assay::properties {
 namespace {
 
-// In families besides mild ones what is wrong may need an input that few cases hold.
+// In families other than mild ones a fault may need an input that few cases hold.
 constexpr std::size_t fresh_mild_cases = 3, fresh_cases = 12, most_calls = 960, most_moved = 4;
 constexpr std::size_t largest_moved = std::size_t{1} << 17;
 
-// The settings of the probe, but for those given; nothing where there is no such case, or where it is too large.
+// A key with the settings of the probe, except those given. Nothing if there is no such case, or if it is too large.
 std::optional<case_key> key_of(const probe& like, const core::axis_sizes& sizes, const core::attributes& changed,
                                const input_domains& inside) {
   const core::operation& op = *like.c.call.operation;
@@ -39,7 +39,7 @@ bool lies_inside(const core::tensor& t, const declared_domain& d) {
   return std::all_of(x.begin(), x.end(), [&](double v) { return v >= d.low && v <= d.high; });
 }
 
-// Whether a case is as its key has it: some families take no other sizes, or have no such inputs.
+// Whether a case is as its key asks: some families take no other sizes, or have no such inputs.
 bool is_as_asked(const test_case& c) {
   return sizes_of(c) == c.key.size.axes &&
          std::all_of(c.key.domain.begin(), c.key.domain.end(), [&](const auto& inside) {
@@ -127,7 +127,7 @@ bool size_experiments::confirm(const std::string& axis, const std::vector<const 
       if (is == false) return false;
       disappears = disappears || is.has_value();
     }
-  // A right case may be right for another reason as well: of one key, whatever its features are.
+  // A right case may be right for another reason as well: with one key, features do not matter.
   for (const probe* p : some_of(right, most_moved))
     for (const std::size_t size : wrong_at) appears = appears || is_right(*p, {{axis, size}}) == false;
   return disappears && appears;

@@ -1,5 +1,5 @@
-// Fresh calls with other sizes of one axis or of several, other settings, or inputs elsewhere: what a condition on them
-// is held against.
+// Fresh calls with other sizes of one axis or of several, other settings, or inputs in other intervals. They test a
+// condition on sizes, settings or inputs.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace assay::properties {
 
-/// So many of them, the first and the last among them.
+/// Returns at most `most` of the probes, including the first and the last.
 std::vector<const probe*> some_of(const std::vector<const probe*>& all, std::size_t most);
 
-/// A case for each value of a choice that the first one does not have: another kernel may have another bound.
+/// A case for each value of a choice that the first case does not have: another kernel may have another bound.
 std::vector<const probe*> one_of_each_choice(const std::vector<const probe*>& all);
 
 class size_experiments {
@@ -25,28 +25,29 @@ class size_experiments {
   size_experiments(implementation& under_test, std::uint64_t seed) : under_test_(under_test), seed_(seed) {}
 
   /// Whether the implementation is right in a few fresh cases with the family, the settings and the sizes of the probe,
-  /// but for those that are given. Nothing where there are no such cases inside its domain, where they are too large,
-  /// where it does not answer, or where it has been asked often enough; nor where what is right must tell something and
-  /// does not.
+  /// except the sizes that are given. Nothing if there are no such cases inside its domain, if they are too large, if
+  /// it does not answer, or if it has been asked often enough. Nothing either if right cases must tell something and do
+  /// not.
   std::optional<bool> is_right(const probe& like, const core::axis_sizes& changed, evidence counted = evidence::any);
-  /// The same with the sizes of the probe and its settings, but for those that are given.
+  /// The same with the sizes and the settings of the probe, except those that are given.
   std::optional<bool> is_right(const probe& like, const core::axis_sizes& sizes, const core::attributes& settings,
                                evidence counted);
   /// The same with the sizes and the settings of the probe, and finite inputs that lie in these intervals.
   std::optional<bool> is_right(const probe& like, const input_domains& inside, evidence counted);
 
-  /// Whether it is right wherever a wrong case is moved to such a size, and wrong where one of some right ones is moved
-  /// to such a wrong size. Precondition: there are both, the smallest first.
+  /// Whether the implementation is right wherever a wrong case is moved to such a right size, and wrong where some
+  /// right case is moved to such a wrong size. Precondition: there are both, the smallest first.
   bool confirm(const std::string& axis, const std::vector<const probe*>& wrong, const std::set<std::size_t>& wrong_at,
                const std::vector<const probe*>& right, const std::set<std::size_t>& right_at);
 
-  /// The neighbours between which it turns from right to wrong, as far as it answers; {right_at, wrong_at} at first.
+  /// The neighbours between which it turns from right to wrong, as far as it answers. The search starts from {right_at,
+  /// wrong_at}.
   std::pair<std::size_t, std::size_t> boundary(const probe& wrong, const std::string& axis, std::size_t right_at,
                                                std::size_t wrong_at) {
     return boundary(wrong, {}, {axis}, right_at, wrong_at);
   }
-  /// The same where other sizes are changed too, of axes that have one size in common. Neighbours are sizes that the
-  /// implementation declares.
+  /// The same with other sizes changed too, for axes that share one size. Neighbours are sizes that the implementation
+  /// declares.
   std::pair<std::size_t, std::size_t> boundary(const probe& wrong, core::axis_sizes changed,
                                                const std::vector<std::string>& axes, std::size_t right_at,
                                                std::size_t wrong_at);
@@ -64,7 +65,7 @@ class size_experiments {
   implementation& under_test_;
   std::uint64_t seed_;
   std::size_t calls_ = 0;
-  // By the text of the first key, and whether only cases with special inputs count.
+  // The key is the text of the first case's key, and whether only cases with special inputs count.
   std::map<std::pair<std::string, bool>, std::optional<verdict>> seen_;
 };
 

@@ -11,7 +11,7 @@ namespace assay::properties {
 namespace {
 
 using core::infinity;
-constexpr double nearly = 1.0 / 16;  // of the scale: an error that arithmetic of few digits makes
+constexpr double nearly = 1.0 / 16;  // as a share of the scale: an error that arithmetic with few digits makes
 constexpr std::size_t elements_that_tell = 8;
 
 struct wrong_element {
@@ -50,8 +50,8 @@ std::string mask_words(const std::vector<const probe*>& probes) {
   return words::finite_mask(*value, several);
 }
 
-// Whether at least half of the elements that can tell err as rounding in the format would make them err: what leaves
-// most of them alone is no arithmetic.
+// Whether at least half of the telling elements err as rounding in the format would make them err. A cause that leaves
+// most elements right is not the arithmetic.
 bool errs_throughout(core::dtype format, const std::vector<const probe*>& probes) {
   const double least = core::unit_roundoff(format) / 64;
   std::size_t felt = 0, all = 0;
@@ -68,8 +68,8 @@ bool errs_throughout(core::dtype format, const std::vector<const probe*>& probes
   return 2 * felt >= all;
 }
 
-// That arithmetic in the format of the tensors, where that of a wider one is declared, would make no bug of it, and
-// that is no wide mark. Of formats that are not the candidate's own nothing is said: wide laws explain much.
+// The format of the tensors, if arithmetic in it would be no bug although a wider format is declared, and if the errors
+// are not small for it. Formats other than the candidate's own are not named: wide laws explain much.
 std::optional<core::dtype> own_format(const std::vector<const probe*>& probes, double most_over_allowed) {
   const core::dtype own = probes.front()->c.call.type, compute = probes.front()->truth->compute.unit();
   const double wider = core::unit_roundoff(own) / core::unit_roundoff(compute);
@@ -79,7 +79,7 @@ std::optional<core::dtype> own_format(const std::vector<const probe*>& probes, d
   return explains && errs_throughout(own, probes) ? std::optional(own) : std::nullopt;
 }
 
-// Whether all inputs are numbers of the format: then so is what is copied from them, or added in exact steps.
+// Whether all inputs are numbers of the format: then copies of them are too, and sums in exact steps.
 bool holds_inputs(core::dtype held, const std::vector<const probe*>& probes) {
   for (const probe* p : probes)
     for (const auto& [name, input] : p->c.call.inputs) {
@@ -90,7 +90,7 @@ bool holds_inputs(core::dtype held, const std::vector<const probe*>& probes) {
   return true;
 }
 
-// Whether the wrong elements are numbers of a narrower format, and the inputs are not.
+// The narrower format to which all wrong elements belong, although the inputs do not.
 std::optional<core::dtype> format_held(const std::vector<const probe*>& probes) {
   for (const core::dtype held : {core::dtype::bf16, core::dtype::f16, core::dtype::f32}) {
     std::size_t count = 0;
@@ -116,8 +116,8 @@ std::string digits_words(const std::vector<const probe*>& probes) {
   return words::off_by(ulps, explained, own_format(probes, most), format_held(probes));
 }
 
-// Whether all wrong elements are small, off by little beside 1, and whole numbers of steps of numbers below 1: others of
-// their size have finer ones.
+// Whether all wrong elements are small, err by little compared with 1, and are multiples of the spacing of numbers just
+// below 1: numbers of their size usually have a finer spacing.
 bool are_left_of_one(const std::vector<const probe*>& probes) {
   constexpr double small = 0.25, most_steps = 256;
   std::size_t count = 0;

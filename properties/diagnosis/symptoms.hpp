@@ -1,4 +1,4 @@
-// How wrong elements are wrong.
+// Describes in which way wrong elements are wrong.
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@ enum class symptom {
   lost_nan,      ///< anything in place of NaN
   zero,          ///< 0 in place of another number
   few_digits,    ///< a number that is nearly right
-  left_of_one,   ///< steps of numbers below 1 in place of a small number, as 1 less a sum leaves them
+  left_of_one,   ///< a small number in steps of numbers below 1, as 1 less a sum gives
   wrong          ///< anything else, or several of these
 };
 
-/// What all wrong elements of the wrong probes have in common. Precondition: there is one.
+/// The property that all wrong elements of the wrong probes share. Precondition: there is a wrong element.
 symptom common_symptom(const std::vector<const probe*>& wrong);
 
-/// Whether some wrong element shows it: of some probe, or of each.
+/// Whether some wrong element shows the symptom: in some probe, or in each.
 bool is_in_some(symptom s, const std::vector<const probe*>& wrong);
 bool is_in_each(symptom s, const std::vector<const probe*>& wrong);
 

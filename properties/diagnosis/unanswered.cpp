@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t farthest_size = 256;
 
-// Other sizes, no two of them alike: the second width is larger than the first.
+// Other sizes, all different: the second width is larger than the first.
 core::axis_sizes sizes_elsewhere(const core::operation& op, core::axis_sizes sizes) {
   using core::axis_role;
   std::size_t more = 0;
@@ -33,7 +33,7 @@ class questions {
   questions(implementation& under_test, const test_case& of, std::uint64_t seed)
       : under_test_(under_test), of_(of), seed_(seed) {}
 
-  /// Whether a mild call of these sizes is answered; nothing where it is not made, or ends otherwise.
+  /// Whether a mild call of these sizes is answered. Nothing if it cannot be made, or if it ends in another way.
   std::optional<bool> are_answered(const core::axis_sizes& sizes) {
     const core::operation& op = *of_.call.operation;
     core::attributes settings = core::completed(op, of_.call.attributes);
@@ -87,7 +87,7 @@ std::optional<size_condition> bound_along(questions& ask, const core::axis_sizes
   return size_condition{.is = larger ? size_form::less : size_form::more, .axis = axis, .bound = right};
 }
 
-// What may hold of an axis: a bound, two bounds, or what remains of a division.
+// The conditions that may hold for an axis: a bound, two bounds, or the remainder of a division.
 std::vector<conditions> conditions_on(questions& ask, const core::axis_sizes& sizes, const std::string& axis) {
   const std::size_t size = sizes.at(axis);
   const auto above = bound_along(ask, sizes, axis, true), below = bound_along(ask, sizes, axis, false);
@@ -101,7 +101,7 @@ std::vector<conditions> conditions_on(questions& ask, const core::axis_sizes& si
   return all;
 }
 
-// How two axes may compare where calls are not answered: such relations a domain may declare.
+// The comparisons of two axes that may hold where calls are not answered: relations that a domain may declare.
 std::vector<size_condition> comparisons_of(const core::axis_sizes& sizes) {
   std::vector<size_condition> all;
   for (const auto& [axis, size] : sizes)
@@ -141,7 +141,7 @@ std::optional<std::string> where_unanswered(implementation& under_test, const te
   if (outputs || outputs.error().kind != fault::error_reply) return std::nullopt;
   questions ask(under_test, c, seed);
   const core::axis_sizes sizes = sizes_of(c);
-  if (ask.are_answered(sizes) != false) return std::nullopt;  // its values matter, or its family
+  if (ask.are_answered(sizes) != false) return std::nullopt;  // the values of the case matter, or its family
   const std::vector<core::axis_sizes> others{sizes, sizes_elsewhere(*c.call.operation, sizes)};
   for (const auto& [axis, size] : sizes)
     for (const conditions& all : conditions_on(ask, sizes, axis))

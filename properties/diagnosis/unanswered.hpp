@@ -1,4 +1,4 @@
-// Calls that are answered with an error: for which sizes.
+// At which sizes calls are answered with an error.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace assay::properties {
 
-/// "d is less than 4", "d is odd": the conditions on one axis with which calls like this one are answered with an
-/// error, and without which they are answered, be it with right outputs or wrong ones. Nothing where the call is not
-/// answered with an error, or where no such condition holds of fresh calls beside its bound and far from it, with the
+/// "d is less than 4", "d is odd": the conditions on one axis under which calls like this one are answered with an
+/// error. Without them such calls are answered, whether the outputs are right or wrong. Nothing if the call is not
+/// answered with an error, or if no such condition holds for fresh calls beside its bound and far from it, with the
 /// other sizes of the call and with usual ones. Precondition: the case lies inside the declared domain.
 std::optional<std::string> where_unanswered(implementation& under_test, const test_case& c, std::uint64_t seed);
 

@@ -19,7 +19,7 @@ std::vector<core::attributes> each_but(const core::attribute_declaration& settin
   return all;
 }
 
-// Of numbers that it is another than usual comes first, as those that were not tried are more.
+// For numbers, the rule "another value than usual" comes first: most values were not tried.
 std::vector<value_rule> rules_of(const core::attribute_declaration& setting, const core::attribute& value) {
   const std::string& name = setting.name;
   const value_rule one{fmt::format("{} = {}", name, core::to_string(value)),
@@ -73,7 +73,7 @@ std::set<core::attribute> values_of(const std::string& name, const std::vector<c
   return all;
 }
 
-// The last value that is right on the way to a wrong one; of other numbers than integers the one that was tried.
+// The last right value on the way to a wrong one; for types other than integers the value that was tried.
 core::attribute last_right(const probe& wrong, const std::string& name, const core::attribute& right_at,
                            const core::attribute& wrong_at, size_experiments& again) {
   if (!std::holds_alternative<std::int64_t>(right_at)) return right_at;

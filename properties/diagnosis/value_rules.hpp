@@ -1,5 +1,5 @@
-// What all wrong cases have of one setting, or of two that compare: "layout = "half_split"", "base is not 1e+04",
-// "length is less than trained_length".
+// Rules that all wrong cases share, in one setting or in two settings that compare: "layout = "half_split"", "base is
+// not 1e+04", "length is less than trained_length".
 #pragma once
 
 #include <functional>
@@ -13,21 +13,21 @@ namespace assay::properties {
 struct value_rule {
   std::string words;
   std::function<bool(const core::attributes&)> holds;
-  std::vector<core::attributes> others;   ///< values with which it would not be so
-  std::vector<core::attributes> alike{};  ///< values with which it would
+  std::vector<core::attributes> others;   ///< values for which the rule does not hold
+  std::vector<core::attributes> alike{};  ///< values for which the rule holds
 
   [[nodiscard]] bool holds_in(const probe& p) const {
     return holds(core::completed(*p.c.call.operation, p.c.call.attributes));
   }
 };
 
-/// That a setting has one value, or another than the standard one, in all wrong cases. What is the size of an axis is
-/// said of the axis: a width is wrong among others that were not tried.
+/// Rules that a setting has one value, or another than the standard one, in all wrong cases. Settings that are the size
+/// of an axis are left out: rules on the axis cover them, because a width that is wrong stands for others not tried.
 std::vector<value_rule> rules_of_settings(const core::operation& op, const std::vector<const probe*>& wrong);
-/// That a number is more, or less, than in all right cases: where of integers it turns, fresh cases tell.
+/// Rules that a number is more, or less, than in all right cases. For integers, fresh cases find where it turns.
 std::vector<value_rule> rules_of_bounds(const core::operation& op, const std::vector<const probe*>& wrong,
                                         const std::vector<const probe*>& right, size_experiments& again);
-/// That one of two numbers of one type is the other, or less, in all wrong cases.
+/// Rules that of two numbers of one type one equals the other, or is less, in all wrong cases.
 std::vector<value_rule> rules_of_two_settings(const core::operation& op, const std::vector<const probe*>& wrong);
 
 }  // namespace assay::properties

@@ -1,4 +1,4 @@
-// Faults of the axes of a tensor: its elements stand where they should not.
+// Faults along the axes of a tensor: elements stand at wrong places.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -54,7 +54,7 @@ tensor_edit rearranged(std::size_t axis, positions (*order)(std::size_t)) {
   };
 }
 
-// Read as if the axis and the next one lay in memory in the other order.
+// Reads the tensor as if the axis and the next one lay in memory in the other order.
 tensor_edit exchanged_with_next(std::size_t axis) {
   return [axis](core::tensor& t) {
     const core::shape s = t.shape();

@@ -1,4 +1,4 @@
-// What faults do to the tensors and settings of a call.
+// The changes that faults make to the tensors and settings of a call.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace assay::properties {
 
-/// Replaces every element of a tensor, where there is one of that name, by f(element), rounded to its dtype.
+/// Replaces every element x of the named tensor, if there is one, by f(x), rounded to its dtype.
 template <class F>
 void change_each(core::tensors& all, std::string_view name, F f) {
   const auto found = all.find(std::string(name));
@@ -22,24 +22,25 @@ inline void negate(core::tensors& all, std::string_view name) {
 inline void set_to_zero(core::tensors& all, std::string_view name) {
   change_each(all, name, [](double) { return 0.0; });
 }
-/// As a tensor of the dtype `held` keeps them.
+/// Rounds all elements to the dtype `held`.
 inline void round_each(core::tensors& all, std::string_view name, core::dtype held) {
   change_each(all, name, [held](double x) { return core::round_to(held, x); });
 }
 
-/// Rounds all positions, so that large ones are no longer told apart.
+/// Rounds all positions, so that large ones become equal.
 inline void round_positions(request& call, core::dtype held) {
   for (const core::tensor_declaration& d : call.operation->inputs)
     if (d.role == core::input_role::position) round_each(call.inputs, d.name, held);
 }
 
-/// The value of a setting, that of the standard where the call does not set it. Precondition: the operation has it.
+/// The value of a setting, or its standard value if the call does not set it. Precondition: the operation has the
+/// setting.
 template <class T>
 T setting_of(const request& call, std::string_view name) {
   return core::setting<T>(core::completed(*call.operation, call.attributes), name);
 }
 
-/// Replaces a setting, where the operation has it, by f(value).
+/// Replaces the value of a setting by f(value), if the operation has the setting.
 template <class T, class F>
 void change_setting(request& call, const char* name, F f) {
   if (call.operation->attribute(name) != nullptr) call.attributes[name] = T(f(setting_of<T>(call, name)));

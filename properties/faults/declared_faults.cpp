@@ -14,7 +14,7 @@ class with_fault final : public implementation {
   with_fault(const declared_fault& fault, std::unique_ptr<implementation> right, std::string name)
       : right_(std::move(right)), about_(right_->describe()), operation_(fault.operation), faulty_(fault.make()) {
     about_.name = std::move(name);
-    // The other operations are those of the right implementation: nothing is found there.
+    // The other operations are dropped: they are right, and nothing can be found there.
     std::erase_if(about_.operations, [&](const auto& offered) { return offered.first != fault.operation->name; });
   }
   [[nodiscard]] const description& describe() const override { return about_; }

@@ -10,7 +10,7 @@
 namespace assay::properties {
 namespace {
 
-constexpr double table_length = 256;  ///< of a table that positions are looked up in
+constexpr double table_length = 256;  ///< of a table in which positions are looked up
 
 struct index_fault {
   const char* what;
@@ -24,7 +24,7 @@ constexpr index_fault of_any[] = {
     {"doubled", "is twice what it should be", [](double x) { return 2 * x; }},
     {"negated", "has the wrong sign", [](double x) { return -x; }},
 };
-// Of indices that may be large.
+// Faults of indices that may be large.
 constexpr index_fault of_inputs[] = {
     {"clamped", "is at most 255", [](double x) { return std::min(x, table_length - 1); }},
     {"wrapped", "begins anew at 256", [](double x) { return x - table_length * std::floor(x / table_length); }},
@@ -39,14 +39,14 @@ void count(core::tensor& t) {
   for (std::size_t i = 0; i < t.size(); ++i) t.values.storage()[i] = static_cast<double>(i % s.back());
 }
 
-// From the first one of each row on, one by one: what code does that takes indices as consecutive.
+// Counts on from the first index of each row: the fault of code that takes indices as consecutive.
 void count_on(core::tensor& t) {
   auto& x = t.values.storage();
   const std::size_t row = t.shape().back();
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = i % row == 0 ? x[i] : x[i - 1] + 1;
 }
 
-// 0 on one of several axes.
+// Sets the coordinate on one of several axes to 0.
 tensor_edit without_axis(std::size_t axis) {
   return [=](core::tensor& t) {
     for (std::size_t i = 0; i < t.size(); ++i)
@@ -54,7 +54,7 @@ tensor_edit without_axis(std::size_t axis) {
   };
 }
 
-// Of a place with several coordinates: in an image, in a video.
+// For positions with several coordinates, as in an image or a video.
 void add_ignored_axes(declared_fault_list& all, const core::operation& op) {
   constexpr const char* counted[] = {"first", "second", "third"};
   for (const core::tensor_declaration& d : op.inputs) {
@@ -69,7 +69,7 @@ void add_ignored_axes(declared_fault_list& all, const core::operation& op) {
 
 bool is_index(const core::tensor_declaration& d) { return d.own_type && !d.axes.empty(); }
 
-// All indices of a call together: one of two alone is another fault.
+// Changes all indices of a call together: a change of one of two alone is another fault.
 declared_fault of_all(const core::operation& op, const char* where, const char* what, const std::string& words,
                       tensor_edit edit) {
   std::vector<std::string> names;

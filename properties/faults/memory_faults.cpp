@@ -1,4 +1,4 @@
-// Faults of memory: what an earlier call left is taken for what this one needs.
+// Faults of memory: data that an earlier call left is used in place of data of this call.
 #include <fmt/format.h>
 
 #include <map>
@@ -9,7 +9,7 @@
 namespace assay::properties {
 namespace {
 
-/// What a cache takes for the same call; `count`: of calls before this one.
+/// The key by which a cache takes calls as equal; `count`: the number of calls before this one.
 using cache_key = std::function<std::string(const request& call, std::size_t count)>;
 
 std::string shape_key(const request& call) {
@@ -18,7 +18,7 @@ std::string shape_key(const request& call) {
   return key;
 }
 std::string by_shape(const request& call, std::size_t) { return shape_key(call) + core::to_string(call.attributes); }
-// Two buffers in turn hold the inputs: an address comes back with every second call.
+// Two buffers hold the inputs in turn: an address comes back with every second call.
 std::string by_address(const request& call, std::size_t count) {
   return by_shape(call, count) + std::to_string(count % 2);
 }
@@ -47,7 +47,7 @@ declared_fault cached_outputs(const core::operation& op, const char* what, const
     return [known, key_of](implementation& right, const request& call) -> call_result {
       const std::string key = key_of(call, known->calls++);
       if (const auto before = known->outputs.find(key); before != known->outputs.end()) {
-        // Settings may fix a shape: the outputs of other shapes are of no use.
+        // Settings may fix a shape: outputs of other shapes cannot be used.
         if (core::check_outputs(*call.operation, call.type, core::sizes_of(call), before->second))
           return before->second;
       }
@@ -59,7 +59,7 @@ declared_fault cached_outputs(const core::operation& op, const char* what, const
   return fault;
 }
 
-// One output is that of the call before, where the shapes are the same.
+// One output is that of the previous call, if the shapes are the same.
 declared_fault stale(const core::operation& op, const core::tensor_declaration& d) {
   declared_fault fault{&op, d.name, "stale", d.name + " is that of the call before"};
   fault.remembers = true;
@@ -78,7 +78,7 @@ declared_fault stale(const core::operation& op, const core::tensor_declaration& 
   return fault;
 }
 
-// One input is the one that was seen first under the same key.
+// One input is the first one that was seen under the same key.
 declared_fault cached_input(const core::operation& op, const core::tensor_declaration& d, bool by_first) {
   declared_fault fault{
       &op, d.name, by_first ? "cached_by_first_element" : "cached_by_shape",

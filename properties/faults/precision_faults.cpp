@@ -15,7 +15,7 @@ void pass_through(core::dtype narrower, const std::vector<core::tensor_declarati
     if (!d.own_type) each_value([narrower](double x) { return core::round_to(narrower, x); })(all.at(d.name));
 }
 
-// Whatever comes in and goes out is of the narrower format.
+// All inputs and outputs are held in the narrower format.
 declared_fault whole_call_in(const core::operation& op, core::dtype narrower) {
   const std::string name(core::name_of(narrower));
   declared_fault fault{&op, "call", "in_" + name, "everything is held in " + name};

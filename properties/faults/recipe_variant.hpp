@@ -17,7 +17,7 @@
 
 namespace assay::properties {
 
-/// Changes a subject in place: f(subject), or f(subject, context) where it needs to know that.
+/// Changes a subject in place: f(subject), or f(subject, context) if the change needs the context.
 template <class Subject, class Context>
 struct change_of : std::function<void(Subject&, Context)> {
   using function = std::function<void(Subject&, Context)>;
@@ -27,7 +27,7 @@ struct change_of : std::function<void(Subject&, Context)> {
   template <std::invocable<Subject&, Context> F>
   change_of(F f) : function(std::move(f)) {}
 };
-/// The steps of a derived gradient; nothing where a recipe has a gradient of its own.
+/// The steps of a derived gradient; empty if a recipe has a gradient of its own.
 template <class Recipe>
 struct gradient_steps {
   struct type {};
@@ -37,11 +37,12 @@ requires requires(const Recipe& how) { how.of_gradient; }
 struct gradient_steps<Recipe> {
   using type = std::remove_const_t<typename decltype(Recipe::of_gradient)::element_type>;
 };
-/// Of the steps of a gradient alone.
+/// A change of the steps of a gradient alone.
 template <class Recipe>
 using gradient_change = change_of<typename gradient_steps<Recipe>::type, core::dtype>;
-/// Of the steps of a formula, which may depend on the dtype of the call. A generic change, `[](auto& how) { ... }`, is
-/// one of the derived gradient as well, as automatic differentiation has it; any other leaves it as it is right.
+/// A change of the steps of a formula, which may depend on the dtype of the call. A generic change, `[](auto& how) {
+/// ... }`, also changes the derived gradient, as in automatic differentiation; any other change leaves the gradient
+/// right.
 template <class Recipe>
 struct recipe_change : change_of<Recipe, core::dtype> {
   gradient_change<Recipe> in_gradient{};
@@ -54,15 +55,15 @@ struct recipe_change : change_of<Recipe, core::dtype> {
 };
 /// The precision of the arithmetic in one storage dtype: a dtype, or one for each stage.
 using arithmetic_rule = declared_precision (*)(core::dtype storage);
-/// As most code computes: f64 in f64, all others in f32, rounded to storage once.
+/// The arithmetic of most code: f64 for f64, f32 for all others, rounded to storage once.
 inline declared_precision f32_or_wider(core::dtype storage) {
   return storage == core::dtype::f64 ? core::dtype::f64 : core::dtype::f32;
 }
 inline declared_precision in_storage(core::dtype storage) { return storage; }
 inline declared_precision in_f64(core::dtype) { return core::dtype::f64; }
-/// f16 and bf16 as common frameworks compute them, each stage in a format of its own.
+/// f16 and bf16 as common frameworks compute them, each stage in its own format.
 inline declared_precision in_usual_stages(core::dtype) { return {}; }
-/// As most code, but for one stage in another dtype; the variant that has it says nothing of that.
+/// The arithmetic of most code, with one stage in another dtype; the variant does not declare it.
 inline declared_precision with_stage_in(core::dtype own, const char* stage, const std::vector<std::string>& others,
                                         core::dtype storage) {
   declared_precision all;
@@ -73,29 +74,30 @@ inline declared_precision with_stage_in(core::dtype own, const char* stage, cons
 inline void usual_arithmetic_declared(description& about) {
   for (const core::dtype t : core::floating_dtypes) about.compute[t] = f32_or_wider(t);
 }
-/// A variant that declares no precision: what the gate then takes for granted is in_usual_stages.
+/// A variant that declares no precision: the gate then assumes in_usual_stages.
 inline void nothing_declared(description& about) { about.compute.clear(); }
 
-/// What one variant of an encoding does otherwise than the right recipe. Whatever is left out is as it is right. Each
+/// The changes of one variant of an encoding to the right recipe. Parts that are left out stay right. Each
 /// implementation has copies: a mutable lambda remembers earlier calls.
 template <class Encoding>
 struct variation {
   recipe_change<reference::plain_recipe<Encoding>> formula{};
-  gradient_change<reference::plain_recipe<Encoding>> gradient{};  ///< where it is derived
-  std::function<void(request& call)> inputs{};                    ///< the call, before
-  change_of<core::tensors, const request&> outputs{};             ///< its outputs, after; the request is as it came
+  gradient_change<reference::plain_recipe<Encoding>> gradient{};  ///< if the gradient is derived
+  std::function<void(request& call)> inputs{};                    ///< changes the call before it is made
+  /// Changes its outputs afterwards; the request is the original one.
+  change_of<core::tensors, const request&> outputs{};
   arithmetic_rule arithmetic = f32_or_wider;
-  /// What it says of itself, where that is not its arithmetic alone.
+  /// Changes what it declares about itself, if that is more than its arithmetic.
   std::function<void(description& about)> declared{};
   core::dtype shown_in = core::dtype::f32;  ///< see `variant`
   bool remembers = false;                   ///< see `variant`
   bool telling = false;                     ///< see `variant`
 };
 
-/// What every variant of an encoding's operations says of itself: all dtypes, deterministic.
+/// The description of every variant of an encoding's operations: all dtypes, deterministic.
 description description_of(std::string_view encoding, std::string name);
 
-/// All operations of the encoding, as changed.
+/// All operations of the encoding, with the changes.
 template <class Encoding>
 class recipe_variant final : public implementation {
  public:
@@ -140,13 +142,14 @@ class recipe_variant final : public implementation {
     }
   }
 
-  description about_, computed_;  // what it says, and what is so
+  description about_, computed_;  // what it declares, and how it really computes
   variation<Encoding> how_;
-  std::map<core::dtype, std::unique_ptr<const reference::formula_owner>> owners_{};  // of programs, by storage
+  // Owners of programs, by storage dtype.
+  std::map<core::dtype, std::unique_ptr<const reference::formula_owner>> owners_{};
 };
 
-/// `id` is "mutant/NAME" or "control/NAME"; `models` the public report (owner/name#issue), or what a control does
-/// otherwise; `summary` the fault in one sentence.
+/// `id` is "mutant/NAME" or "control/NAME"; `models` is the public report (owner/name#issue), or what a control does
+/// differently; `summary` is the fault in one sentence.
 template <class Encoding>
 variant make_variant(std::string id, const char* models, std::string summary, variation<Encoding> how) {
   const auto make = [id, how]() -> std::unique_ptr<implementation> {
@@ -155,7 +158,7 @@ variant make_variant(std::string id, const char* models, std::string summary, va
   return {std::move(id), models, std::move(summary), make, how.shown_in, how.remembers, how.telling};
 }
 
-/// One list after the other.
+/// The lists joined into one.
 inline std::vector<variant> all_of(std::vector<std::vector<variant>> lists) {
   std::vector<variant> all;
   for (std::vector<variant>& list : lists)

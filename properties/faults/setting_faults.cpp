@@ -1,4 +1,4 @@
-// Faults of settings. A setting that fixes the size of an axis cannot be taken for another: the shapes would tell.
+// Faults of settings. A setting that fixes the size of an axis has no such faults: wrong shapes would reveal them.
 #include <fmt/format.h>
 
 #include <memory>
@@ -48,7 +48,7 @@ declared_fault stuck(const core::operation& op, const core::attribute_declaratio
   return fault;
 }
 
-// A number that is slightly another one.
+// Faults that use a slightly different number.
 void add_numeric(declared_fault_list& all, const core::operation& op, const core::attribute_declaration& a) {
   if (std::holds_alternative<std::int64_t>(a.standard))
     for (const std::int64_t by : {1, -1})

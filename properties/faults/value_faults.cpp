@@ -22,7 +22,7 @@ constexpr value_fault of_values[] = {
     {"doubled", "is twice what it should be", [](double x) { return 2 * x; }},
 };
 
-// 0 at the positions [first, last) of an axis; `last` 0: to its end.
+// Sets the positions [first, last) of an axis to 0; `last` 0 means the end of the axis.
 tensor_edit zero_at(std::size_t axis, std::size_t first, std::size_t last) {
   return [=](tensor& t) {
     const std::size_t n = t.shape()[axis], inner = core::stride_of(t.shape(), axis);
@@ -36,7 +36,7 @@ tensor_edit last_lost(std::size_t axis) {
   };
 }
 
-// All elements, or the last one that is a number other than 0, off by 2^k u.
+// All elements are off by 2^k u, or only the last one that is a number other than 0.
 tensor_edit error_of(int k, bool relative, bool all) {
   return [=](tensor& t) {
     const double e = std::ldexp(core::unit_roundoff(t.type), k);

@@ -18,7 +18,7 @@ using core::counter_random;
 using core::dtype;
 using core::infinity;
 
-// A decay of about this size: log p = -x, or the logit whose log-sigmoid is near it.
+// A decay of about size x: log p = -x, or the logit whose log-sigmoid is near -x.
 double decay(bool gated, double x) {
   if (!gated) return -x;
   return x > 0.7 ? -x : -std::log2(std::max(x, 0x1p-1000)) * 0.7;
@@ -46,11 +46,11 @@ void put(const lane_inputs& lane, std::size_t number, scan_tensors& to) {
   to.s0.values.data()[number] = core::round_to(type, lane.s0);
 }
 
-// The lanes from `first` on where each takes as many random numbers as the first of all did: then it is known where the
-// numbers of each begin. False if one does not.
+// Fills the lanes from `first` on if each takes as many random numbers as the first lane of all did: then it is known
+// where the numbers of each lane begin. False if some lane takes another count.
 bool fill_at_once(scan_tensors& to, std::size_t first, std::uint64_t numbers, const counter_random& random,
                   const std::function<lane_inputs(counter_random&)>& draw) {
-  constexpr std::size_t neighbours = 8;  // whose elements share a line of the cache
+  constexpr std::size_t neighbours = 8;  // their elements share a cache line
   const std::size_t lanes = to.s0.size();
   std::atomic<bool> alike = true;
   tbb::parallel_for(tbb::blocked_range<std::size_t>(first, lanes, neighbours), [&](const auto& range) {
@@ -176,8 +176,8 @@ void wide(lane_inputs& lane, bool gated, dtype, counter_random& random) {
       lane, random, [](bool g, counter_random& r) { return decay(g, r.uniform(0, 69)); }, gated, 1.0);
   for (double& h : lane.h) h = random.uniform(-1e4, 1e4);
 }
-// A large state decays within a few tokens by more than the exponent range of f32, though it stays within that range
-// itself, and little comes in: what code in the linear domain multiplies first underflows.
+// A large state decays within a few tokens by more than the exponent range of f32. The state itself stays in that
+// range, and little comes in: a product that code in the linear domain forms first underflows.
 void fading_state(lane_inputs& lane, bool gated, dtype, counter_random& random) {
   mild(lane, gated, {}, random);
   lane.s0 = random.uniform(60, 80);
@@ -216,7 +216,7 @@ void nan_inside(lane_inputs& lane, bool gated, dtype, counter_random& random) {
     (random.one_in(2) ? lane.h : lane.gate)[random.below(lane.h.size())] = std::numeric_limits<double>::quiet_NaN();
 }
 
-// Every element one of a few special numbers, all combinations of neighbours in turn.
+// Every element is one of a few special numbers; all combinations of neighbours occur in turn.
 void special_values(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
   const double tiny = core::smallest_subnormal(type), normal = core::smallest_normal(type);
   const double u = core::unit_roundoff(type);
@@ -244,7 +244,7 @@ extended log_add_exp(extended x, extended y) {
   return std::isinf(m) ? m : m + std::log1p(std::exp(-std::fabs(x - y)));
 }
 
-// Chooses each h from t = log p + s, what is carried there, and follows the true state.
+// Chooses each h from t = log p + s, the logit that the state carries there, and follows the true state.
 template <class Choose>
 void choose_inputs(lane_inputs& lane, bool gated, dtype type, Choose choose) {
   lane.s0 = core::round_to(type, lane.s0);
@@ -259,8 +259,8 @@ void choose_inputs(lane_inputs& lane, bool gated, dtype type, Choose choose) {
 
 }  // namespace
 
-// Where |t - h| is 0 or next to it, log 2, the width of the significand, the ends of exp; gate logits where
-// log-sigmoid and softplus switch formulas.
+// |t - h| is 0 or next to it, log 2, the width of the significand, or an end of exp. Gate logits lie where log-sigmoid
+// and softplus switch formulas.
 void branch_points(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
   mild(lane, gated, type, random);
   const double width = 0.6931471805599453 * core::format_of(type).precision;
@@ -284,7 +284,7 @@ void branch_points(lane_inputs& lane, bool gated, dtype type, counter_random& ra
                 [&](extended t, double) { return t + random.sign() * near(gaps[random.below(std::size(gaps))]); });
 }
 
-// exp(h) = 1 - exp(t): the state is the rounding of h away from 0.
+// exp(h) = 1 - exp(t): the state is near 0 and consists of the rounding error of h.
 void near_zero_states(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
   mild(lane, gated, type, random);
   lane.s0 = 0.25 * random.normal();

@@ -1,4 +1,4 @@
-// How the families of Heinsen's encoding fill one lane of a scan.
+// Functions with which the families of Heinsen's encoding fill one lane of a scan.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ struct lane_inputs {
   double s0 = 0.0;
 };
 
-/// How a family fills a lane. `gated`: gate holds logits g, else log p.
+/// A function of a family that fills a lane. If `gated` is true, gate holds logits g, else log p.
 using lane_filler = void (*)(lane_inputs& lane, bool gated, core::dtype type, core::counter_random& random);
 
 /// The inputs of a scan.
@@ -25,7 +25,7 @@ struct scan_tensors {
   core::tensor s0;    ///< [batch, d]
 };
 
-/// Lanes filled one after the other, or on all cores with the same numbers.
+/// Fills the lanes one after the other, or on all cores with the same numbers.
 scan_tensors fill_lanes(lane_filler fill, bool gated, core::dtype type, core::counter_random& random, std::size_t batch,
                         std::size_t n, std::size_t d);
 

@@ -1,4 +1,4 @@
-// Positions of queries and keys for encodings of the relation of two tokens.
+// Positions of queries and keys for encodings that depend on the relation of two tokens.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,23 @@ struct pair_positions {
   std::vector<double> query, key;
 };
 
-/// Fills the positions of as many queries and keys as are there.
+/// Fills the positions; the vectors already have their sizes.
 using position_filler = void (*)(pair_positions& positions, core::dtype type, core::counter_random& random);
 
-/// The largest position that tests use: what is summed over pairs stays finite in f16.
+/// The largest position that tests use: sums over pairs stay finite in f16.
 double largest_position(core::dtype type);
 
-/// Queries and keys of a case of that size: few queries, up to 300 keys where it is long.
+/// Queries and keys of a case of this size: few queries, and up to 300 keys if the case is long.
 pair_positions draw_pairs(const core::operation& op, core::counter_random& random, extent size);
 
 /// Keys 0, 1, ... and the last queries among them, as in decoding with a cache.
 void in_order(pair_positions& positions, core::dtype type, core::counter_random& random);
-/// The same far from the beginning.
+/// The same window far from the beginning.
 void far_window(pair_positions& positions, core::dtype type, core::counter_random& random);
-/// All over the range of positions, in no order, some of them twice.
+/// Positions anywhere in the range, in no order, some of them twice.
 void scattered(pair_positions& positions, core::dtype type, core::counter_random& random);
 
-/// The two inputs that hold them.
+/// Adds the two inputs that hold the positions.
 void add_positions(const core::operation& op, core::tensors& inputs, const pair_positions& positions);
 
 }  // namespace assay::properties

@@ -13,7 +13,8 @@
 namespace assay::properties {
 namespace {
 
-// Of tokens with keys, or with one another: an output has both axes, or queries, keys and values are given.
+// Whether the operation has pairs of tokens and keys, or of tokens: an output has both axes, or queries, keys and
+// values are given.
 bool has_pairs(const core::operation& op) {
   const std::string token = core::axis_with(op, core::axis_role::token);
   const auto count = [](const core::tensor_declaration& d, const std::string& axis) {

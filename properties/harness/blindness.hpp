@@ -1,4 +1,4 @@
-// What an allowance lets pass at the sizes that people run: wrong answers beside right ones.
+// Measures the errors that an allowance lets pass at usual sizes, in wrong answers as well as in right ones.
 #pragma once
 
 #include <cstddef>
@@ -9,27 +9,27 @@
 
 namespace assay::properties {
 
-/// Of one output of a call, over its elements whose truth is above a thousandth of the largest one.
+/// The blindness of one output of a call, over its elements whose truth is above a thousandth of the largest one.
 struct blindness {
   std::string output;
   std::size_t elements = 0;
   double plain_error = 0;  ///< the largest error of the formula as it is written, in the precision of the call
-  /// What the widest law allows over that: the median of the elements, and the most. Infinite where plain arithmetic
-  /// makes no error.
+  /// The allowance of the widest law divided by that error: the median over the elements, and the largest value. It is
+  /// infinite where plain arithmetic makes no error.
   double median = 0, largest = 0;
-  /// Shares of the elements for which zero, the truth with the other sign, and the truth of the next element, row by
-  /// row, would pass.
+  /// The shares of the elements for which zero, the truth with the other sign, and the truth of the next element (row
+  /// by row) would pass.
   double zero = 0, other_sign = 0, neighbour = 0;
-  /// The median of what is not suspicious (suspicion.hpp) over the plain error, and the share of the elements for which
-  /// zero is not.
+  /// The median over the elements of the largest error that is not suspicious (suspicion.hpp), divided by the plain
+  /// error; and the share of the elements for which zero is not suspicious.
   double statistical = 0, zero_unsuspicious = 0;
 };
 
-/// By output. An output without such an element is left out.
+/// One entry for each output. An output without such an element is left out.
 std::vector<blindness> blindness_of(const request& call, const core::precisions& compute);
 
-/// The sizes that are usual for an operation: one row of two heads, 128 queries and keys, 64 features; 4,096 tokens
-/// where nothing has pairs of them.
+/// The usual sizes of an operation: one row of two heads, 128 queries and keys, 64 features; 4,096 tokens if nothing
+/// has pairs of tokens.
 case_key usual_key(const core::operation& op, core::dtype type, std::uint64_t seed);
 
 }  // namespace assay::properties

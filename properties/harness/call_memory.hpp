@@ -1,4 +1,4 @@
-// The results of a function of calls, the least recently used ones dropped: one case is often put to many
+// The results of a function of calls; the least recently used ones are dropped. One case is often put to many
 // implementations, and its truth costs far more than its answer.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace assay::properties {
 
-/// Not thread-safe.
+/// This class is not thread-safe.
 template <class Result>
 class call_memory {
  public:
@@ -20,7 +20,7 @@ class call_memory {
     return known != by_hash_.end() && known->second->is_for(call, compute);
   }
 
-  /// What make() gave for an equal call, else make() now.
+  /// The remembered result for an equal call, or else the result of make().
   template <class Make>
   std::shared_ptr<const Result> recall(const request& call, const core::precisions& compute, Make make) {
     const std::uint64_t hash = hash_of(call, compute);
@@ -58,7 +58,7 @@ class call_memory {
   };
 
   static std::uint64_t hash_of(const request& call, const core::precisions& compute) {
-    std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a, a word at a time
+    std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a over words
     const auto add = [&](std::uint64_t x) { hash = (hash ^ x) * 0x100000001b3u, hash ^= hash >> 32; };
     add(reinterpret_cast<std::uintptr_t>(call.operation));
     add(static_cast<std::uint64_t>(call.type) * 16 + static_cast<std::uint64_t>(compute.unit()));

@@ -16,7 +16,7 @@
 namespace assay::properties {
 namespace {
 
-// The numbers that one draw after the other gives, on all cores.
+// Fills the tensor on all cores with the numbers that sequential draws would give.
 void fill_normal(core::tensor& t, core::counter_random& random) {
   constexpr std::size_t at_once = std::size_t{1} << 14;
   auto& x = t.values.storage();
@@ -27,8 +27,8 @@ void fill_normal(core::tensor& t, core::counter_random& random) {
   random = random.after_normals(x.size());
 }
 
-// Random values for every declared tensor; one in eight times for one of them alone, but where the key gives sizes:
-// there one case must tell of all.
+// Random values for every declared tensor. In one case of eight only one tensor gets them, unless the key gives sizes:
+// such a case must test all tensors at once.
 void add_random(test_case& c, const std::string& prefix, const std::vector<core::tensor_declaration>& declared,
                 const core::axis_sizes& sizes, bool of_one_sign, core::counter_random& random) {
   const bool one_alone = random.one_in(8) && !c.key.size.is_given();
@@ -43,7 +43,7 @@ void add_random(test_case& c, const std::string& prefix, const std::vector<core:
   }
 }
 
-// The cotangents of a vjp, the tangents of a jvp.
+// Adds the cotangents of a vjp, or the tangents of a jvp.
 void add_derivative_inputs(test_case& c, const core::operation& forward, bool of_one_sign,
                            core::counter_random& random) {
   const core::axis_sizes sizes = core::sizes_of({&forward, c.call.type, c.call.inputs, c.call.attributes});
@@ -57,7 +57,7 @@ void add_derivative_inputs(test_case& c, const core::operation& forward, bool of
   }
 }
 
-// What a family draws settings from, as far as the key allows it.
+// The values from which a family draws settings, as far as the key allows them.
 setting_values settings_within(setting_values key, const setting_values& of_family, bool of_size) {
   for (const auto& [name, values] : of_family) {
     const auto allowed = key.try_emplace(name, values).first;
@@ -65,7 +65,8 @@ setting_values settings_within(setting_values key, const setting_values& of_fami
     std::copy_if(values.begin(), values.end(), std::back_inserter(both), [&among = allowed->second](const auto& value) {
       return std::find(among.begin(), among.end(), value) != among.end();
     });
-    // A case of such values alone lies outside what is declared, and is counted so: another one is not of this family.
+    // A case with only such values lies outside the declared domain, and is counted as such. With other values it would
+    // not be of this family.
     if (!both.empty() || !of_size) allowed->second = both.empty() ? values : std::move(both);
   }
   return key;
@@ -76,14 +77,15 @@ core::attributes draw_any_settings(const case_key& key, const setting_values& wi
   core::attributes all;
   for (const core::attribute_declaration& a : key.operation->attributes) {
     const auto values = values_to_draw(a, within, key.size.is_given() ? size_domains{} : key.sizes);
-    // From a stream of its own: cases whose setting is standard are those from before there was the setting.
+    // Later settings have their own random stream: a case with the standard value stays equal to the case from before
+    // the setting existed.
     core::counter_random of_later(core::fnv1a(a.name, key.seed + 1 + attempt));
     all.emplace(a.name, values[(a.is_later() ? of_later : random).below(values.size())]);
   }
   return all;
 }
 
-// Settings that go together: those that are declared one by one may not.
+// Draws settings that go together: values that are declared one by one may not.
 core::attributes draw_settings(const case_key& key, const family& from, core::counter_random& random) {
   constexpr std::uint64_t draws = 64;
   const setting_values within = settings_within(key.settings, from.settings, key.size.is_given());
@@ -124,7 +126,7 @@ std::uint64_t hash_of(const case_key& key) { return core::fnv1a(canonical_text(k
 
 namespace {
 
-// Its sizes may be others than those of the key.
+// Draws a case; its sizes may differ from those of the key.
 test_case drawn(const case_key& key, const extent& size, const family& from, core::counter_random random) {
   const core::operation& forward = reference::forward_of(*key.operation);
   test_case c{{key.operation, key.type, {}, draw_settings(key, from, random)}, from.name, key.seed, key};
@@ -138,7 +140,7 @@ bool has_empty_input(const test_case& c) {
   return std::any_of(c.call.inputs.begin(), c.call.inputs.end(), [](const auto& x) { return x.second.size() == 0; });
 }
 
-// Families may draw empty axes. They are a property of their own (laws/empty_axes.cpp): here another draw is made.
+// Families may draw empty axes. A property of its own tests those (laws/empty_axes.cpp): here the case is drawn again.
 test_case with_elements(const case_key& key, const family& from) {
   constexpr std::uint64_t draws = 64, stride = 0x9e3779b97f4a7c15u;
   test_case c = drawn(key, key.size, from, core::counter_random(key.seed));

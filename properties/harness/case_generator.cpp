@@ -38,7 +38,7 @@ is_admissible stays_in_domain(const test_case& c, const description& about) {
   };
 }
 
-// GCC 12 takes the value of RapidCheck's Maybe for uninitialised where this is inlined.
+// GCC 12 reports the value of RapidCheck's Maybe as uninitialised where this is inlined.
 #pragma GCC diagnostic push
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"

@@ -27,7 +27,7 @@ bool has_tests_of(const std::vector<encoding_tests>& all, std::string_view name)
   return std::any_of(all.begin(), all.end(), [&](const encoding_tests& tests) { return tests.name == name; });
 }
 
-// The tests of each owner that has none.
+// Adds tests by rule for each owner that has none.
 void add_by_rule(std::vector<encoding_tests>& all) {
   owner_rule& rule = rule_of_owners();
   rule.is_closed = true;

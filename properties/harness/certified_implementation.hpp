@@ -1,4 +1,4 @@
-// The certified truth as an implementation: what every property must pass.
+// The certified truth as an implementation: every property must pass it.
 #pragma once
 
 #include "properties/harness/implementation.hpp"
@@ -8,9 +8,9 @@ namespace assay::properties {
 /// All operations in all floating-point dtypes, computed in the storage dtype itself, deterministic.
 description describes_every_operation(std::string name);
 
-/// Correctly rounded outputs; `unsupported` where an element is undecided at the highest precision. With one precision
-/// alone, numbers within the proved radius of the truth, which no comparison with the truth refuses, at a fraction of
-/// the cost.
+/// Correctly rounded outputs; `unsupported` if an element is undecided at the highest precision. With only the first
+/// precision: numbers within the proved radius of the truth, which no comparison with the truth refuses, at a fraction
+/// of the cost.
 class certified_implementation final : public implementation {
  public:
   enum class precisions { all, first };

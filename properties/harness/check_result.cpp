@@ -1,4 +1,4 @@
-// What the cases of a check say together: verdict, class, digits.
+// Sums up the cases of a check: verdict, class, digits.
 #include <algorithm>
 #include <cmath>
 
@@ -46,11 +46,11 @@ bool check_result::tells_digits() const {
 
 namespace {
 
-// What digits are told of. Half an ulp is the last rounding, which a right one does not exceed. What a program errs by
-// beyond it is more in some rows and at some positions that were not tried: of rope in f32, widths 64, 128 and 256, the
-// worst of all positions between two powers of two errs by 1.1 times the worst of the last 64 in the median, and by at
-// most 1.8 times in 540 draws (of the last two: 2.3 and 8.6; of the last 16, as beyond 2^17: 1.35 and 3.3). Twice of it
-// is told.
+// The error from which digits are reported. Half an ulp is the last rounding; a correct rounding does not exceed it.
+// The rest of a program's error is larger in some rows and at some positions that were not tried. For rope in f32, with
+// widths 64, 128 and 256, the worst error over all positions between two powers of two is 1.1 times the worst over the
+// last 64 positions in the median, and at most 1.8 times in 540 draws (over the last two: 2.3 and 8.6; over the last
+// 16, as beyond 2^17: 1.35 and 3.3). So twice the rest is reported.
 double told_error(double largest_seen_ulp) {
   constexpr double last_rounding = 0.5, unseen = 2;
   return largest_seen_ulp <= last_rounding ? largest_seen_ulp
@@ -61,10 +61,10 @@ double told_error(double largest_seen_ulp) {
 
 std::vector<digits_up_to> check_result::digits() const {
   if (!tells_digits()) return {};
-  // An ulp of the scale is at most that part of it.
+  // One ulp of the scale is at most this part of the scale.
   const double ulp = std::ldexp(1.0, 1 - core::format_of(type).precision);
   std::vector<error_there> told;
-  double before = 0;  // of cases that count and reach no further than those that are told of
+  double before = 0;  // of cases that count for digits and reach no further than the reported ones
   for (const auto& [from, there] : by_growth) {
     before = std::max(before, there.digits_ulp);
     if (there.digits_farthest < 0) continue;

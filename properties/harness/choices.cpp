@@ -17,7 +17,7 @@ bool is_integer(const core::attribute_declaration& setting) {
 
 namespace {
 
-// Of settings with one value that value.
+// The settings that have only one value, with that value.
 core::attributes decided_by(const case_key& key) {
   core::attributes all;
   for (const auto& [name, values] : key.settings)
@@ -29,7 +29,7 @@ bool go_together(const core::operation& op, const core::attributes& decided) {
   return core::conflict_within(op, core::completed(op, decided)).empty();
 }
 
-// The first of the values from this turn on that goes together with what is decided; none where none does.
+// The first value, from this turn on, that goes together with the decided settings; none if no value does.
 std::optional<core::attribute> value_of_turn(const core::operation& op, core::attributes decided,
                                              const std::string& name, const std::vector<core::attribute>& values,
                                              std::size_t turn) {
@@ -40,8 +40,8 @@ std::optional<core::attribute> value_of_turn(const core::operation& op, core::at
   return std::nullopt;
 }
 
-// Of choices whose value no key has, since it goes together with some other value of another choice alone: a key with
-// both.
+// Adds keys for values of choices that no key has because they go together only with some other value of another
+// choice. Such a key has both values.
 void add_missing_choices(std::vector<case_key>& all, const case_key& key, const setting_values& choices,
                          const core::attributes& decided) {
   const auto has = [&](const std::string& name, const core::attribute& value) {

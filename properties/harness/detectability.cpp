@@ -16,8 +16,8 @@ core::tensors truth_of(const expectation& e) {
   return truth;
 }
 
-// The smallest k that the verdict catches at one element, with both signs, although an ulp of rounding error
-// counteracts; nothing where none is.
+// The smallest k for which the verdict catches the error at one element, with both signs, although an ulp of rounding
+// error counteracts it; nothing if there is none.
 std::optional<int> caught_from(const expectation& e, core::tensors& outputs, const std::string& name, std::size_t i,
                                double scale) {
   double& x = outputs.at(name).values.storage()[i];
@@ -32,7 +32,7 @@ std::optional<int> caught_from(const expectation& e, core::tensors& outputs, con
     x = right;
     return both;
   };
-  // Errors as large in themselves as at a scale of 1 or more.
+  // For a small scale the exponents reach errors as large in absolute terms as those at a scale of 1.
   int low = 1,
       high = (core::largest_finite(e.call.type) < 1e6 ? 30 : largest_exponent) - std::min(0, std::ilogb(scale));
   while (high > low && !std::isfinite(core::round_to(e.call.type, std::fabs(right) + std::ldexp(unit, high)))) --high;
@@ -47,8 +47,8 @@ std::optional<int> caught_from(const expectation& e, core::tensors& outputs, con
   return high;
 }
 
-// The element whose allowance is widest in units of its scale, where an error hides best, among those with a
-// finite truth of which not every finite answer is right (derivatives at dead positions).
+// The element whose allowance is widest in units of its scale, where an error hides best. Only elements with a finite
+// truth count, and only if some finite answer is wrong there (it is not for derivatives at dead positions).
 std::optional<std::size_t> widest_element(const expectation& e, const std::string& name,
                                           const std::vector<double>& scales) {
   const auto& truth = e.truth.at(name).rounded.values.storage();

@@ -1,4 +1,4 @@
-// The detectability map: how small an error the verdict always catches.
+// The detectability map: the smallest error that the verdict always catches.
 #pragma once
 
 #include <map>
@@ -10,18 +10,18 @@
 
 namespace assay::properties {
 
-/// Of one output, one family and one dtype: the smallest k such that an error of 2^k u of its scale
-/// (core::error_scales) in any one element, u of the storage dtype, made every case fail, although an ulp of the
-/// implementation's own error (2 u) counteracts it. Nothing where some case lets every finite error pass: there the
-/// widest law has no digit left.
+/// For one output, one family and one dtype: the smallest k for which an error of 2^k u of the element's scale
+/// (core::error_scales) in any one element made every case fail, with u of the storage dtype, although an ulp of the
+/// implementation's own error (2 u) counteracts it. Nothing if some case lets every finite error pass: there the widest
+/// law has no digit left.
 struct detectable_error {
   std::string output, family;
   std::optional<int> log2_error;
   std::size_t cases = 0;
 };
 
-/// By output and family, for an operation in a dtype: `cases` short cases of each family and a fourth as many
-/// around block sizes. In each, both signs of an error in the element whose allowance is widest.
+/// The map by output and family, for an operation in a dtype: `cases` short cases of each family, and a fourth as many
+/// around block sizes. Each case is tried with errors of both signs in the element whose allowance is widest.
 std::vector<detectable_error> detectable_errors(const core::operation& op, core::dtype type, std::uint64_t seed,
                                                 std::size_t cases);
 

@@ -32,13 +32,13 @@ class element_judge {
         about_(e),
         name_(name) {}
 
-  // The ratios of error to law, infinite for a wrong special value; their class slack not yet applied.
+  // The ratios of error to law, infinite for a wrong special value; the class slack is not yet applied.
   [[nodiscard]] std::array<double, widest + 1> ratios(double x, std::size_t i) const {
     std::array<double, widest + 1> r{};
     if (is_other_answer(x, i)) return r;
     const double rounded = truth_.rounded.values.storage()[i], truth = truth_.truth(i);
     if (truth_.rung[i] == reference::undecided && std::isinf(rounded) && std::isinf(truth_.radius.storage()[i]))
-      return r;  // no precision tells what it is
+      return r;  // no precision decides the truth
     if (!std::isfinite(truth)) {
       r.fill(core::same_value(x, truth) ? 0.0 : infinity);
       return r;
@@ -56,8 +56,8 @@ class element_judge {
       } else if (std::isnan(x)) {
         r[c] = infinity;
       } else if (std::isinf(x) || std::isinf(rounded)) {
-        // Beyond the largest number infinity and the number are both right, if the allowance reaches there.
-        // (an unbounded allowance means "any finite answer").
+        // Beyond the largest number, infinity and the number are both right if the allowance reaches there (an
+        // unbounded allowance means "any finite answer").
         const double reach =
             k == infinity ? std::fabs(truth) : std::fabs(truth) + reference::bug_bound(storage_, compute_, k, truth);
         const bool overflow_explained =
@@ -71,12 +71,12 @@ class element_judge {
     return r;
   }
 
-  // The part of the error that the enclosure of the truth proves.
+  // The part of the error that remains for any truth inside its enclosure.
   double proved_error(double x, std::size_t i) const {
     return std::max(0.0, std::fabs(truth_.error_of(x, i)) - truth_.radius.storage()[i]);
   }
 
-  // Whether it is right beside the truth: reference/other_answers.hpp.
+  // Whether it is another right answer than the truth: reference/other_answers.hpp.
   [[nodiscard]] bool is_other_answer(double x, std::size_t i) const {
     const double truth = truth_.truth(i);
     const bool may_be =
@@ -89,7 +89,7 @@ class element_judge {
     return std::fabs(x - all.number[i]) <= reference::bug_bound(storage_, compute_, all.k[i], all.number[i]);
   }
 
-  // In ulp of the output's scale; 0 where either is not finite, and of another right answer.
+  // The error in ulp of the output's scale; 0 if either number is not finite, and for another right answer.
   double error_in_ulp(double x, std::size_t i) const {
     if (is_other_answer(x, i) || !std::isfinite(truth_.truth(i)) || !std::isfinite(x)) return 0.0;
     return proved_error(x, i) / ulp_at(i);
@@ -138,12 +138,12 @@ class element_judge {
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   static double quotient(double x, double y) { return x <= 0.0 ? 0.0 : y > 0.0 ? x / y : infinity; }
 
-  // 1 in integer dtypes.
+  // The ulp of the element's scale; 1 in integer dtypes.
   double ulp_at(std::size_t i) const {
     if (!core::is_floating(storage_)) return 1.0;
     return 2.0 * half_ulp_at(scales_[i]);
   }
-  // Of a finite number; 0 in integer dtypes.
+  // Half an ulp of a finite number; 0 in integer dtypes.
   [[nodiscard]] double half_ulp_at(double x) const {
     return core::is_floating(storage_) ? core::half_ulp(format_, x) : 0.0;
   }
@@ -153,10 +153,10 @@ class element_judge {
   const reference::certified& truth_;
   std::vector<double> scales_;
   const reference::allowance& law_;
-  std::size_t last_law_;  // those after it are the same
+  std::size_t last_law_;  // the laws after it are the same
   const expectation& about_;
   std::string name_;
-  mutable std::optional<reference::other_answers> others_{};  // found where one is needed first
+  mutable std::optional<reference::other_answers> others_{};  // found when it is first needed
 };
 
 }  // namespace assay::properties

@@ -24,15 +24,15 @@ double difference_in_u(const core::tensor_declaration& output, const core::tenso
   return largest;
 }
 
-/// By output and family.
+/// A value for each output and family.
 template <class T>
 using by_cell = std::map<std::pair<std::string, std::string>, T>;
 
-/// The cases of a family by which a mutant is compared with the right code.
+/// The cases of a family on which a mutant is compared with the right code.
 using cases_of_family = std::vector<test_case> (*)(const core::operation& op, core::dtype type, const family& f,
                                                    const trial_options& options);
 
-// Those of the detectability map.
+// The cases of the detectability map.
 std::vector<test_case> cases_of_map(const core::operation& op, core::dtype type, const family& f,
                                     const trial_options& options) {
   std::vector<test_case> all;
@@ -41,7 +41,7 @@ std::vector<test_case> cases_of_map(const core::operation& op, core::dtype type,
         {&op, type, f.name, options.seed + k, {k < options.cases ? lengths::short_ones : lengths::around_blocks}}, f));
   return all;
 }
-// More and longer ones.
+// More and longer cases.
 std::vector<test_case> wider_cases(const core::operation& op, core::dtype type, const family& f,
                                    const trial_options& options) {
   std::vector<test_case> all;
@@ -51,7 +51,7 @@ std::vector<test_case> wider_cases(const core::operation& op, core::dtype type, 
   return all;
 }
 
-// By how much a mutant's outputs differ.
+// The largest difference of a mutant's outputs, by output and family.
 by_cell<double> differences(implementation& mutant, implementation& right, const core::operation& op, core::dtype type,
                             const trial_options& options, cases_of_family cases) {
   by_cell<double> largest;
@@ -102,7 +102,7 @@ survivor explain(const variant& m, implementation& right, core::dtype type, cons
     for (const auto& [cell, d] : differences(*mutant, right, op, type, options)) {
       if (d == 0) continue;
       const auto floor = map.of(op, type).find(cell);
-      // A cell without a bound lets every finite error pass. The map is a sample: the checks drew other cases, which
+      // A cell without a bound lets every finite error pass. The map is a sample: the cases that the checks drew may
       // let twice as much pass.
       const bool below =
           floor != map.of(op, type).end() && (floor->second ? d < std::ldexp(2.0, *floor->second) : std::isfinite(d));
@@ -151,7 +151,7 @@ generated_trials try_generated_mutants(const encoding_tests& tests, const trial_
     std::optional<survivor> survived;
     if (!found) survived = explain(m, *right, type, options, map);
     if (survived && survived->why == survival::unexplained) {
-      // What shows at few lengths, or in few settings, a few cases miss.
+      // A few cases miss faults that show only at few lengths, or in few settings.
       trial_options more = without_shrinking;
       more.cases *= 4;
       found = first_capture(m, more, pinned);

@@ -1,4 +1,4 @@
-// Mutants made by rule, against everything: what catches each, and why a survivor may survive.
+// Mutants made by rule, tried on all checks: what catches each, and why a survivor may survive.
 #pragma once
 
 #include "properties/harness/detectability.hpp"
@@ -30,8 +30,8 @@ struct generated_trials {
   [[nodiscard]] std::size_t count(survival why) const;
 };
 
-/// All generated mutants of an encoding, in one dtype (f32 where `options` names none); classes are pinned to those of
-/// the unmutated code. What a few cases miss without a reason is tried with four times as many.
+/// Tries all generated mutants of an encoding in one dtype (f32 if `options` names none); classes are pinned to those
+/// of the unmutated code. A mutant that a few cases miss without a reason is tried with four times as many.
 generated_trials try_generated_mutants(const encoding_tests& tests, const trial_options& options);
 
 }  // namespace assay::properties

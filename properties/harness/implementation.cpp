@@ -12,7 +12,7 @@ namespace {
 struct fault_words {
   fault kind;
   const char* precise;  ///< for programs
-  const char* coarse;   ///< in words; one for all bad outputs
+  const char* coarse;   ///< in plain words; one for all bad outputs
 };
 constexpr const char* bad_output = "bad output";
 // In the order of the enumeration.
@@ -67,7 +67,8 @@ void leave_later_settings(description& about, const std::map<std::string, std::v
     for (const std::string& function : {op->forward_name(), op->name})
       if (const auto known = parameters.find(function); known != parameters.end()) taken = &known->second;
     for (const core::attribute_declaration& a : op->attributes) {
-      // Who has a parameter for a setting knows it, with the values that it had when it came.
+      // A program that has a parameter for a setting knows the setting, with the values that existed when the setting
+      // came.
       const bool is_taken = taken != nullptr && std::find(taken->begin(), taken->end(), a.name) != taken->end();
       const core::list_version known = is_taken ? std::max(a.since, about.written_for) : about.written_for;
       std::vector<core::attribute> values = a.values_of(known);

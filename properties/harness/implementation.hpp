@@ -1,4 +1,4 @@
-// What a property is checked against: the reference, the optimized kernels, a mutant or an outside candidate.
+// The function that a property checks: the reference, the optimized kernels, a mutant or an outside candidate.
 #pragma once
 
 #include <algorithm>
@@ -41,17 +41,17 @@ enum class fault {
   malformed_reply,  ///< the answer was no message of the protocol
   wrong_id,         ///< the answer to another call
 };
-/// The program answered and goes on, but what it wrote is no right set of outputs.
+/// Whether the program answered and goes on, but wrote no right set of outputs.
 bool is_bad_output(fault f);
-/// In words, such as "bad output": the words of a list of known failures, coarser than the faults.
+/// The fault in plain words, such as "bad output": the words of a list of known failures, coarser than the faults.
 const char* name_of(fault f);
-/// The word for programs, one for each fault: "wrong_shape". Stable: reports hold it.
+/// The word for programs, a different one for each fault: "wrong_shape". Stable: reports hold it.
 const char* kind_of(fault f);
 
 struct call_failure {
   fault kind = fault::error_reply;
   std::string message;
-  std::string errors{};  ///< the end of what the program wrote to stderr, where it ended or was stopped
+  std::string errors{};  ///< the end of the program's stderr, if it ended or was stopped
 };
 
 using call_result = tl::expected<core::tensors, call_failure>;
@@ -69,7 +69,7 @@ struct declared_sizes {
   std::size_t multiple_of = 1;
 
   [[nodiscard]] bool holds(std::size_t size) const { return size >= low && size <= high && size % multiple_of == 0; }
-  /// The smallest such size that is not below `size`, or else the largest.
+  /// The smallest such size that is at least `size`, or else the largest.
   [[nodiscard]] std::size_t nearest(std::size_t size) const {
     const std::size_t above = std::max(low, size), rest = above % multiple_of;
     return std::min(rest == 0 ? above : above + (multiple_of - rest), high - high % multiple_of);
@@ -77,8 +77,8 @@ struct declared_sizes {
   friend bool operator==(const declared_sizes&, const declared_sizes&) = default;
 };
 
-/// The precision of the arithmetic that an implementation declares for a storage dtype: one for all, or those of some
-/// stages, by name.
+/// The precision of the arithmetic that an implementation declares for a storage dtype: one for everything, or those of
+/// some stages, by name.
 struct declared_precision {
   std::optional<core::dtype> all{};
   std::map<std::string, core::dtype> stages{};
@@ -88,48 +88,48 @@ struct declared_precision {
   friend bool operator==(const declared_precision&, const declared_precision&) = default;
 };
 
-/// The variant that says how the inputs of a call lie in memory, such as "transposed"; contiguous without it.
+/// The variant that says how the inputs of a call lie in memory, such as "transposed"; without it they are contiguous.
 inline constexpr const char* strides_variant = "strides";
 
-/// What an implementation says of itself (the `hello` of the candidate protocol).
+/// The declarations of an implementation about itself (the `hello` of the candidate protocol).
 struct description {
   std::string name;
   std::string version;
   core::list_version written_for = core::newest_list;
   std::map<std::string, std::vector<core::dtype>> operations;
-  /// By storage dtype.
+  /// The arithmetic, by storage dtype.
   std::map<core::dtype, declared_precision> compute;
-  /// By operation, then by the name of an input or "state".
+  /// The declared domains, by operation, then by the name of an input or "state".
   std::map<std::string, std::map<std::string, declared_domain>> domain;
-  /// By operation, then by axis: the sizes that it takes; any where an axis is not there.
+  /// The sizes that it takes, by operation, then by axis; any size of an axis that is not listed.
   std::map<std::string, std::map<std::string, declared_sizes>> sizes{};
-  /// By operation: how the sizes of its axes go together.
+  /// Relations between the sizes of axes, by operation.
   std::map<std::string, std::vector<axis_relation>> relations{};
-  /// By operation, then by attribute: the values that it takes; all where an attribute is not there.
+  /// The values that it takes, by operation, then by attribute; all values of an attribute that is not listed.
   std::map<std::string, std::map<std::string, std::vector<core::attribute>>> settings{};
-  /// The same of values that came after the list it was written for, and are not asked.
+  /// The same for values that came after the list it was written for, and are not asked.
   std::map<std::string, std::map<std::string, std::vector<core::attribute>>> unasked{};
-  /// Attributes that may be set, each with its values: block sizes, modes. Without them it uses its own choice.
-  /// The results must agree.
+  /// Attributes that may be set, each with its values: block sizes, modes. Without them the implementation chooses. All
+  /// choices must give results that agree.
   std::map<std::string, std::vector<core::attribute>> variants{};
   bool flush_subnormals = false;
   bool deterministic = false;
-  /// The operations that are declared to take empty axes: an error is then no refusal but a fault.
+  /// The operations that are declared to take empty axes: for them an error is a fault and no refusal.
   std::vector<std::string> takes_empty{};
-  /// Its answers were stored beforehand: what a second call would give it cannot say.
+  /// Its answers were stored beforehand: it cannot say what a second call would give.
   bool recorded = false;
-  /// Another process, which goes on running, gives its answers: a program that is started anew forgets nothing.
+  /// Another process that goes on running gives its answers: starting the program anew forgets nothing.
   bool relayed = false;
 
-  /// The values of `settings` for an operation; those of its function where a derivative has none of its own.
+  /// The values of `settings` for an operation; a derivative without its own has those of its function.
   [[nodiscard]] const std::map<std::string, std::vector<core::attribute>>& settings_of(const core::operation& op) const;
-  /// The sizes of an axis; any where none are declared.
+  /// The declared sizes of an axis; any size if none are declared.
   [[nodiscard]] declared_sizes sizes_of_axis(const core::operation& op, const std::string& symbol) const;
   [[nodiscard]] bool offers(const std::string& operation, core::dtype type) const;
   [[nodiscard]] bool must_take_empty(const std::string& operation) const {
     return std::find(takes_empty.begin(), takes_empty.end(), operation) != takes_empty.end();
   }
-  /// What it declares for the operation and a storage dtype; of stages of which it says nothing the usual one
+  /// The declared precisions for the operation and a storage dtype; for stages that are not declared, the usual one
   /// (core::operation::usual_precisions).
   [[nodiscard]] core::precisions precisions_of(const core::operation& op, core::dtype storage) const;
   /// The same for a call.
@@ -138,16 +138,17 @@ struct description {
   }
 };
 
-/// Of settings and values that came after the list that an implementation was written for it is asked for those alone
-/// that it names: values that it declares, and settings that its functions have parameters for, here by operation. The
-/// others are `unasked`, but for settings that functions whose parameters are known have none for.
+/// Removes settings and values that came after the list that an implementation was written for, unless it names them:
+/// values that it declares, and settings for which its functions have parameters, here by operation. The removed ones
+/// become `unasked`, except settings for which functions with known parameters have none.
 void leave_later_settings(description& about, const std::map<std::string, std::vector<std::string>>& parameters);
-/// The settings that a call hands over: of later ones those that it names, and what is not standard.
+/// The settings that a call passes: later settings only if the implementation names them, and values that are not
+/// standard.
 core::attributes attributes_asked(const description& about, const request& call);
 
-/// A function under test. `evaluate` is called with what check_request accepts and must return
-/// outputs that check_outputs accepts, or a failure. It throws only for a fault of Assay's own (a full disk),
-/// of which no verdict may come. Not thread-safe.
+/// A function under test. `evaluate` gets calls that check_request accepts. It must return outputs that check_outputs
+/// accepts, or a failure. It throws only for a fault of Assay itself (a full disk), which must never lead to a verdict.
+/// This class is not thread-safe.
 class implementation {
  public:
   virtual ~implementation() = default;

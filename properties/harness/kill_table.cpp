@@ -32,7 +32,7 @@ run_options running_by(const trial_options& options, bool long_lengths) {
   return running;
 }
 
-// One mutant under one property of one operation.
+// Tries one mutant with one property of one operation.
 void try_property(trial& t, implementation& under_test, const core::operation& op, const property& p,
                   const trial_options& options) {
   if (t.kills.size() >= options.enough || !under_test.describe().offers(op.name, t.type)) return;
@@ -52,7 +52,7 @@ std::vector<trial> try_mutants(const std::vector<variant>& mutants, const trial_
     trials.push_back({m, options.type.value_or(m.shown_in)});
     under_test.push_back(m.make());
   }
-  // The mutants innermost: they are put the same cases, whose truths and laws are remembered for a while.
+  // The loop over mutants is innermost: they get the same cases, whose truths and laws are remembered for a while.
   for (const core::operation& op : reference::operations()) {
     for (const property& p : properties())
       for (std::size_t k = 0; k < trials.size(); ++k) try_property(trials[k], *under_test[k], op, p, options);
@@ -95,7 +95,7 @@ std::optional<capture> first_capture(const variant& mutant, const trial_options&
   const auto under_test = mutant.make();
   const core::dtype type = options.type.value_or(mutant.shown_in);
   const run_options running = running_by(options, true);
-  // The checks against the truth first, for all operations: they catch most.
+  // The checks against the truth come first, for all operations: they catch most.
   for (const bool against_truth : {true, false})
     for (const core::operation& op : reference::operations()) {
       if (!under_test->describe().offers(op.name, type)) continue;

@@ -8,7 +8,7 @@
 namespace assay::properties {
 
 void take_signs(core::tensor& t, bool equal) {
-  constexpr double most = 2.0;  // a narrow format holds the sums of many
+  constexpr double most = 2.0;  // a narrow format holds the sums of many such numbers
   auto& x = t.values.storage();
   if (x.empty()) return;
   const double first = std::isfinite(x[0]) && x[0] != 0.0 ? std::min(std::fabs(x[0]), most) : 1.0;
@@ -18,7 +18,7 @@ void take_signs(core::tensor& t, bool equal) {
 
 namespace {
 
-// Of an operation: inputs of which many terms weigh something along a long axis, else mild ones.
+// The family to start from: inputs for which many terms along a long axis have weight, or else mild ones.
 const family* base_of(const std::vector<family>& all, const core::operation& op) {
   for (const auto& is_such :
        {+[](const family& f) { return !f.tells_along.empty(); }, +[](const family& f) { return f.is_mild; }})
@@ -47,7 +47,7 @@ family one_sign_family(const std::vector<family>& all) {
     };
     const bool equal = draws_equal(random);
     core::tensors inputs = taken(equal);
-    // Two vectors all of whose numbers are equal span no plane, say.
+    // Reason: two vectors of equal numbers span no plane, for example.
     return equal && rests_on_convention({&op, type, inputs, settings}) ? taken(false) : inputs;
   };
   return f;

@@ -1,5 +1,5 @@
-// Numbers whose sums cannot cancel. A sum of mean 0 stays small however many terms it has, and hides what a format that
-// is too short for it loses: in bf16 the sum of 1000 ones is 256.
+// Numbers whose sums cannot cancel. A sum of terms with mean 0 stays small however many terms it has. It hides the loss
+// in a format with too few digits: in bf16 the sum of 1000 ones is 256.
 #pragma once
 
 #include <vector>
@@ -11,13 +11,13 @@ namespace assay::properties {
 /// The name of the family of such inputs.
 inline constexpr const char* one_sign = "one_sign";
 
-/// Takes the magnitudes of all finite numbers, or gives all of them that of the first.
+/// Takes the magnitudes of all finite numbers, or gives all of them the magnitude of the first.
 void take_signs(core::tensor& t, bool equal);
 
-/// One time in three all numbers of a tensor are equal: sums of equal terms lose most, whatever their order is.
+/// In one case of three all numbers of a tensor are equal: sums of equal terms lose most, in any order.
 inline bool draws_equal(core::counter_random& random) { return random.one_in(3); }
 
-/// The inputs of one of these families, the signs taken of all that may be positive, and cotangents alike. For
+/// The inputs of one of these families without the signs, where numbers may be positive, and cotangents likewise. For
 /// operations with real inputs.
 family one_sign_family(const std::vector<family>& all);
 

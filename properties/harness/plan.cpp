@@ -1,4 +1,4 @@
-// Which cases a property is run with: families, lengths, usual and declared sizes, shapes that somebody asked for.
+// The cases with which a property is run: families, lengths, usual and declared sizes, and requested shapes.
 #include <fmt/format.h>
 #include <rapidcheck/Random.h>
 
@@ -25,8 +25,8 @@ setting_values settings_to_draw(const description& about, const core::operation&
 
 namespace {
 
-// Distinct streams for every operation, dtype, family and range of lengths: a filter changes no other case. All
-// properties get the same cases, some more of them and some fewer: the truth of a case, which is most of the
+// A separate random stream for every operation, dtype, family and range of lengths: a filter changes no other case. All
+// properties get the same cases, some properties more of them and some fewer: the truth of a case, which is most of the
 // work, is computed once.
 rc::Random stream_of(std::uint64_t seed, const case_key& k) {
   return rc::Random(core::fnv1a(
@@ -34,7 +34,7 @@ rc::Random stream_of(std::uint64_t seed, const case_key& k) {
       seed));
 }
 
-// How many cases of which lengths a property runs of a family.
+// Returns, for each length, the number of cases of a family that a property runs.
 std::vector<std::pair<extent, std::size_t>> lengths_of(const property& p, const family& f, const run_options& options) {
   const std::size_t cases = std::max<std::size_t>(options.cases / p.calls, 1);
   std::vector<std::pair<extent, std::size_t>> plan{{{lengths::short_ones}, cases},
@@ -52,8 +52,8 @@ bool may_have(const case_key& key, const std::string& setting, const core::attri
 
 enum class settings_of_sizes { as_drawn, standard };
 
-// The key of a case of these sizes; where a setting is the size of an axis, that setting is given. Other integers have
-// their standard value: where two pairs rotate, a wide row tells nothing of the rest.
+// The key of a case of these sizes. If a setting is the size of an axis, the setting is given. Other integers have
+// their standard value: if only two pairs rotate, the rest of a wide row tells nothing.
 case_key key_of_sizes(const case_key& like, const core::axis_sizes& axes, settings_of_sizes settings) {
   case_key key = like;
   key.size = extent(axes);
@@ -65,7 +65,7 @@ case_key key_of_sizes(const case_key& like, const core::axis_sizes& axes, settin
   return key;
 }
 
-// The settings that are the size of an axis.
+// The settings that are sizes of axes, with their values for these sizes.
 core::attributes sizes_set(const core::operation& op, const core::axis_sizes& axes) {
   core::attributes set;
   for (const core::attribute_declaration& a : op.attributes)
@@ -73,7 +73,7 @@ core::attributes sizes_set(const core::operation& op, const core::axis_sizes& ax
   return set;
 }
 
-// Each number takes all its values by turns.
+// Each setting with a number takes all its values in turn.
 void set_numbers(case_key& key, std::size_t turn, std::size_t apart) {
   std::size_t shift = 0;
   for (const core::attribute_declaration& a : key.operation->attributes) {
@@ -84,8 +84,8 @@ void set_numbers(case_key& key, std::size_t turn, std::size_t apart) {
   }
 }
 
-// The key with its integers at their standard values, and at others: where two pairs rotate, or none is left over, part
-// of a wide row tells nothing. With each value of every choice, if `all`.
+// The key with its integers at their standard values, and at other values: if two pairs rotate, or none is left over, a
+// part of a wide row tells nothing. If `all`, with each value of every choice.
 std::vector<case_key> keys_of_choices(const case_key& standard, const setting_values& within, bool all,
                                       std::size_t turn) {
   std::vector<case_key> keys;
@@ -99,13 +99,13 @@ std::vector<case_key> keys_of_choices(const case_key& standard, const setting_va
 }
 
 constexpr std::size_t head_size = 256;  // the largest one in common use
-// So many at the end of every power of two: digits are told of the worst of them (check_result.cpp: told_error). Fewer
-// beyond the contexts that models have.
+// This many positions at the end of every power of two: digits are reported from the worst of them (check_result.cpp:
+// told_error). Fewer positions beyond the contexts that models have.
 constexpr std::size_t near_positions = 64, far_positions = 16;
 constexpr double longest_context = 0x1p17;
 
-// Rows as wide as heads are at the farthest positions of every power of two, as far as the domain goes: digits told of
-// narrow rows are too many. There one frequency is 1, so that its angles are exact, and the others are small.
+// Rows as wide as heads, at the farthest positions of every power of two, as far as the domain goes. Narrow rows would
+// report too many digits: one of their frequencies is 1, so that its angles are exact, and the others are small.
 std::vector<case_key> far_rows(const description& about, const core::operation& op, core::dtype type) {
   const core::tensor_declaration* position = core::integer_positions(op);
   if (position == nullptr || !op.grows_as(core::with_position)) return {};
@@ -120,7 +120,7 @@ std::vector<case_key> far_rows(const description& about, const core::operation& 
   std::erase_if(wide, [&](const auto& axis) { return core::attribute_of_axis(op, axis.first) != nullptr; });
   for (auto& [axis, size] : wide) size = size_of(axis, size);
   const std::string tokens = core::axis_with(op, axis_role::token);
-  if (tokens.empty()) return {};  // a step of a decoder: each row stands somewhere
+  if (tokens.empty()) return {};  // a decoder step has no row of tokens: each row has its own position
   const auto domain = any.domain.find(position->name);
   const declared_domain inside = domain == any.domain.end() ? declared_domain{0.0} : domain->second;
   const double farthest = std::min({inside.high, 0x1p31 - 3, core::largest_finite(type) - 1});
@@ -145,7 +145,7 @@ std::vector<case_key> far_rows(const description& about, const core::operation& 
   return all;
 }
 
-// The families that somebody asked for, or all that an implementation knows.
+// The families that were asked for, or all that an implementation knows.
 std::vector<family> chosen_families(const property& p, const core::operation& op, const description& about,
                                     const run_options& options) {
   std::vector<family> all = without_later(families_of(p, op), about.written_for);
@@ -154,7 +154,7 @@ std::vector<family> chosen_families(const property& p, const core::operation& op
   return all;
 }
 
-// The families of large cases: those that part classes, or the first.
+// The families of large cases: those in which classes differ, or the first.
 std::vector<family> families_of_sizes(std::vector<family> all) {
   std::vector<family> parting;
   std::copy_if(all.begin(), all.end(), std::back_inserter(parting), [](const family& f) { return f.parts_classes; });
@@ -226,7 +226,8 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
     plan.push_back(std::move(key));
   };
   const size_domains declared = key_for(about, op, type, "", 0, {}).sizes;
-  // One case must tell all: of the first family, which is mild. Its batch rows may stand at the same positions.
+  // The case must test everything at once: it has the first family, which is mild. Its batch rows may have equal
+  // positions.
   for (const core::axis_sizes& end : declared_ends(op, declared)) {
     add(key_of(families.front().name, end, settings_of_sizes::standard));
     if (end.contains(core::axis_with(op, core::axis_role::batch)) && families.size() > 1)

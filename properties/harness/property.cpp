@@ -13,8 +13,8 @@ bool inside(const core::tensor& t, const declared_domain& d) {
   return std::all_of(x.begin(), x.end(), [&](double v) { return std::isfinite(v) && v >= d.low && v <= d.high; });
 }
 
-// Whether every state of the forward operation is inside, in double, which is enough to know. Where no output holds
-// them all they are followed token by token.
+// Whether every state of the forward operation lies inside; double precision is enough to decide. If no output holds
+// all states, they are computed token by token.
 bool states_inside(const test_case& c, const declared_domain& d) {
   const core::operation& forward = reference::forward_of(*c.call.operation);
   if (!forward.recurrent) return true;

@@ -33,7 +33,7 @@ std::optional<multiple_of_axis> parse_multiple(std::string_view text) {
   return all;
 }
 
-// Whole numbers around a first one, the nearest ones first, that are wanted.
+// The nearest whole number to a first one that is wanted.
 std::optional<std::size_t> nearest_number(std::size_t first, const std::function<bool(std::size_t)>& wanted) {
   constexpr std::size_t tried = 4096;
   for (std::size_t away = 0; away < tried; ++away) {

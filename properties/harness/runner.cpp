@@ -15,14 +15,14 @@ namespace assay::properties {
 
 namespace {
 
-// Where each call costs a time limit, a smaller case is not worth the wait.
+// If each call costs a whole time limit, a smaller case is not worth the wait.
 bool worth_shrinking(const outcome& o) {
   if (!o.failure) return true;
   const fault kind = o.failure->kind;
   return kind != fault::timed_out && kind != fault::silent_hello && kind != fault::out_of_memory;
 }
 
-// How far beyond its allowance an outcome lies, where that is known.
+// The ratio of the error to its allowance, if it is known.
 double ratio_to_allowance(const outcome& o) { return o.value ? o.value->worst.ratio : 0.0; }
 
 enum class value_kind { finite, infinite, nan };
@@ -30,8 +30,8 @@ value_kind kind_of_value(double x) {
   return std::isnan(x) ? value_kind::nan : std::isinf(x) ? value_kind::infinite : value_kind::finite;
 }
 
-// The same failure: of the same kind, in the same output, with the same kinds of value. Another one would be shown in
-// its place.
+// Whether it is the same failure: of the same kind, in the same output, with the same kinds of value. Otherwise a
+// different failure would be shown.
 bool fails_alike(const outcome& smaller, const outcome& larger) {
   if (smaller.verdict != status::failed || smaller.failure.has_value() != larger.failure.has_value()) return false;
   if (smaller.failure) return smaller.failure->kind == larger.failure->kind;
@@ -42,14 +42,14 @@ bool fails_alike(const outcome& smaller, const outcome& larger) {
          kind_of_value(x.actual) == kind_of_value(y.actual);
 }
 
-// RapidCheck walks the cases; one counts only where the failure is the same and the reference passes.
+// RapidCheck walks the cases. A case counts only if the failure is the same and the reference passes.
 counterexample shrink(const property& p, implementation& under_test, const test_case& failed, outcome shown,
                       const run_options& options) {
   counterexample found{failed, failed, std::move(shown)};
   certified_implementation reference(certified_implementation::precisions::first);
   found.reference_passes = p.check(reference, failed).verdict != status::failed;
   if (!worth_shrinking(found.shown)) return found;
-  // A counterexample that fails by a hair explains nothing: a blatant failure stays blatant.
+  // A counterexample that fails only just explains nothing: a blatant failure must stay blatant.
   const double at_least = ratio_to_allowance(found.shown) / 16;
   std::size_t budget = options.shrink_calls;
   const auto deadline = std::chrono::steady_clock::now() + options.shrink_time;
@@ -57,7 +57,7 @@ counterexample shrink(const property& p, implementation& under_test, const test_
     if (budget == 0 || options.stopped() || std::chrono::steady_clock::now() > deadline) return false;
     --budget;
     outcome o = p.check(under_test, c);
-    if (options.stopped()) return false;  // it may have failed because nothing was asked
+    if (options.stopped()) return false;  // the case may have failed because nothing was asked any more
     if (!fails_alike(o, found.shown) || ratio_to_allowance(o) < at_least) return false;
     if (found.reference_passes && p.check(reference, c).verdict == status::failed) return false;
     found.shown = std::move(o);
@@ -68,8 +68,8 @@ counterexample shrink(const property& p, implementation& under_test, const test_
   return found;
 }
 
-// Whether its rows are narrower than heads are, though the implementation takes wider ones. Digits along integer
-// positions are not told of them (plan.cpp: far_rows).
+// Whether its rows are narrower than usual heads although the implementation takes wider ones. Digits along integer
+// positions are not reported from such rows (plan.cpp: far_rows).
 bool has_narrow_rows(const test_case& c) {
   constexpr std::size_t usual_head = 64;  // the smallest one in common use
   const core::operation& op = *c.call.operation;
@@ -86,8 +86,8 @@ bool has_narrow_rows(const test_case& c) {
   return sizes_of(c).at(width) < std::min(usual_head, widest);
 }
 
-// Whether its rows are means of a few numbers each, though the implementation takes wider ones: such a row may cancel,
-// and then says nothing of how large rows are.
+// Whether its rows are means of a few numbers each although the implementation takes wider ones. Such a row may cancel,
+// and then does not show how large rows are.
 bool averages_few_numbers(const test_case& c) {
   const core::operation& op = *c.call.operation;
   const core::axis_sizes sizes = sizes_of(c);
@@ -112,7 +112,7 @@ void record_for_drawing(check_result& r, const value_report& value, const test_c
   here.farthest = std::max(here.farthest, reach);
   if ((!grows->of_mild_inputs || is_mild(c)) && !averages_few_numbers(c)) {
     if (!has_narrow_rows(c)) here.digits_farthest = std::max(here.digits_farthest, reach);
-    // A wrong case keeps no digit: where it is no number, its error in ulp says nothing.
+    // A wrong case keeps no digit: if it is not a number, its error in ulp says nothing.
     here.digits_ulp =
         std::max(here.digits_ulp, value.passed ? value.largest_ulp : std::numeric_limits<double>::infinity());
   }
@@ -140,7 +140,7 @@ void record_judged(check_result& r, const value_report& value, const test_case& 
   if (value.passed) record_value(r, value, c);
 }
 
-// The first reasons are kept.
+// Records why cases were declined; only the first reasons are kept.
 void record_declined(check_result& r, const std::string& reason) {
   constexpr std::size_t most = 8;
   const auto alike = std::find_if(r.declined.begin(), r.declined.end(), [&](const declined_cases& before) {
@@ -152,7 +152,7 @@ void record_declined(check_result& r, const std::string& reason) {
     r.declined.push_back({reason, 1});
 }
 
-// Checks one case; true where it failed.
+// Checks one case; true if it failed.
 bool run_case(check_result& r, implementation& under_test, const test_case& c, const run_options& options) {
   outcome o = r.checked->check(under_test, c);
   record_case(r, c, o);
@@ -165,7 +165,7 @@ bool run_case(check_result& r, implementation& under_test, const test_case& c, c
   return true;
 }
 
-// Of the mild case of a given size that has the most elements.
+// Asks for suspicion on the mild case of given size with the most elements.
 void ask_for_suspicion(check_result& r, implementation& under_test, std::vector<case_key> plan,
                        const run_options& options) {
   if (r.worst.output.empty()) return;  // nothing was compared with the truth
@@ -185,7 +185,7 @@ void ask_for_suspicion(check_result& r, implementation& under_test, std::vector<
   }
 }
 
-// Truths and allowances of all planned cases, on all cores.
+// Computes the truths and allowances of all planned cases, on all cores.
 void prepare(const std::vector<test_case>& cases, const description& about) {
   std::vector<request> calls;
   for (const test_case& c : cases)
@@ -222,7 +222,7 @@ check_result run_property(const property& p, implementation& under_test, const c
     prepare(prepared, under_test.describe());
   }
   std::vector<std::string> visited;
-  std::map<std::string, std::size_t> inside;  // by family: cases that do not lie outside the domain
+  std::map<std::string, std::size_t> inside;  // by family: cases that lie inside the domain
   bool goes_on = true;
   for (std::size_t k = 0; k < plan.size() && goes_on; ++k) {
     if (options.stopped()) break;
@@ -237,7 +237,7 @@ check_result run_property(const property& p, implementation& under_test, const c
   }
   if (p.decides_class && !r.found && !options.goes_on && !options.stopped())
     ask_for_suspicion(r, under_test, plan, options);
-  // What broke off in the middle of a family knows nothing of it.
+  // If the run stopped within a family, nothing is known about that family.
   if (r.run() < r.planned && !visited.empty() && !goes_on) visited.pop_back();
   for (const std::string& name : visited)
     if (inside[name] == 0 &&

@@ -1,4 +1,4 @@
-// Shrinking: what is simpler than a case, the most drastic first.
+// Shrinking: the cases that are simpler than a case, the most drastic first.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -14,7 +14,7 @@ std::vector<std::size_t> range(std::size_t first, std::size_t last) {
   return r;
 }
 
-// Some positions of an axis, and those that belong to them of axes that a relation ties to it.
+// Restricts an axis to some positions, and the axes that a relation ties to it to the positions that belong to them.
 core::tensors restricted_together(const test_case& c, const std::string& axis, const std::vector<std::size_t>& kept) {
   const core::operation& op = *c.call.operation;
   core::tensors inputs = core::restrict_axis(op, c.call.inputs, axis, kept);
@@ -54,7 +54,7 @@ std::vector<double> simpler_numbers(core::dtype type, double x) {
   return all;
 }
 
-// For other sizes or settings an operation draws other inputs.
+// Draws the inputs again, for an operation whose inputs depend on sizes or settings.
 void draw_again(test_case& simpler, const test_case& c) {
   const core::operation& op = *c.call.operation;
   if (!op.drawn || (sizes_of(simpler) == sizes_of(c) && simpler.call.attributes == c.call.attributes)) return;
@@ -95,7 +95,7 @@ std::optional<test_case> find_simpler_case(const test_case& c, const std::functi
     if (size > 1)
       for (const auto& kept : {range(0, size / 2), range(size / 2, size), range(0, 1), range(size - 1, size)})
         if (offer_positions(kept)) return found;
-    // Dropping single positions: only where few are left, or shrinking would cost a call per token.
+    // Single positions are dropped only if few are left: otherwise shrinking would cost a call per token.
     if (size > 2 && size <= 12)
       for (std::size_t dropped = 0; dropped < size; ++dropped) {
         std::vector<std::size_t> kept = range(0, size);

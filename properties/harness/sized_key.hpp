@@ -1,4 +1,4 @@
-// A key of sizes by role: any operation at sizes that somebody chose.
+// A key from sizes by role: any operation at chosen sizes.
 #pragma once
 
 #include <map>
@@ -8,8 +8,8 @@
 
 namespace assay::properties {
 
-/// Mild inputs of these sizes, with standard settings but for those that are given and those that are the size of an
-/// axis. `family`: another one than the mild one.
+/// Mild inputs of these sizes. Settings are standard, except those that are given and those that are the size of an
+/// axis. `family`: a family other than the mild one.
 inline case_key mild_key(const core::operation& op, core::dtype type,
                          const std::map<core::axis_role, std::size_t>& by_role, const core::attributes& settings = {},
                          const std::string& family = "", std::uint64_t seed = 1) {

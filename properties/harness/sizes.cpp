@@ -17,7 +17,8 @@
 namespace assay::properties {
 namespace {
 
-// Of the axes that are not given each has one element, or as many as go together with those that are.
+// The size of the largest tensor. Each axis that is not given has one element, or as many as go together with the given
+// ones.
 std::size_t largest_tensor(const core::operation& op, const core::axis_sizes& given) {
   core::axis_sizes sizes = given;
   for (const std::string& symbol : core::axis_symbols(op)) sizes.try_emplace(symbol, 1);
@@ -33,7 +34,7 @@ core::counter_random random_for(const core::operation& op, core::dtype type, std
   return core::counter_random(core::fnv1a(fmt::format("{} {} sizes {}", op.name, core::name_of(type), number), seed));
 }
 
-// Where blocks of kernels are full, or one element more or less.
+// Whether a size must be exact: blocks of kernels are full, or there is one element more or less.
 bool stands_for_itself(std::size_t size) { return size % 8 == 0 || size % 32 == 1 || size % 32 == 31; }
 
 std::vector<usual_size> usual_sizes(const core::operation& op, core::dtype type, const run_options& options) {
@@ -65,8 +66,8 @@ std::size_t inside(const size_domains& declared, const std::string& symbol, std:
   return sizes == declared.end() ? size : std::max<std::size_t>(sizes->second.nearest(size), 1);
 }
 
-// The most elements of a tensor of a call with a long axis: so many cost seconds in a full run, and less in a quick
-// one.
+// The most elements that a tensor may have in a call with a long axis: such a call costs seconds in a full run, and
+// less in a quick one.
 std::size_t most_elements(const run_options& options) {
   const bool all = options.sizes == run_options::usual::all;
   return std::min(options.most_elements, std::size_t{all ? 1u << 22 : (1u << 18) + (1u << 13)});
@@ -81,7 +82,7 @@ long_calls calls_of(const core::operation& op, const encoding_tests& tests) {
 
 constexpr std::size_t ends_of_16_bits = (std::size_t{1} << 16) + 2;
 
-// How long an axis is where it is long; `at` has the sizes of the others.
+// The size of an axis when it is long; `at` has the sizes of the others.
 std::size_t longest(const core::operation& op, const std::string& symbol, core::axis_sizes at, const long_calls& calls,
                     const run_options& options, core::counter_random& random) {
   const bool all = options.sizes == run_options::usual::all;
@@ -93,7 +94,8 @@ std::size_t longest(const core::operation& op, const std::string& symbol, core::
   return size;
 }
 
-// Log-uniform; two in three next to a multiple of a block: chunks of programs are round numbers in base two or ten.
+// Log-uniform; two sizes in three lie next to a multiple of a block: programs use chunks that are round numbers in base
+// two or ten.
 std::size_t draw_size(std::size_t low, std::size_t high, core::counter_random& random) {
   constexpr std::array<std::size_t, 9> blocks{32, 64, 100, 128, 256, 500, 512, 1000, 1024};
   const double ratio = static_cast<double>(high) / static_cast<double>(low);
@@ -101,7 +103,8 @@ std::size_t draw_size(std::size_t low, std::size_t high, core::counter_random& r
   if (random.one_in(3)) return size;
   const auto fitting = std::upper_bound(blocks.begin(), blocks.end(), size) - blocks.begin();
   const std::size_t block = blocks[random.below(static_cast<std::size_t>(fitting))];
-  constexpr std::array<std::size_t, 4> beside{0, 1, 2, 2};  // one element short of a block, none, and one too many
+  // One element less than a block, exactly a block, and one element more.
+  constexpr std::array<std::size_t, 4> beside{0, 1, 2, 2};
   return std::min(size / block * block + beside[random.below(beside.size())], high + 1) - 1;
 }
 
@@ -112,7 +115,7 @@ bool adds_up(const core::operation& op, const std::string& symbol) {
                      [&](const auto& d) { return !core::axis_of(d, symbol).has_value(); });
 }
 
-// Digits are told of rows that are means by wide ones, where that is no size of its own.
+// Widens rows that are means, if their size is not given: digits are reported from wide rows.
 void widen_rows(const core::operation& op, const size_domains& declared, core::axis_sizes& axes) {
   if (core::integer_positions(op) != nullptr) return;
   for (const core::tensor_declaration& d : op.outputs)
@@ -181,7 +184,8 @@ std::vector<usual_size> planned_sizes(const core::operation& op, core::dtype typ
 
 std::vector<core::axis_sizes> block_sizes(const core::operation& op, core::dtype type, const size_domains& declared,
                                           const run_options& options) {
-  constexpr std::size_t affordable = std::size_t{1} << 14;  // with a few of the others; else with one of them
+  // The most elements with a few positions of the other axes; beyond it the other axes have one position each.
+  constexpr std::size_t affordable = std::size_t{1} << 14;
   std::vector<core::axis_sizes> all;
   if (encoding_tests_of(op) == nullptr || options.sizes == run_options::usual::none) return all;
   const core::axis_sizes few = few_of_each(op);
@@ -220,7 +224,7 @@ std::vector<sized_call> long_axes(const core::operation& op, core::dtype type, c
   for (const family& f : families)
     if (f.parts_classes || f.name == names.front()) by_turns.push_back(f.name);
   const bool has_one_sign = std::find(names.begin(), names.end(), one_sign) != names.end();
-  // In f16 the sums of more terms of one sign are infinite.
+  // In f16, sums of more terms with one sign are infinite.
   const auto longest_sum = static_cast<std::size_t>(std::min(core::largest_finite(type) / 16, 0x1p31));
   const long_calls calls = calls_of(op, *tests);
   core::axis_sizes beside = calls.beside;
@@ -237,7 +241,7 @@ std::vector<sized_call> long_axes(const core::operation& op, core::dtype type, c
       all.back().axes[symbol] = inside(declared, symbol, size);
     };
     const std::size_t most = options.sizes == run_options::usual::all ? end : std::min(end, longest_of_quick);
-    // An axis that ends early is dear: pairs of tokens are a square.
+    // Cases of an axis with a low limit are expensive: pairs of tokens grow as a square.
     std::vector<std::size_t> sizes(most < longest_of_quick ? drawn / 4 : drawn);
     for (std::size_t& size : sizes) size = draw_size(shortest, most, random);
     std::sort(sizes.rbegin(), sizes.rend());

@@ -8,7 +8,7 @@
 namespace assay::properties {
 namespace {
 
-constexpr std::size_t largest_size = std::size_t{1} << 24;  // as conflict_within has it
+constexpr std::size_t largest_size = std::size_t{1} << 24;  // the limit of conflict_within
 
 struct move {
   std::string axis;
@@ -16,8 +16,8 @@ struct move {
   double distance;
 };
 
-// What a rule may want of an axis, for these sizes of the others and these integers: the same, half or twice as much, a
-// multiple, a product, a quotient; or a number near its own.
+// Sizes that a rule may demand of an axis, given the other sizes and these integers: the same, half or twice as much, a
+// multiple, a product, a quotient; or a number near its own size.
 std::set<std::size_t> sizes_to_try(std::size_t own, const std::vector<std::size_t>& others) {
   std::set<std::size_t> all;
   for (std::size_t k = 0; k <= 8; ++k) all.insert({own + k, own - std::min(own, k)});
@@ -28,7 +28,7 @@ std::set<std::size_t> sizes_to_try(std::size_t own, const std::vector<std::size_
   return all;
 }
 
-// Of each axis that is no setting, the nearest first.
+// The moves of each axis that is no setting, the nearest first.
 std::vector<move> moves_of(const core::operation& op, const core::axis_sizes& sizes, const core::attributes& settings,
                            const core::axis_sizes& asked, const size_domains& declared) {
   std::vector<move> all;
@@ -41,7 +41,7 @@ std::vector<move> moves_of(const core::operation& op, const core::axis_sizes& si
       if (const auto* integer = std::get_if<std::int64_t>(&value); integer != nullptr && *integer > 0)
         others.push_back(static_cast<std::size_t>(*integer));
     const auto of_axis = declared.find(axis);
-    // Far more than any ratio: what was asked for gives way last.
+    // Far more than any ratio: requested sizes are changed last.
     const double dear = asked.contains(axis) ? 1e3 : 0.0, from = static_cast<double>(std::max<std::size_t>(own, 1));
     for (const std::size_t size : sizes_to_try(own, others))
       if (size > 0 && size != own && size <= largest_size && (of_axis == declared.end() || of_axis->second.holds(size)))

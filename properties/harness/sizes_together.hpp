@@ -1,4 +1,4 @@
-// Sizes that go with one another: what is drawn axis by axis may contradict an operation's own rules.
+// Sizes that go together: sizes drawn axis by axis may contradict an operation's own rules.
 #pragma once
 
 #include <functional>
@@ -7,13 +7,13 @@
 
 namespace assay::properties {
 
-/// Sizes may be those of one call.
+/// Whether sizes may be those of one call.
 using sizes_fit = std::function<bool(const core::axis_sizes&)>;
 
-/// The sizes nearest to these that `fit`, by their ratio: one axis moves, or two of them where one does not suffice. An
-/// axis that nobody asked for (it is not in `asked`) moves before one that somebody did; sizes stay declared ones, and
-/// one that is a setting stays as it is. The sizes as they are where none are found. Rules relate sizes by their order,
-/// as multiples and as products, with one another and with integer settings: what is tried are such numbers.
+/// The sizes nearest to these, by ratio, for which `fit` holds: one axis moves, or two if one does not suffice. An axis
+/// that was not requested (it is not in `asked`) moves before a requested one. Sizes stay declared ones, and a size
+/// that is a setting stays as it is. Returns the sizes unchanged if none are found. Rules relate sizes by order, as
+/// multiples and as products, with one another and with integer settings: such numbers are tried.
 core::axis_sizes sizes_together(const core::operation& op, const core::attributes& settings,
                                 const core::axis_sizes& sizes, const core::axis_sizes& asked,
                                 const size_domains& declared, const sizes_fit& fit);

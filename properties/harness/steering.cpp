@@ -22,13 +22,13 @@ declared_domain numbers_inside(core::dtype type, const declared_domain& d) {
 struct steering {
   core::dtype type;
   declared_domain inside;
-  bool has_low, has_high;  // the interval ends before the numbers of the dtype do
+  bool has_low, has_high;  // whether the interval ends before the numbers of the dtype do
   bool low_end, high_end;
 
   [[nodiscard]] bool holds(double x) const { return x >= inside.low && x <= inside.high; }
 
-  // A number inside for x, which is not: mirrored at the only end there is, else anywhere, spread over the binades
-  // where the interval spans many.
+  // A number inside the interval in place of x, which is outside: mirrored at the only end if there is one end, else
+  // anywhere, spread over the binades if the interval spans many.
   [[nodiscard]] double another(double x, core::counter_random& random) const {
     const double low = inside.low, high = inside.high, share = random.uniform();
     if (!has_low || !has_high)
@@ -49,8 +49,8 @@ struct steering {
     if (high_end) x[(at + x.size() / 2) % x.size()] = inside.high;
   }
 
-  // Precondition: both ends. A row of consecutive integers, which begins at the lower end, ends at the upper one, or
-  // lies between.
+  // Precondition: both ends exist. Shifts a row of consecutive integers: it begins at the lower end, ends at the upper
+  // one, or lies between.
   void shift(values& x, std::size_t first, std::size_t size, core::counter_random& random) const {
     const double length = static_cast<double>(size), room = inside.high - inside.low - length + 1.0;
     double begin = x[first];

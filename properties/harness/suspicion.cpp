@@ -16,14 +16,14 @@ namespace {
 constexpr double chance = 0x1p-40;
 constexpr double times_plain = 4, fewest_roundoffs = 8;
 
-// How many estimated deviations one of `count` numbers exceeds with that chance.
+// The number of estimated deviations that one of `count` numbers exceeds with that chance.
 double most_deviations(std::size_t count, std::size_t runs) {
   const boost::math::students_t t(static_cast<double>(runs));
   return boost::math::quantile(
       boost::math::complement(t, chance / (2.0 * static_cast<double>(std::max(count, std::size_t{1})))));
 }
 
-// Of the errors of one output, each over its deviation.
+// The mean and mean square of the errors of one output, each error divided by its deviation.
 struct summary_of_errors {
   double mean = 0, mean_square = 0;
 };
@@ -41,7 +41,7 @@ summary_of_errors summary_of(const std::vector<double>& errors, const std::vecto
   return s;
 }
 
-// What is asked of one output, of which so much is allowed.
+// Facts about one output before its errors are judged, with the allowance of each element.
 class asked_output {
  public:
   asked_output(const expectation& e, std::string name, reference::scatter s, std::vector<double> allowed)
@@ -53,7 +53,7 @@ class asked_output {
         bounds_(statistical_bounds(scatter_, truth_, compute_)),
         deviations_(scatter_.deviations()),
         allowed_(std::move(allowed)) {
-    // Where nothing is rounded by the formula, other right code may round the result.
+    // If the formula rounds nothing there, other right code may still round the result.
     for (std::size_t i = 0; i < deviations_.size(); ++i) {
       deviations_[i] = std::max(deviations_[i], roundoff_at(i));
       if (!std::isfinite(bounds_[i]) || deviations_[i] == 0.0) deviations_[i] = std::numeric_limits<double>::infinity();
@@ -67,7 +67,7 @@ class asked_output {
     double most = 0;
     for (std::size_t i = 0; i < errors.size(); ++i) {
       const double off = truth_.error_of(outputs.values.storage()[i], i);
-      // The last rounding is none of those that scatter.
+      // The last rounding is not among the roundings that scatter.
       errors[i] = std::copysign(std::max(std::fabs(off) - core::half_ulp(storage_, truth_.truth(i)), 0.0), off);
       if (std::isnan(off)) errors[i] = off;
       if (!std::isfinite(deviations_[i]) || !std::isfinite(off)) continue;
@@ -95,7 +95,7 @@ class asked_output {
     double most = 1.0;
     for (const auto& run : scatter_.at_random) most = std::max(most, summary_of(run, deviations_).mean_square);
     most = std::max(most, summary_of(scatter_.to_nearest, deviations_).mean_square);
-    // Another order of the same steps, such as parts that are merged one after the other, errs by twice as much.
+    // Another order of the same steps, such as parts merged one after the other, errs by up to twice as much.
     s.times = std::sqrt(summary_of(errors, deviations_).mean_square / most) / times_plain;
     return s;
   }
@@ -106,7 +106,7 @@ class asked_output {
     const std::size_t runs = scatter_.at_random.size();
     const double by_chance = most_deviations(1, runs) * std::sqrt(square / static_cast<double>(runs));
     const double by_plain = times_plain * std::fabs(summary_of(scatter_.to_nearest, deviations_).mean);
-    // Where the formula is exact, right code may round every result once, and all alike.
+    // If the formula is exact, right code may round every result once, and all in the same direction.
     std::vector<double> once(errors.size());
     for (std::size_t i = 0; i < once.size(); ++i) once[i] = roundoff_at(i);
     const double by_last_step = summary_of(once, deviations_).mean;
@@ -129,7 +129,7 @@ std::vector<double> statistical_bounds(const reference::scatter& s, const refere
   const double deviations = most_deviations(bounds.size(), s.at_random.size());
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     const double x = truth.truth(i), plain = s.to_nearest[i];
-    // Where no run errs, as where equal terms cancel, the runs tell nothing of another order of the same steps.
+    // If no run errs, as where equal terms cancel, the runs tell nothing about another order of the same steps.
     const bool is_told = bounds[i] > 0.0 || plain != 0.0;
     bounds[i] = is_told && std::isfinite(bounds[i]) && std::isfinite(x) && std::isfinite(plain)
                     ? std::max({deviations * bounds[i], times_plain * std::fabs(plain),
@@ -164,7 +164,7 @@ namespace {
 
 using allowed_errors = std::map<std::string, std::vector<double>>;
 
-// By what an algorithm rounds: the outputs of whose errors an allowance sees too little.
+// The outputs for which the allowance is much wider than the error that this algorithm's roundings make.
 std::vector<asked_output> outputs_worth_asking(const expectation& e, const allowed_errors& allowed,
                                                reference::accuracy_class algorithm) {
   std::set<std::string> worth;
@@ -200,8 +200,9 @@ bool is_scan(const core::operation& op) {
   return std::ranges::find(own, reference::accuracy_class::tree) != own.end();
 }
 
-// A function of positions and parameters adds little up: its law is wide where it has several algorithms, such as slopes
-// by recursion, and not because roundings meet. A formula of one's own does not say what its inputs are.
+// Whether an operation is a table: a function of positions and parameters sums few terms. Its law is wide because it
+// has several algorithms, such as slopes by recursion, and not because roundings add up. A user formula does not say
+// what its inputs are.
 bool is_table(const core::operation& op) {
   const bool is_own = op.name.starts_with("formula/");
   return !is_own && op.is_forward() && std::ranges::none_of(op.inputs, [](const core::tensor_declaration& d) {
@@ -233,7 +234,7 @@ usual_errors::usual_errors(const request& call, const core::precisions& compute)
 
 std::optional<suspicion> usual_errors::suspicion_of(const core::tensors& outputs) const {
   const core::tensors own = parts_->part ? core::outputs_of_part(*parts_->part, outputs) : outputs;
-  // What one of the algorithms may err by is not suspicious.
+  // An error that one of the algorithms may have is not suspicious.
   std::optional<std::map<std::string, suspicion>> by_all;
   for (const std::vector<asked_output>& asked : parts_->by_algorithm) {
     std::map<std::string, suspicion> both;

@@ -1,8 +1,8 @@
-// Errors within the worst case that roundings do not make: the second bound beside that of the laws (verdict.hpp).
+// Errors inside the worst-case bound that roundings do not make: a second bound beside the laws (verdict.hpp).
 //
-// An error beyond z standard deviations of what random roundings add up to (reference/scatter.hpp) has a chance of
-// 2^-40 in a tensor. It is no proof of a bug: roundings are no random numbers, and another right algorithm may round
-// more than the formula as it is written. So it is said, and fails a run that is asked to be strict.
+// An error beyond z standard deviations of the sum of random roundings (reference/scatter.hpp) has a chance of 2^-40 in
+// a tensor. It is no proof of a bug: roundings are not random numbers, and another right algorithm may round more than
+// the formula as it is written. So it is reported, and fails only a strict run.
 #pragma once
 
 #include <memory>
@@ -16,43 +16,45 @@
 
 namespace assay::properties {
 
-/// Of one output.
+/// A suspicion about one output.
 struct suspicion {
   enum class sign : std::uint8_t {
     element,    ///< one element errs by more than roundings do
-    size,       ///< all together do: the mean square of errors, each over its deviation
-    direction,  ///< the mean of errors, each over its deviation: they lie on one side
+    size,       ///< all elements together do: the mean square of errors, each over its deviation
+    direction,  ///< the mean of errors, each over its deviation: the errors lie on one side
   };
   sign seen = sign::element;
   std::string output{};
   std::string place{};   ///< "grad_q[0, 3]": the element with the largest error over its deviation
-  double error = 0;      ///< of that element
-  double deviation = 0;  ///< of roundings there
-  double allowed = 0;    ///< by the worst case there
-  double times = 0;      ///< of what roundings make of such a quantity at most; above 1
+  double error = 0;      ///< error of that element
+  double deviation = 0;  ///< standard deviation of roundings there
+  double allowed = 0;    ///< worst-case allowance there
+  double times = 0;      ///< ratio to the most that roundings make of such a quantity; above 1
 };
 /// "grad_q[0, 3] errs by 0.31, 2.4e+03 times the deviation of roundings there (0.00013); ...".
 std::string in_words(const suspicion& s);
 
-/// Runs with random roundings that deviations are taken from.
+/// The number of runs with random roundings from which deviations are taken.
 inline constexpr std::size_t scatter_runs = 32;
 
-/// What an element may err by before it is suspicious, without the last rounding to storage: as many deviations as have
-/// a chance of 2^-40 in a tensor (of Student's distribution, since deviations are estimated), or four times what plain
-/// arithmetic errs by, which knows where a format stagnates and where all roundings of equal numbers fall alike, or
-/// eight units of roundoff. Infinite where a run gives no number.
+/// The error that an element may have before it is suspicious, without the last rounding to storage. It is the largest
+/// of: the number of deviations that has a chance of 2^-40 in a tensor (of Student's distribution, since deviations are
+/// estimated); four times the error of plain arithmetic, which shows where a format stagnates and where all roundings
+/// of equal numbers go the same way; eight units of roundoff. Infinite if a run gives no number.
 std::vector<double> statistical_bounds(const reference::scatter& s, const reference::certified& truth,
                                        core::dtype compute);
 
-/// What roundings make of a call, for any outputs of it. Of a large call whose lanes are independent one part is asked.
+/// The errors that roundings make in a call, for any outputs of it. A large call with independent lanes is represented
+/// by one part.
 class usual_errors {
  public:
   usual_errors(const request& call, const core::precisions& compute);
 
-  /// What is suspicious of outputs that are no bug, whichever of the operation's algorithms made them: the output and
-  /// the quantity that exceed most; nothing where none does, or where allowances are less than `worth_asking` times
-  /// what plain arithmetic errs by: they see enough. Scans are not asked: right ones have more algorithms than classes
-  /// (in chunks, adjoints in logarithms), and their class says what they lose.
+  /// Returns the suspicion about outputs that are no bug, for any of the operation's algorithms: the output and the
+  /// quantity that exceed their bounds most. Returns nothing if none exceeds its bound, or if allowances are less than
+  /// `worth_asking` times the error of plain arithmetic, because such allowances are tight enough. Scans are not asked:
+  /// right scans have more algorithms than classes (in chunks, adjoints in logarithms), and their class says what they
+  /// lose.
   [[nodiscard]] std::optional<suspicion> suspicion_of(const core::tensors& outputs) const;
 
  private:
@@ -61,8 +63,8 @@ class usual_errors {
 };
 inline constexpr double worth_asking = 30;
 
-/// The same of a case that an implementation has passed: it is asked once more. The case is a mild one, since where
-/// numbers are extreme other right code rounds what the formula does not.
+/// The same for a case that an implementation has passed: it is asked once more. The case is a mild one: for extreme
+/// numbers, other right code rounds where the formula does not.
 std::optional<suspicion> suspicion_of(implementation& passed, const test_case& c);
 
 }  // namespace assay::properties

@@ -9,10 +9,10 @@ namespace {
 using core::axis_role;
 using size_by_role = std::map<axis_role, std::size_t>;
 
-// Where an axis does not matter: not one, or an index of rows or heads that is wrong would not show.
+// Sizes of axes that do not matter: more than one, or a wrong index of rows or heads would not show.
 const size_by_role few{{axis_role::batch, 2}, {axis_role::head, 2},  {axis_role::token, 3},    {axis_role::key, 5},
                        {axis_role::width, 3}, {axis_role::pairs, 2}, {axis_role::parameter, 2}};
-// More than a block of a kernel takes, or one thread of rows and heads.
+// More than a block of a kernel takes, or one thread takes of rows and heads.
 const size_by_role many{{axis_role::batch, 5},  {axis_role::head, 9},   {axis_role::token, 66},   {axis_role::key, 130},
                         {axis_role::width, 66}, {axis_role::pairs, 33}, {axis_role::parameter, 3}};
 const size_by_role more{{axis_role::batch, 66},   {axis_role::head, 66},   {axis_role::token, 258},
@@ -20,7 +20,7 @@ const size_by_role more{{axis_role::batch, 66},   {axis_role::head, 66},   {axis
                         {axis_role::parameter, 9}};
 const size_by_role whole_blocks{
     {axis_role::token, 64}, {axis_role::key, 64}, {axis_role::width, 64}, {axis_role::pairs, 64}};
-// A last block that lacks one element.
+// The last block lacks one element.
 const size_by_role nearly_whole{{axis_role::token, 127}, {axis_role::key, 191}};
 
 bool is_left(const core::operation& op, const std::string& axis) {

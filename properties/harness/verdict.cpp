@@ -21,7 +21,7 @@ using reference::accuracy_class;
 
 std::string message_of(const element_report& e, const core::shape& shape) {
   const std::string place = e.output + core::index_text(shape, e.index);
-  // Between a number and none there is no error to be measured.
+  // If one of the two is not a number, there is no error to measure.
   if (!std::isfinite(e.expected) || !std::isfinite(e.actual))
     return fmt::format("{}: expected {:.9g}, got {:.9g}", place, e.expected, e.actual);
   return fmt::format("{}: expected {:a}, got {:a} ({}): error {:.3g}, allowed {:.3g}", place, e.expected, e.actual,
@@ -86,7 +86,7 @@ bool has_steps(const core::operation& op) {
                      [&](const auto& d) { return core::axis_of(d, tokens).has_value(); });
 }
 
-// The axis that steps are made along: that of tokens, or the first one where no output has tokens.
+// The axis along which steps are made: that of tokens, or the first axis if no output has tokens.
 std::optional<std::size_t> step_axis(const core::operation& op, const core::tensor_declaration& d) {
   if (has_steps(op)) return core::axis_of(d, core::axis_with(op, core::axis_role::token));
   return d.axes.empty() ? std::nullopt : std::optional<std::size_t>(0);
@@ -138,7 +138,7 @@ bool is_informative(const expectation& expected, const reference::allowances& la
 
 using laws_on_demand = std::function<std::shared_ptr<const reference::allowances>()>;
 
-// `asks`: whether it matters if answers that know nothing fail.
+// `asks`: whether it matters that answers that know nothing fail.
 value_report judge_by(const expectation& expected, const core::tensors& outputs, const laws_on_demand& wider,
                       bool asks) {
   value_report report = judge_elements(expected, *expected.first_laws, outputs);
@@ -155,7 +155,7 @@ value_report judge_by(const expectation& expected, const core::tensors& outputs,
   return report;
 }
 
-// What a part showed, in the places of the whole call.
+// Maps the report of a part to the places of the whole call.
 void place(value_report& r, const core::part_of_call& part, const core::tensors& outputs) {
   if (r.worst.output.empty()) return;
   const core::shape shape = outputs.at(r.worst.output).shape();
@@ -163,7 +163,7 @@ void place(value_report& r, const core::part_of_call& part, const core::tensors&
   if (!r.passed) r.message = message_of(r.worst, shape);
 }
 
-// A failure before no failure, the first one of several; else the largest share of an allowance.
+// A failure comes before a pass, and the first of several failures; else the largest share of an allowance.
 bool says_more(const value_report& x, const value_report& y) {
   if (x.passed != y.passed) return !x.passed;
   if (x.passed) return x.worst.ratio > y.worst.ratio;
@@ -197,11 +197,11 @@ value_report judge(const request& call, const core::precisions& compute, const c
   const std::vector<core::kept_positions> parts = parts_of_large(call);
   if (parts.empty()) return judge(*expect(call, compute), outputs);
   std::vector<value_report> reports(parts.size());
-  std::atomic<bool> informative = false;  // some part is: the others need not be
+  std::atomic<bool> informative = false;  // some part is informative: the others need not be
   tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
     const core::part_of_call part = core::part_of(call, parts[i]);
     const core::tensors of_part = core::outputs_of_part(part, outputs);
-    // What is remembered of calls belongs to one thread: parts remember nothing.
+    // Remembered calls belong to one thread, so parts remember nothing.
     const auto wider = [&] {
       return std::make_shared<const reference::allowances>(reference::allow(part.call, compute));
     };

@@ -14,9 +14,8 @@ namespace {
 
 using core::infinity;
 
-// Of one key alone attention gives the value, whatever the logits are; of a query without features likewise. Outputs
-// grow with the square of the tokens where each is a query and a key, and attention forms an exponential for every
-// pair.
+// With one key attention gives its value, whatever the logits are; a query without features likewise. If each token is
+// a query and a key, outputs grow with the square of the tokens, and attention forms an exponential for every pair.
 core::axis_sizes attention_sizes(const core::operation& op, const core::attributes& settings,
                                  core::counter_random& random, extent size) {
   const std::size_t block = (std::size_t{1} << (3 + random.below(4))) - 1 + random.below(3);
@@ -51,21 +50,21 @@ core::axis_sizes attention_sizes(const core::operation& op, const core::attribut
   for (const std::string& symbol : core::axis_symbols(op))
     if (core::role_of(op, symbol) == core::axis_role::parameter)
       s[symbol] = size.is_given() ? 5 : 1 + random.below(6);
-    else if (!s.contains(symbol))  // features besides those of queries and values
+    else if (!s.contains(symbol))  // features of inputs other than queries and values
       s[symbol] = size.is_given() ? 2 : 1 + random.below(4);
   const bool has_places = op.attribute("alignment") != nullptr;
-  // Of three heads the order of the last two can change.
+  // With three heads the order of the last two can change.
   if (has_places && size.range == lengths::short_ones && random.one_in(3)) s["h"] = 3;
   for (auto& [axis, drawn] : s) drawn = size.axis(axis, drawn);
   for (const core::attribute_declaration& a : op.attributes)
     if (!a.axis.empty()) s[a.axis] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a.name));
   const auto in_conflict = [&] { return op.conflict != nullptr && !op.conflict(settings, s).empty(); };
-  for (int more = 0; more < 16 && in_conflict(); ++more)  // tables that are too short for a setting, or for the tokens
+  for (int more = 0; more < 16 && in_conflict(); ++more)  // tables may be too short for a setting, or for the tokens
     for (auto& [symbol, drawn] : s)
       if (core::role_of(op, symbol) == core::axis_role::parameter && core::attribute_of_axis(op, symbol) == nullptr)
         ++drawn;
-  // Queries are the last of the keys: the size that nobody asked for gives way. One that comes before the first key has
-  // nothing to weigh.
+  // Queries are the last of the keys: the size that was not requested gives way. A query before the first key would
+  // have nothing to weigh.
   const bool among_keys = op.attribute("window_left") != nullptr
                               ? has_query_without_keys(op, settings, s.at("n"), s.at("m"))
                               : has_places || op.input("first_key") != nullptr ||
@@ -77,13 +76,13 @@ core::axis_sizes attention_sizes(const core::operation& op, const core::attribut
     else if (core::attribute_of_axis(op, "n") == nullptr && !size.axes.contains("n"))
       s["n"] = s.at("m");
   }
-  for (int more = 0; more < 4 && in_conflict(); ++more)  // features that are too few for a setting
+  for (int more = 0; more < 4 && in_conflict(); ++more)  // there may be too few features for a setting
     for (auto& [symbol, drawn] : s)
       if (core::role_of(op, symbol) == core::axis_role::width && !size.axes.contains(symbol)) ++drawn;
   return s;
 }
 
-// Of the queries those at the end that they are counted from, not all.
+// Some of the queries, at the end from which they are counted, but not all.
 std::vector<std::size_t> counted_queries(const test_case& c, std::size_t n) {
   if (n < 2) return {};
   const std::size_t kept = 1 + core::counter_random(c.seed).below(n - 1);
@@ -94,7 +93,7 @@ void scale_normal(std::vector<double>& x, double by) {
   for (double& y : x) y *= by;
 }
 
-// visit(query i, its bias [m]), head by head.
+// Calls visit(query i, its bias [m]), head by head.
 template <class Visit>
 void for_queries(drawn_inputs& in, Visit visit) {
   std::vector<double>& bias = in.of.at("bias");
@@ -190,7 +189,7 @@ void masked_inside(drawn_inputs& in, const core::operation&, core::dtype, core::
   });
 }
 
-// Three keys for every query: one of the last, and two that lie anywhere: with all keys one weighs next to nothing.
+// Three keys for every query: one of the last, and two anywhere. With all keys, a single one has almost no weight.
 void few_keys(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   for_queries(in, [&](std::size_t, std::span<double> row) {
     std::fill(row.begin(), row.end(), -infinity);
@@ -205,15 +204,15 @@ void equal_logits(drawn_inputs& in, const core::operation&, core::dtype, core::c
   std::fill(bias.begin(), bias.end(), random.normal());
 }
 
-// ALiBi, slope 1/2, of queries behind all keys.
+// The bias of ALiBi with slope 1/2 for queries behind all keys.
 void linear_bias(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
   for_queries(in, [](std::size_t i, std::span<double> row) {
     for (std::size_t j = 0; j < row.size(); ++j) row[j] = -0.5 * static_cast<double>(row.size() + i - j);
   });
 }
 
-// All keys so far away that a mask weighs more than they do: one of -10000, of -65504, or what a format holds. Where
-// keys are so far that their logits round to one number, every finite answer is right, and no other one.
+// All keys are so far away that a mask value outweighs them: a mask of -10000, of -65504, or near the largest number of
+// the format. If keys are so far that their logits round to one number, every finite answer is right, and no other.
 void far_keys(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
   const double largest = core::largest_finite(type) - 8,
                farthest = std::min(std::exp2(random.uniform(15, 100)), largest),
@@ -224,7 +223,7 @@ void far_keys(drawn_inputs& in, const core::operation& op, core::dtype type, cor
   masked_inside(in, op, type, random);
 }
 
-// Rows whose logits differ by more than the exponent range: each needs a shift of its own.
+// Rows whose logits differ by more than the exponent range: each row needs its own shift.
 void rows_apart(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
   for_queries(in, [](std::size_t i, std::span<double> row) {
     for (double& x : row) x += i % 2 == 0 ? 1500.0 : -1500.0;
@@ -243,7 +242,7 @@ void add_sizes(std::vector<usual_size>& to, const std::vector<std::string>& oper
     usual_size of{operations, {}, always, family};
     std::size_t size = 0;
     for (std::string symbol; symbols >> symbol && numbers >> size;) of.axes[symbol] = size;
-    ASSAY_EXPECTS(!symbols && !(numbers >> size));  // as many numbers as axes
+    ASSAY_EXPECTS(!symbols && !(numbers >> size));  // there are as many numbers as axes
     to.push_back(std::move(of));
   }
 }

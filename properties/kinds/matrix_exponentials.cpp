@@ -1,4 +1,4 @@
-// Wrong and right ways to exponentiate.
+// Wrong and right ways to compute a matrix exponential.
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
@@ -20,7 +20,7 @@ traced identity(std::size_t b) {
   for (std::size_t i = 0; i < b; ++i) entries[i * b + i] = 1;
   return to_real(reference::formula::known_integers({b, b}, entries));
 }
-// Of each matrix one number, [..., 1, 1].
+// One number for each matrix, as [..., 1, 1].
 traced of_matrices(const traced& x, const traced& one_of_each) {
   core::shape s = shape_of(x);
   s[s.size() - 1] = s[s.size() - 2] = 1;
@@ -30,7 +30,7 @@ traced entry(const traced& x, std::size_t i, std::size_t j) {
   const std::size_t rank = shape_of(x).size();
   return between(between(x, rank - 2, i, i + 1), rank - 1, j, j + 1);
 }
-// The largest sum of magnitudes along this axis.
+// The largest sum of magnitudes along this axis, for each matrix.
 traced norm_of(const traced& x, std::int64_t axis) {
   const auto rank = static_cast<std::int64_t>(shape_of(x).size());
   return of_matrices(x, largest_along(summed(magnitude_of(x), {rank + axis}), rank - 2));
@@ -54,12 +54,12 @@ traced rodrigues(const traced& x, double guard, bool small_ones_apart) {
   const auto squared = [](const traced& y) { return y * y; };
   const traced squares = squared(entry(x, 0, 1)) + squared(entry(x, 0, 2)) + squared(entry(x, 1, 2)) + traced(guard);
   const auto is_small = less(squares, traced(1.0));
-  // The root and the quotients of small angles are not read: at 0 their slopes are infinite.
+  // For small angles the root and the quotients are replaced before use: at 0 their slopes are infinite.
   const traced large = small_ones_apart ? either(is_small, traced(1.0), squares) : squares;
   const traced angle = power(large, reference::ratio(1, 2)), half = sin(angle / traced(2.0));
   traced first = sin(angle) / angle, second = traced(2.0) * half * half / large;
   if (small_ones_apart) {
-    // sin a / a and (1 - cos a) / a^2 by their series.
+    // sin a / a and (1 - cos a) / a^2 from their series.
     traced f(1.0), s(1.0);
     for (int k = 9; k >= 1; --k) {
       const double even = 2.0 * k, odd = even + 1.0;
@@ -94,7 +94,7 @@ traced torch_of_eight(const traced& x, core::dtype type, double factor) {
 }
 
 traced step_by_step(const traced& x, int more) {
-  constexpr int most_squarings = 20;  // of norms up to 2^18
+  constexpr int most_squarings = 20;  // enough for norms up to 2^18
   traced y = x * traced(std::ldexp(1.0, -more));
   const traced norm = norm_of(y, -1);
   const auto is_scaled = [&](int k) { return less(traced(std::ldexp(1.0, k - 2)), norm); };  // for the k-th time

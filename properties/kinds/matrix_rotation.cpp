@@ -27,7 +27,7 @@ core::axis_sizes sizes_of_blocks(const core::operation& op, counter_random& rand
   const std::size_t d = size.axis("d", 0);
   s["b"] = drawn ? widths[random.below(std::size(widths))] : d == 0 ? 3 : std::min<std::size_t>(d, 8);
   s["b"] = size.axis("b", s["b"]);
-  // As many blocks as the width holds, and fewer of many tokens: an exponential each.
+  // The number of blocks is what the width holds, and smaller for many tokens, because each block needs an exponential.
   const std::size_t vectors = std::max<std::size_t>(size.axis("n", s["n"]) * size.axis("h", s["h"]), 1);
   s["c"] = size.axis(
       "c", d == 0 || s["b"] == 0 ? 1 + random.below(3) : std::min(d / s["b"], std::max<std::size_t>(192 / vectors, 1)));
@@ -38,7 +38,7 @@ core::axis_sizes sizes_of_blocks(const core::operation& op, counter_random& rand
   return s;
 }
 
-/// A position of a token on an axis, of how many.
+/// The position of a token on an axis, with the numbers of tokens and axes.
 struct token_place {
   std::size_t token, tokens, axis, axes;
 };
@@ -46,7 +46,7 @@ using place_source = double (*)(const token_place& at, counter_random& random);
 /// Entries of U or P, and factors of positions.
 using generator_source = double (*)(counter_random& random);
 
-// Of a grid whose sides differ, within (0, 1].
+// Places on a grid with different sides, within (0, 1].
 double within_one(const token_place& at, counter_random&) {
   const std::size_t side = 3, own = at.axis == 0 ? at.token % side : at.token / side + at.axis % 3;
   return (0.5 + static_cast<double>(own)) / static_cast<double>(at.axis == 0 ? side : at.tokens / side + 3);
@@ -93,7 +93,7 @@ family turned_blocks(std::string name, std::string summary, place_source positio
     const core::axis_sizes s = sizes_of_blocks(op, random, size);
     const std::size_t axes = s.at("a");
     const double share =
-        std::max(1.0, static_cast<double>(axes) / 3.0);  // more axes than models have, of the same norm
+        std::max(1.0, static_cast<double>(axes) / 3.0);  // more axes than models have, with the same norm
     core::tensors inputs;
     for (const core::tensor_declaration& d : op.inputs) {
       const core::shape shape = core::shape_of(d, s);
@@ -108,7 +108,7 @@ family turned_blocks(std::string name, std::string summary, place_source positio
       } else {
         for (double& u : numbers) u = generator(random);
         const std::size_t b = s.at("b");
-        // Of each block one plane: what is beside it does not move.
+        // One plane of each block: the other coordinates of the block do not move.
         if (of == planes::one && d.name != "theta" && b > 1)
           for (std::size_t first = 0; first < count; first += b * b) {
             const std::size_t kept = random.below(b - 1), other = kept + 1 + random.below(b - 1 - kept);
@@ -162,7 +162,7 @@ std::vector<usual_size> matrix_rotation_sizes(const std::vector<std::string>& op
       of(2, 5, 2, 64, 64, false, every_family),
       of(2, 197, 3, 64, 8, false),
   };
-  // As any operation has them, as wide as the blocks are.
+  // The usual sizes of any operation, at least as wide as the blocks.
   for (const std::string& operation : operations)
     for (usual_size& u : sizes_by_roles(*reference::find_operation(operation))) {
       u.axes.at("d") = std::max(u.axes.at("d"), u.axes.at("b") * u.axes.at("c"));

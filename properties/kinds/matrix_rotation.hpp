@@ -1,5 +1,5 @@
-// What tests of rotations by matrices share (reference/kinds/matrix_rotation.hpp): families, sizes, laws, wrong and
-// right ways to exponentiate.
+// Code that tests of rotations by matrices share (reference/kinds/matrix_rotation.hpp): families, sizes, laws, and
+// wrong and right ways to compute the exponential.
 #pragma once
 
 #include <algorithm>
@@ -15,18 +15,18 @@
 
 namespace assay::properties {
 
-/// Regimes of angles, from 1e-3 to 130, and of x.
+/// Families of angles, from 1e-3 to 130, and of x.
 std::vector<family> matrix_rotation_families();
 /// Rows, tokens, heads and blocks large together.
 std::vector<usual_size> matrix_rotation_sizes(const std::vector<std::string>& operations);
 std::vector<long_calls> long_matrix_rotations(const std::vector<std::string>& operations);
-/// Whether a NaN in x may stand where nothing turns: its block is NaN by the formula, and as it is in code that leaves
-/// such blocks alone.
+/// Whether a NaN in x may stand where nothing turns: by the formula its whole block is NaN, and code that leaves such
+/// blocks alone keeps the other elements.
 bool has_nan_where_nothing_turns(const request& call);
-/// NAME_norms: blocks keep their lengths, and what is in none is as it was. NAME_identity: position 0 changes nothing.
-/// NAME_group: R(sp) R(p) = R((1 + s) p) of s = 1, 2 and -1. NAME_symmetric_part: the antisymmetric part of an input
-/// alone counts (above the diagonal alone where the setting `form` says so), and NAME_dead_gradient: its gradient is
-/// antisymmetric (0 on and below the diagonal).
+/// NAME_norms: blocks keep their lengths, and coordinates outside blocks do not change. NAME_identity: position 0
+/// changes nothing. NAME_group: R(sp) R(p) = R((1 + s) p) for s = 1, 2 and -1. NAME_symmetric_part: only the
+/// antisymmetric part of an input counts (only the part above the diagonal if the setting `form` says so).
+/// NAME_dead_gradient: its gradient is antisymmetric (0 on and below the diagonal).
 std::vector<property> laws_of_matrix_rotation(const std::string& name, const std::vector<std::string>& operations,
                                               const std::string& generators);
 
@@ -34,29 +34,30 @@ std::vector<property> laws_of_matrix_rotation(const std::string& name, const std
 namespace exponentials {
 using reference::formula::traced;
 
-/// 1 + X + ... without scaling, as code sums it: powers over factorials.
+/// 1 + X + ... without scaling, as simple code sums it: powers over factorials.
 traced series_of_powers(const traced& x, int terms);
-/// Rodrigues's formula of three coordinates; the angle is the root of the sum of squares and `guard`. Others as they
-/// are right.
+/// Rodrigues's formula for three coordinates; the angle is the root of the sum of squares and `guard`. Blocks of
+/// another size are computed correctly.
 traced rodrigues(const traced& x, double guard, bool small_ones_apart);
-/// torch.matrix_exp, where the 1-norm calls for its polynomial of degree 8 (aten/src/ATen/native/LinearAlgebra.cpp,
-/// compute_T8). Before pytorch/pytorch#196658 its x_7 lacked the `factor` 3/2 of a matrix alone, not of a batch: the
-/// coefficient of X^5 was 0.0075, and those behind it too small as well.
+/// torch.matrix_exp where the 1-norm selects its polynomial of degree 8 (aten/src/ATen/native/LinearAlgebra.cpp,
+/// compute_T8). Before pytorch/pytorch#196658 its x_7 lacked the `factor` 3/2 for a single matrix, but not for a batch:
+/// the coefficient of X^5 was 0.0075, and the later ones were too small as well.
 traced torch_of_eight(const traced& x, core::dtype type, double factor);
-/// Scaling and squaring as plain code has it: X / 2^s with ||X||_1 / 2^s <= 1/2, 14 terms (2^-55 is left), s squarings;
-/// of X / 2^more, which is squared so many times more. The gradient is that of automatic differentiation.
+/// Scaling and squaring as in plain code: X / 2^s with ||X||_1 / 2^s <= 1/2, 14 terms (2^-55 is left), s squarings.
+/// `more`: X / 2^more is exponentiated and squared so many times more. The gradient is that of automatic
+/// differentiation.
 traced step_by_step(const traced& x, int more = 0);
-/// exp(X), whose slope along E is exp(X) E.
+/// exp(X) with the slope exp(X) E along E.
 traced with_slope_of_first_order(const traced& x);
 
-/// As a step of the formula and of its gradient: of(x).
+/// A change of the step in the formula and in its gradient: of(x).
 template <class Of>
 auto steps(Of of) {
   return [of](auto& how) { how.exponential = of; };
 }
 }  // namespace exponentials
 
-/// The entries (i, j), j <= i, of each matrix [b, b] become 0.
+/// Sets the entries (i, j), j <= i, of each matrix [b, b] to 0.
 void zero_on_and_below(core::tensor& matrices);
 
 /// Faults of every encoding of this kind.
@@ -78,7 +79,7 @@ std::vector<variant> faults_of_matrix_rotation(const std::string& name, const st
                    }}),
       changed("first_order", "a rotation by small angles", "the exponential is 1 + X",
               {.formula = steps([](const traced& x) { return series_of_powers(x, 1); })}),
-      changed("transposed", "RP18 karpathy/nanochat#489: the other direction", "the transposed rotation",
+      changed("transposed", "karpathy/nanochat#489: the other direction", "the transposed rotation",
               {.formula = steps([](const traced& x) { return skew_exponential(-x); })}),
       changed("half_the_angle", "(U - U^T) / 2: the antisymmetric part", "generators are half as large",
               {.formula = steps([](const traced& x) { return skew_exponential(x * traced(0.5)); })}),
@@ -114,7 +115,7 @@ std::vector<variant> faults_of_matrix_rotation(const std::string& name, const st
   };
 }
 
-/// Right: published ways of computing.
+/// Controls: published ways of computing.
 template <class Encoding>
 std::vector<variant> controls_of_matrix_rotation(const std::string& name) {
   using namespace exponentials;

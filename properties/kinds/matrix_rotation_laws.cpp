@@ -7,7 +7,7 @@
 namespace assay::properties {
 namespace {
 
-/// The case with positions times a factor, which is exact.
+/// The case with positions times a factor; the product is exact.
 test_case with_scaled_positions(const test_case& c, double factor) {
   test_case moved = c;
   for (double& p : moved.call.inputs.at("position").values.storage()) p *= factor;
@@ -44,7 +44,8 @@ void check_no_rotation(experiment& e) {
   const given_numbers x(e.c, "x");
   for (std::size_t i = 0; i < x.size(); ++i) e.equal(x[i], exactly(y.x[i]), "element {} at position 0", i);
 }
-// What is fed on is rounded as y is stored: a rotation hands the error of its input on, at most b-fold.
+// The result is rounded to y's storage before it is an input again: a rotation increases the error of its input at most
+// b-fold.
 void check_rotations_on_a_line(experiment& e) {
   const test_case once = e.c;
   const numbers y(e.call(once), "y");
@@ -66,9 +67,9 @@ void check_rotations_on_a_line(experiment& e) {
 bool is_difference(const test_case& c) {
   return c.call.operation->attribute("form") == nullptr || setting_of<std::string>(c.call, "form") == "difference";
 }
-/// Entry (j, i) for the entry (i, j) at k, matrices of b rows.
+/// The index of entry (j, i), given the index k of entry (i, j), for matrices of b rows.
 std::size_t across_the_diagonal(std::size_t k, std::size_t b) { return k + (k % b) * (b - 1) - (k / b % b) * (b - 1); }
-// On a grid where sums with 1/2 are exact in all formats.
+// The inputs lie on a grid where sums with 1/2 are exact in all formats.
 void check_symmetric_part(experiment& e, const std::string& generators) {
   test_case first = e.c;
   core::tensor& u = first.call.inputs.at(generators);

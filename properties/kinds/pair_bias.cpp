@@ -25,7 +25,7 @@ core::axis_sizes drawn_sizes(const core::operation& op, const core::attributes& 
   return sizes;
 }
 
-// A run of keys, not all of them: those before and after are as of a memory that is masked, or of padding.
+// A run of keys, not all: the keys before and after it act as a masked memory, or as padding.
 std::vector<std::size_t> run_of_keys(const test_case& c, std::size_t keys) {
   if (!has_elements(c) || keys < 2) return {};
   core::counter_random random(c.seed);
@@ -72,7 +72,7 @@ family pair_bias_family(std::string name, std::string summary, parameter_source 
                           [fill](const core::operation& op, core::dtype type, const core::attributes&,
                                  core::counter_random& random, extent size) {
                             pair_positions positions = draw_pairs(op, random, size);
-                            // Of distances 0 and 1 a power tells nothing.
+                            // A power tells nothing at distances 0 and 1.
                             if (size.range == lengths::short_ones && positions.key.size() < 3 && !random.one_in(3))
                               positions.key.resize(3 + random.below(4));
                             fill(positions, type, random);

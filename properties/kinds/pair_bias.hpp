@@ -1,4 +1,4 @@
-// What tests of biases of pairs share (reference/kinds/pair_bias.hpp): families, sizes, laws and faults.
+// Code that tests of biases of pairs share (reference/kinds/pair_bias.hpp): families, sizes, laws and faults.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace assay::properties {
 
-/// A number of an input, by its name.
+/// Draws a number of an input, given the input's name.
 using parameter_source = double (*)(std::string_view input, core::dtype type, core::counter_random& random);
 
 /// Positions of queries and keys, as many as a case of that size has.
@@ -22,24 +22,25 @@ using position_source =
     std::function<pair_positions(const core::operation& op, core::dtype type, const core::attributes& settings,
                                  core::counter_random& random, extent size)>;
 
-/// A family of operations of this kind: their parameters drawn one by one, and positions of queries and keys. Few heads
-/// and hidden units, now and then none. Operations without inputs have cases that differ in their settings.
+/// A family of operations of this kind: parameters are drawn one by one, and positions of queries and keys are drawn.
+/// There are few heads and hidden units, now and then none. Cases of operations without inputs differ in their
+/// settings.
 family pair_bias_family(std::string name, std::string summary, parameter_source number, position_source positions);
 family pair_bias_family(std::string name, std::string summary, parameter_source number, position_filler positions);
 
-/// Sizes of operations whose bias is cheap: many heads, tokens by tokens, long rows of keys and of queries; those of
-/// every family among them.
+/// Sizes for operations whose bias is cheap: many heads, tokens by tokens, long rows of keys and of queries; some of
+/// them get inputs of every family.
 std::vector<usual_size> pair_bias_sizes(const std::vector<std::string>& operations);
 
-/// NAME_shift: where the bias depends on distances alone, all tokens later have the same bias. NAME_neutral_keys: keys
-/// before and after change no key's bias.
+/// NAME_shift: if the bias depends only on distances, a shift of all tokens to later positions keeps the bias.
+/// NAME_neutral_keys: keys before and after change no key's bias.
 std::vector<property> laws_of_distance(const std::string& name, const std::vector<std::string>& operations,
                                        const std::vector<std::string>& families,
                                        std::function<bool(const test_case&)> of_distance = has_elements);
 
-/// Keys are counted as they lie in memory, and queries as the last of them, wherever their tokens stand.
+/// Counts keys as they lie in memory, and queries as the last keys, whatever the positions of their tokens are.
 void count_as_last(request& call);
-/// Queries are the first of the keys: of a cached sequence the wrong rows.
+/// Takes queries as the first keys: with a cached sequence these are the wrong rows.
 void count_from_first_key(request& call);
 
 /// Faults that encodings of distances share: mutant/NAME_first_rows, _indices_for_positions, _distances_in_bf16.
@@ -49,7 +50,7 @@ std::vector<variant> faults_of_distance(const std::string& name) {
       make_variant<Encoding>("mutant/" + name + "_first_rows", "NVIDIA/NeMo, kerple_relative_position_embedding.py",
                              "queries behind a cache have the first rows of the distances",
                              {.inputs = count_from_first_key}),
-      make_variant<Encoding>("mutant/" + name + "_indices_for_positions", "AL05 lucidrains/x-transformers#242",
+      make_variant<Encoding>("mutant/" + name + "_indices_for_positions", "lucidrains/x-transformers#242",
                              "keys and queries are counted, wherever they stand",
                              {.inputs = count_as_last, .telling = true}),
       make_variant<Encoding>(
@@ -59,7 +60,7 @@ std::vector<variant> faults_of_distance(const std::string& name) {
   };
 }
 
-/// Right: all in another precision.
+/// Controls: everything in another precision.
 template <class Encoding>
 std::vector<variant> controls_of_precision(const std::string& name) {
   return {make_variant<Encoding>("control/" + name + "_in_f64", "all in f64, rounded once", "another precision",
@@ -69,7 +70,7 @@ std::vector<variant> controls_of_precision(const std::string& name) {
                                  {.arithmetic = in_usual_stages, .declared = nothing_declared})};
 }
 
-/// Right: the other ways in which code computes a logarithm of 1 + x, or all of it.
+/// Controls: the other ways in which code computes a logarithm of 1 + x, or everything.
 template <class Encoding>
 std::vector<variant> controls_of_arithmetic(const std::string& name) {
   std::vector<variant> all = controls_of_precision<Encoding>(name);
@@ -81,7 +82,7 @@ std::vector<variant> controls_of_arithmetic(const std::string& name) {
   return all;
 }
 
-/// The case of one head by hand, for a test: positions and parameters as given, in f64.
+/// The bias of one head for a test: positions and parameters as given, in f64.
 core::tensor bias_by_hand(const char* operation, const std::map<std::string, std::vector<double>>& parameters,
                           const std::vector<double>& queries, const std::vector<double>& keys,
                           core::attributes settings = {});

@@ -42,7 +42,8 @@ input_filler nan_in(std::vector<std::string> inputs) {
       if (in.of.contains(input)) there.push_back(input);
     const std::string& chosen = there.size() == 1 ? there.front() : there[random.below(there.size())];
     std::vector<double>& x = in.of.at(chosen);
-    // Of values those of the first key: each query sees it, and 0 times NaN is NaN in some programs alone.
+    // For values, the NaN is among those of the first key: each query sees it, and only in some programs 0 times NaN is
+    // NaN.
     if (!x.empty()) x[random.below(op.input(chosen)->axes.back() == "e" ? in.sizes.at("e") : x.size())] = std::nan("");
   };
 }

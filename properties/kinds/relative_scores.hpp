@@ -1,4 +1,4 @@
-// What tests of scores with relative positions share (reference/kinds/relative_scores.hpp).
+// Code that tests of scores with relative positions share (reference/kinds/relative_scores.hpp).
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace assay::properties {
 
-/// Sizes of scores of queries by keys, and of tokens by tokens: as models have them, without what is dear.
+/// Sizes of scores of queries by keys, and of tokens by tokens: usual sizes of models, without expensive ones.
 std::vector<usual_size> sizes_of_scores(const std::string& operation);
 std::vector<usual_size> sizes_of_square_scores(const std::string& operation);
 
-/// Fillers of inputs: those that are named are 16 times as large, or 0; one NaN in one of those that are there.
+/// Fillers of inputs: the named inputs become 16 times as large, or 0; or one NaN stands in one of those that exist.
 input_filler far_larger(std::vector<std::string> inputs);
 input_filler nan_in(std::vector<std::string> inputs);
-/// Whether some query of attention, which has values, sees no key where queries are the last of the keys: it gives 0 or
-/// NaN.
+/// Whether some query of attention, which has values, sees no key because queries are the last of the keys: its output
+/// is 0 or NaN.
 bool has_query_without_any_key(const request& call);
-/// The family `with` of operations that have an input, and `without` of the others.
+/// The family `with` for operations that have the input, and `without` for the others.
 family by_input(const char* input, const family& with, family without);
 
 /// mutant/NAME_scale_of_heads.
@@ -34,7 +34,7 @@ std::vector<variant> faults_of_scores(const std::string& name) {
                                  }})};
 }
 
-/// Right: published ways of computing.
+/// Controls: published ways of computing.
 template <class Encoding>
 std::vector<variant> controls_of_scores(const std::string& name) {
   return {
@@ -58,7 +58,7 @@ std::vector<variant> controls_of_scores(const std::string& name) {
   };
 }
 
-/// What stands in the tests of all encodings of this sort.
+/// The common part of the tests of all such encodings.
 template <class Encoding>
 encoding_tests tests_of_scores(const std::string& name, std::vector<family> families) {
   encoding_tests tests;

@@ -34,7 +34,7 @@ rotary_extents draw_extents(const core::attributes& settings, counter_random& ra
   return s;
 }
 
-// Positions on several axes: each has its share of the pairs.
+// With positions on several axes, each axis has its share of the pairs.
 void draw_axes(rotary_extents& s, const core::operation& op, const core::attributes& settings, counter_random& random,
                const extent& size) {
   std::size_t least = 1;
@@ -46,46 +46,47 @@ void draw_axes(rotary_extents& s, const core::operation& op, const core::attribu
   const std::size_t dividing = !size.is_given() ? drawn : pairs % 3 == 0 ? 3 : pairs % 2 == 0 ? 2 : 1;
   s.axes = std::max(least, size.axis("a", dividing));
   if (op.input("theta") || reference::turning_pairs(0, settings) > 0) return;
-  // A multiple of the width: declared multiples stay.
+  // The new width is a multiple of the old one: declared multiples stay.
   if (s.axes > 0 && pairs % s.axes != 0) s.features = 2 * pairs * s.axes + s.features % 2;
 }
 
-/// Of how many axes, and which.
+/// The index of an axis, and the number of axes.
 struct axis_of_positions {
   std::size_t number, axes;
 };
 /// The positions of one row on one axis.
 using row_filler = void (*)(std::vector<double>& row, axis_of_positions on, dtype type, counter_random& random);
-/// All of x.
+/// Fills all of x.
 using x_filler = void (*)(std::vector<double>& x, std::size_t features, dtype type, counter_random& random);
 
-// Of a grid whose sides differ, 3, 2 and so many as are needed: the first axis is the fastest. Axes begin at 0, 1, 2.
+// Coordinates on a grid with different sides, 3, 2 and as many as needed: the first axis varies fastest. Axes begin at
+// 0, 1, 2.
 double of_grid(std::size_t token, axis_of_positions on) {
   constexpr std::size_t sides[] = {3, 2};
   for (std::size_t k = 0; k < on.number && k < 2; ++k) token /= sides[k];
   const bool is_last = on.number + 1 == on.axes || on.number > 1;
   return static_cast<double>(on.number % 3 + (is_last ? token : token % sides[on.number]));
 }
-// One token alone is the second: at position 0 nothing turns.
+// A single token gets position 1: at position 0 nothing turns.
 void counted(std::vector<double>& row, axis_of_positions on, dtype, counter_random&) {
   for (std::size_t i = 0; i < row.size(); ++i)
     row[i] = row.size() == 1 ? 1.0 + static_cast<double>(on.number % 3) : of_grid(i, on);
 }
-// An image behind a class token, whose position is 0, or behind text.
+// An image that follows a class token at position 0, or text.
 void behind_text(std::vector<double>& row, axis_of_positions on, dtype, counter_random&) {
   for (std::size_t i = 0; i < row.size(); ++i)
     row[i] = i == 0 ? 0.0 : i < 3 ? 254.0 + static_cast<double>(i) : 257.0 + of_grid(i - 3, on);
 }
-// Text: equal on all axes.
+// Text has equal positions on all axes.
 void alike(std::vector<double>& row, axis_of_positions, dtype, counter_random&) {
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = 1000.0 + static_cast<double>(i);
 }
-// The second axis alone.
+// Tokens move along the second axis only.
 void along_one(std::vector<double>& row, axis_of_positions on, dtype, counter_random&) {
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = on.number == 1 ? 1.0 + static_cast<double>(i) : 0.0;
 }
-// Where formats end: 2^8 (bf16), 2^11 (f16), 2^16, 2^24 (f32), 2^31. In f16 up to its largest number: a program
-// that counts in it has no answer beyond.
+// Positions where formats end: 2^8 (bf16), 2^11 (f16), 2^16, 2^24 (f32), 2^31. In f16 only up to its largest number: a
+// program that counts in f16 has no answer beyond.
 void at_hard_positions(std::vector<double>& row, axis_of_positions, dtype type, counter_random& random) {
   constexpr double hard[] = {0,      255,     256,      257,      258,      2047,      2048,       2049,
                              2050,   4095,    15962,    32767,    65503,    65535,     65536,      65537,
@@ -94,19 +95,19 @@ void at_hard_positions(std::vector<double>& row, axis_of_positions, dtype type, 
       m = hard[random.below(std::size(hard))];
     } while (m > core::largest_finite(type));
 }
-// Every row has padding of its own on the left.
+// Every row has its own padding on the left.
 void padded(std::vector<double>& row, axis_of_positions, dtype, counter_random& random) {
   const std::size_t padding = random.below(row.size() + 1);
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = i < padding ? 0.0 : static_cast<double>(i - padding);
 }
-// A chunk or a single token behind what a cache holds.
+// A chunk or a single token behind the content of a cache.
 void decoded(std::vector<double>& row, axis_of_positions, dtype type, counter_random& random) {
-  // 1001 is no number of bf16, 4001 and 16003 are none of f16.
+  // 1001 is not representable in bf16; 4001 and 16003 are not representable in f16.
   constexpr double starts[] = {1, 17, 100, 1000, 1001, 4000, 4001, 16000, 16003, 131000, 131071, 1000000};
   const double start = starts[random.below(core::largest_finite(type) < 1e5 ? 9 : std::size(starts))];
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = start + static_cast<double>(i);
 }
-// What a cache holds after eviction: the first tokens, then a window with gaps.
+// Positions in a cache after eviction: the first tokens, then a window with gaps.
 void evicted(std::vector<double>& row, axis_of_positions, dtype, counter_random& random) {
   double m = static_cast<double>(random.below(4));
   for (double& position : row) {
@@ -118,12 +119,12 @@ void real_positions(std::vector<double>& row, axis_of_positions, dtype, counter_
   for (double& m : row) m = random.one_in(6) ? 0.0 : std::ldexp(random.normal(), static_cast<int>(random.below(11)));
 }
 
-// As `evicted`, none of them 0: at angle 0 a NaN is a matter of convention (has_special_value_at_angle_0).
+// The same without position 0: at angle 0 a NaN is a matter of convention (has_special_value_at_angle_0).
 void evicted_from_one(std::vector<double>& row, axis_of_positions on, dtype type, counter_random& random) {
   evicted(row, on, type, random);
   for (double& m : row) m += 1.0;
 }
-// Where no rounding of the angle changes a sign: infinities show nothing else.
+// Positions where no rounding of the angle changes a sign: otherwise infinities would show nothing.
 void at_first_positions(std::vector<double>& row, axis_of_positions, dtype, counter_random& random) {
   for (double& m : row) m = 1.0 + static_cast<double>(random.below(2));
 }
@@ -135,18 +136,18 @@ void one_hot(std::vector<double>& x, std::size_t features, dtype, counter_random
   for (std::size_t k = 0; k + features <= x.size() && features > 0; k += features)
     x[k + random.below(features)] = random.sign();
 }
-// Of scores: a query is the key of its token.
+// For scores: a query equals the key of its token.
 void each_its_own_key(std::vector<double>& x, std::size_t features, dtype type, counter_random& random) {
   normal(x, features, type, random);
 }
-// From the smallest numbers of the format to 2^-8 of the largest: sums of gradients must not overflow.
+// Numbers from the smallest of the format to 2^-8 of the largest: sums of gradients must not overflow.
 void wide(std::vector<double>& x, std::size_t, dtype type, counter_random& random) {
   const int low = std::ilogb(core::smallest_subnormal(type)), high = std::ilogb(core::largest_finite(type)) - 8;
   for (double& v : x)
     v = random.one_in(3) ? random.normal()
                          : std::ldexp(random.normal() / 4, low + static_cast<int>(random.below(high - low)));
 }
-// Large beside the rotated numbers that cancel.
+// Numbers that are large compared with the differences that rotation leaves when they cancel.
 void large(std::vector<double>& x, std::size_t, dtype type, counter_random& random) {
   for (double& v : x) v = std::ldexp(random.normal(), 4 + static_cast<int>(random.below(type == dtype::f16 ? 2 : 8)));
 }
@@ -161,8 +162,8 @@ void with_nan(std::vector<double>& x, std::size_t features, dtype type, counter_
     if (random.one_in(8)) v = std::numeric_limits<double>::quiet_NaN();
 }
 
-// Frequencies as published, each moved a little, and here and there one that runs backwards or, unless all are to move,
-// stands still.
+// The published frequencies, each moved a little. Here and there one runs backwards or, unless all must move, stands
+// still.
 std::vector<double> draw_theta(std::size_t pairs, bool moving, counter_random& random) {
   std::vector<double> theta(pairs);
   for (std::size_t t = 0; t < pairs; ++t) {
@@ -174,8 +175,8 @@ std::vector<double> draw_theta(std::size_t pairs, bool moving, counter_random& r
 }
 
 bool has_axes(const core::operation& op) { return op.input("position")->axes.size() > 2; }
-// With the frequencies of all pairs, published code turns the rest of them by the angle 0: what becomes of a NaN there
-// is a matter of convention (has_special_value_at_angle_0).
+// With the frequencies of all pairs, published code turns the rest of the coordinates by the angle 0: what becomes of a
+// NaN there is a matter of convention (has_special_value_at_angle_0).
 void keep_rest_finite(std::vector<double>& x, const core::attributes& settings, std::size_t features) {
   if (!reference::rotary_layout::has(settings, "partial", "proportional")) return;
   const reference::rotary_layout layout(settings, features, reference::turning_pairs(features, settings));
@@ -198,7 +199,7 @@ core::tensors draw_rotation(const core::operation& op, dtype type, const core::a
   for (std::size_t b = 0; b < s.batch; ++b)
     for (std::size_t k = 0; k < s.axes; ++k) {
       positions(row, {k, s.axes}, type, random);
-      // The gradient of a frequency adds up positions times torques, which f16 itself cannot hold at large positions.
+      // The gradient of a frequency sums positions times torques; at large positions f16 cannot hold such sums.
       if (type == dtype::f16 && op.input("theta"))
         for (double& m : row)
           if (std::fabs(m) > 40.0) m = std::fmod(m, 40.0) + std::copysign(1.0, m);
@@ -227,7 +228,7 @@ core::tensors draw_rotation(const core::operation& op, dtype type, const core::a
   return inputs;
 }
 
-// Keys from the first token on, queries up to the last one: of as many tokens as there are of the more.
+// Keys begin at the first token and queries end at the last; the number of tokens is the larger of the two counts.
 core::tensors draw_scores(const core::operation&, dtype type, const core::attributes& settings, counter_random& random,
                           extent size, row_filler positions, x_filler fill) {
   const rotary_extents s = draw_extents(settings, random, size);
@@ -247,7 +248,7 @@ core::tensors draw_scores(const core::operation&, dtype type, const core::attrib
     std::vector<double> x(s.batch * tokens * heads * s.features);
     fill(x, s.features, type, random);
     if (fill == large && type == dtype::f16)
-      for (double& v : x) v /= 16;  // products of them are stored, before they are scaled
+      for (double& v : x) v /= 16;  // their products are stored before they are scaled
     return core::make_tensor(type, {s.batch, tokens, heads, s.features}, x);
   };
   core::tensors inputs{{"q", vectors(queries, s.heads * group)}, {"k", vectors(keys, s.heads)}};
@@ -274,7 +275,7 @@ family rotated(std::string name, std::string summary, row_filler positions, x_fi
   f.parts_classes = parts_classes;
   f.applies = [positions, fill](const core::operation& op) {
     const bool is_of_axes = positions == behind_text || positions == alike || positions == along_one;
-    // Products of such numbers overflow, or are NaN by the one formula and infinite by another.
+    // Products of such numbers overflow, or are NaN by one formula and infinite by another.
     if (op.input("query_position") != nullptr)
       return op.input("q") != nullptr && !is_of_axes && positions != real_positions && fill != wide &&
              fill != with_infinities;

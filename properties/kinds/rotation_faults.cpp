@@ -7,7 +7,7 @@
 namespace assay::properties {
 namespace {
 
-// Of a rotation of token by token, with tokens and heads exchanged.
+// The tensor of a rotation with tokens and heads exchanged.
 core::tensor transposed(const core::tensor& t) {
   const core::shape s = t.shape();
   core::tensor other = core::zeros(t.type, {s[0], s[2], s[1], s[3]});
@@ -29,7 +29,7 @@ change_of_call with_position(double (*at)(const token_positions& given, std::siz
     const auto found = call.inputs.find("position");
     if (found == call.inputs.end()) return;
     auto& m = found->second.values;
-    if (m.dimension() < 2) return;  // of a table
+    if (m.dimension() < 2) return;  // a table has no such axes
     const std::size_t rows = m.shape(0), tokens = m.shape(1), axes = m.size() / std::max<std::size_t>(rows * tokens, 1);
     for (std::size_t k = 0; k < axes; ++k) {
       token_positions given = xt::zeros<double>({rows, tokens});

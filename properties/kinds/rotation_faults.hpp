@@ -14,22 +14,22 @@
 
 namespace assay::properties {
 
-// Changes of calls.
+// Changes to calls.
 
 using change_of_call = std::function<void(request&)>;
-using token_positions = xt::xarray<double>;  ///< of rows and tokens
-/// Another position for each token, on each axis, by those that were given. Nothing is rounded to the dtype of the
-/// positions.
+using token_positions = xt::xarray<double>;  ///< by row and token
+/// Another position for each token, on each axis, computed from the given positions. The results are not rounded to the
+/// dtype of the positions.
 change_of_call with_position(double (*at)(const token_positions& given, std::size_t row, std::size_t token));
-/// The same, by its own position alone.
+/// The same, from the token's own position alone.
 change_of_call with_each_position(double (*of)(double m));
-/// Positions run along the heads; the last one stands for all heads beyond them.
+/// Positions run along the heads; the last position stands for all heads beyond them.
 void heads_as_tokens(request& call);
 void tokens_again(core::tensors& outputs, const request& call);
-/// Pairs are those of this layout, whatever is asked for, and tables of cosines and sines have their columns in the
-/// order of the other one.
+/// Pairs follow this layout, whatever is asked for, and the columns of the tables of cosines and sines have the order
+/// of the other layout.
 void take_columns_of_other_layout(core::tensors& outputs, request call, const char* layout);
-/// Coordinates that do not turn become 0.
+/// Sets coordinates that do not turn to 0.
 void clear_the_rest(core::tensors& outputs, const request& call);
 
 // Wrong steps.
@@ -54,7 +54,7 @@ inline traced_rotation with_cosine_as_sine(const traced& position, const traced&
   r.cosine = traced_rotation(reference::formula::setting(M_PI_2) - angle).sine;
   return r;
 }
-/// By a 2 pi of 24 bits.
+/// Reduces angles with a 2 pi of 24 bits.
 inline traced_rotation reduced_once(const traced& position, const traced& theta) {
   return traced_rotation(properties::reduced_once(position * theta));
 }
@@ -64,8 +64,8 @@ inline traced_rotation reduced_by_parts(const traced& position, const traced& th
   for (traced* x : {&r.cosine, &r.sine}) *x = either(turned, -*x, *x);
   return r;
 }
-/// Whose cosine has the derivative 0, and whose sine 1: what a pair gives the sine is the torque of the angle. Of x
-/// where the pair is turned as it is right.
+/// A rotation whose cosine has the derivative 0 and whose sine has the derivative 1: the gradient that a pair gives the
+/// sine is the torque of the angle. It is the torque of x if the pair is turned correctly.
 inline traced_rotation of_torque(const traced& position, const traced& theta) {
   const traced angle = position * theta;
   traced_rotation r(angle);
@@ -74,9 +74,9 @@ inline traced_rotation of_torque(const traced& position, const traced& theta) {
   return r;
 }
 
-// Right ones.
+// Right steps.
 
-/// The torque is that of y, g_second y_first - g_first y_second, as fused kernels have it.
+/// The torque is that of y, g_second y_first - g_first y_second, as in fused kernels.
 inline traced_pairs turned_with_torque(const traced_pairs& x, const traced_rotation& by) {
   traced_rotation r = by;
   r.cosine = detach(by.cosine);
@@ -90,7 +90,7 @@ inline traced_pairs leaving_still_pairs(const traced_pairs& x, const traced_rota
   const traced_pairs y = reference::turned(x, by);
   return {either(still, x.first, y.first), either(still, x.second, y.second)};
 }
-/// The rotations of all angles in a row, read from a table that begins with the last one.
+/// The rotations of all angles in a row, read from a table whose first entry is the last one.
 inline traced_rotation gathered_from_table(const traced& position, const traced& theta) {
   const traced angle = position * theta;
   const core::shape s = shape_of(angle);
@@ -105,7 +105,7 @@ inline traced_rotation gathered_from_table(const traced& position, const traced&
 }
 }  // namespace rotations
 
-/// As most code, but for one stage in f64.
+/// The arithmetic of most code, with one stage in f64.
 inline declared_precision angles_in_f64(core::dtype storage) {
   return with_stage_in(core::dtype::f64, "angle", {"table", "product", "series", "scores", "accumulation"}, storage);
 }
@@ -113,40 +113,40 @@ inline declared_precision products_in_f64(core::dtype storage) {
   return with_stage_in(core::dtype::f64, "product", {"angle", "table", "series", "scores", "accumulation"}, storage);
 }
 
-/// Faults of positions, pairs, angles and gradients beyond those that follow from a declaration.
+/// Faults of positions, pairs, angles and gradients in addition to those that follow from a declaration.
 template <class Encoding>
 std::vector<variant> faults_of_rotation(const std::string& name) {
   const auto fault = [&](const char* what, const char* models, const char* summary, variation<Encoding> how) {
     return make_variant<Encoding>("mutant/" + name + "_" + what, models, summary, std::move(how));
   };
   return {
-      fault("offset_dropped", "RP08 flashinfer-ai/flashinfer#847", "every row starts at position 0",
+      fault("offset_dropped", "flashinfer-ai/flashinfer#847", "every row starts at position 0",
             {.inputs = with_position([](const token_positions& m, std::size_t row, std::size_t token) {
                return m(row, token) - m(row, 0);
              })}),
-      fault("single_query_at_zero", "RP10 RobertCsordas/moeut#6", "a single token is at position 0",
+      fault("single_query_at_zero", "RobertCsordas/moeut#6", "a single token is at position 0",
             {.inputs = with_position([](const token_positions& m, std::size_t row, std::size_t token) {
                return m.shape(1) == 1 ? 0.0 : m(row, token);
              })}),
-      fault("counted_from_one", "RP18 vllm-project/vllm#55910: +1", "positions count from 1",
+      fault("counted_from_one", "vllm-project/vllm#55910: +1", "positions count from 1",
             {.inputs = with_each_position([](double m) { return m + 1.0; }), .telling = true}),
-      // Of a table for 2048 positions.
-      fault("table_one_short", "RP18 microsoft/onnxruntime#28205", "position 2047 is 2046",
+      // The table holds 2048 positions.
+      fault("table_one_short", "microsoft/onnxruntime#28205", "position 2047 is 2046",
             {.inputs = with_each_position([](double m) { return m == 2047.0 ? 2046.0 : m; })}),
       fault("unrotated_beyond_table", "a masked load of fla-org/flash-linear-attention",
             "positions from 2048 on are not rotated",
             {.inputs = with_each_position([](double m) { return m < 2048.0 ? m : 0.0; })}),
-      fault("positions_of_heads", "RP14 ml-explore/mlx-lm#1553, mlfoundations/open_lm#4: the axis of heads",
+      fault("positions_of_heads", "ml-explore/mlx-lm#1553, mlfoundations/open_lm#4: the axis of heads",
             "positions run along the heads instead of the tokens",
             {.inputs = heads_as_tokens, .outputs = tokens_again}),
-      fault("rest_is_zero", "RP07 fla-org/flash-linear-attention#1177", "coordinates that do not rotate become 0",
+      fault("rest_is_zero", "fla-org/flash-linear-attention#1177", "coordinates that do not rotate become 0",
             {.outputs = clear_the_rest}),
       fault("wrong_sign", "karpathy/nanochat#489: the other direction than that of the weights", "rotates by -m theta",
             {.formula = [](auto& how) { how.turn = rotations::turned_backwards; }, .telling = true}),
       fault("sine_and_cosine_swapped", "GPT-J of huggingface/transformers: sines stand first in its table",
             "cosine and sine change places in the second coordinate",
             {.formula = [](auto& how) { how.turn = rotations::turned_by_swapped; }}),
-      fault("tables_in_bf16", "DT13 KellerJordan/modded-nanogpt#39", "cosines and sines are rounded to bf16",
+      fault("tables_in_bf16", "KellerJordan/modded-nanogpt#39", "cosines and sines are rounded to bf16",
             {.formula = [](auto& how) { how.rotation_at = rotations::in_bf16; }, .telling = true}),
       fault("tables_of_halves", "Cohere of huggingface/transformers, huggingface/pytorch-image-models#2692: one of two",
             "neighbours are paired, and columns of cosines and sines in the order of halves",
@@ -154,8 +154,8 @@ std::vector<variant> faults_of_rotation(const std::string& name) {
                            const request& call) { take_columns_of_other_layout(y, call, "interleaved"); }}),
       fault("cosine_as_sine", "a unit that has sines alone", "cosines are sines of pi/2 - m theta",
             {.formula = [](auto& how) { how.rotation_at = rotations::with_cosine_as_sine; }}),
-      // f32 is declared.
-      fault("angles_in_storage", "DT11 huggingface/transformers#25681", "all is computed in the storage dtype",
+      // It declares f32.
+      fault("angles_in_storage", "huggingface/transformers#25681", "all is computed in the storage dtype",
             {.arithmetic = in_storage,
              .declared =
                  [](description& about) {
@@ -163,24 +163,23 @@ std::vector<variant> faults_of_rotation(const std::string& name) {
                      about.compute[t] = core::dtype::f32;
                  },
              .shown_in = core::dtype::bf16}),
-      // One step of range reduction, as fast trigonometric functions have it. In f32 a 2 pi of 24 bits is no worse than
-      // the rounding of the angle.
+      // One step of range reduction, as in fast trigonometric functions. In f32 a 2 pi of 24 bits is no worse than the
+      // rounding of the angle.
       fault("fast_sine", "kekzl/imp#1317", "angles are reduced by a 2 pi of 24 bits",
             {.formula = [](auto& how) { how.rotation_at = rotations::reduced_once; }, .shown_in = core::dtype::f64}),
-      // No worse than the rounding of the angle but for the fastest pair, whose angle is exact.
+      // In f32 it is no worse than the rounding of the angle, except for the fastest pair, whose angle is exact.
       fault("reduction_runs_out_of_bits", "tenstorrent/tt-metal#51845",
             "angles beyond 10^5 are reduced by multiples of pi that are not exact",
             {.formula = [](auto& how) { how.rotation_at = rotations::reduced_by_parts; }}),
-      fault("gradient_turned_forwards", "GR27 state-spaces/mamba#537: a gradient alone is wrong",
+      fault("gradient_turned_forwards", "state-spaces/mamba#537: a gradient alone is wrong",
             "the gradient is rotated by R_m instead of R_-m",
             {.gradient = [](auto& how) { how.turn = rotations::turned_backwards; }}),
-      fault("torque_of_input", "GR08 pytorch/pytorch#36308: the wrong tensor saved",
-            "the gradients of angles have x for y",
+      fault("torque_of_input", "pytorch/pytorch#36308: the wrong tensor saved", "the gradients of angles have x for y",
             {.gradient = [](auto& how) { how.rotation_at = rotations::of_torque; }}),
   };
 }
 
-/// Right: ways in which published code computes.
+/// Controls: ways in which published code computes.
 template <class Encoding>
 std::vector<variant> controls_of_rotation(const std::string& name) {
   const auto control = [&](const char* what, const char* as, const char* summary, variation<Encoding> how) {

@@ -1,4 +1,4 @@
-// Laws of rotations by position, which need no truth.
+// Laws of rotations by position. They need no truth.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -10,22 +10,22 @@
 namespace assay::properties {
 namespace {
 
-/// The case with positions changed one by one, row by row; nothing where a new one is none of the domain or of the
-/// dtype.
+/// The case with positions changed one by one, row by row; nothing if a new position lies outside the domain or is no
+/// number of the dtype.
 template <class Change>
 std::optional<test_case> with_positions(const test_case& c, Change change) {
   test_case moved = c;
   core::tensor& position = moved.call.inputs.at("position");
   for (double& m : position.values.storage()) {
     m = change(m);
-    // Integers too must be numbers that the dtype of the call reaches: f16 ends at 65504.
+    // Integer positions too must lie in the range of the call's dtype: f16 ends at 65504.
     if (std::fabs(m) > core::largest_finite(c.call.type) || core::round_to(position.type, m) != m) return std::nullopt;
     if (!c.call.operation->input("position")->domain.contains(m)) return std::nullopt;
   }
   return moved;
 }
 
-// What a rotation multiplies pairs by.
+// The factor by which a rotation multiplies pairs.
 double magnitude_of(const test_case& c) {
   const core::attributes all = core::completed(*c.call.operation, c.call.attributes);
   const auto found = all.find("magnitude");
@@ -50,8 +50,8 @@ void check_identity(experiment& e) {
   for (std::size_t i = 0; i < x.size(); ++i) e.equal(x[i], exactly(y.x[i]), "element {} at position 0", i);
 }
 
-// Unit vector k everywhere: what heads and rows do to one another shows elsewhere. Tokens stand at 0, 1, ..., one alone
-// at 1; angles of their own: no sine is subnormal, where the implementation knows a base of 100.
+// The unit vector k at all places: effects between heads and rows are tested elsewhere. Tokens stand at 0, 1, ..., a
+// single one at 1, with their own angles: no sine is subnormal if the implementation knows a base of 100.
 test_case with_unit_vectors(const experiment& e, std::size_t k, const rotary_case& shape) {
   test_case probe = e.c;
   auto &x = probe.call.inputs.at("x").values.storage(), &m = probe.call.inputs.at("position").values.storage();
@@ -67,7 +67,7 @@ test_case with_unit_vectors(const experiment& e, std::size_t k, const rotary_cas
   return within_domain(e.about(), steep) ? steep : probe;
 }
 
-// The pairs that turn, recovered from what unit vectors become at position 1, are the declared ones.
+// The pairs that turn, recovered from the images of unit vectors at position 1, are the declared ones.
 void check_certificate(experiment& e) {
   const rotary_case shape(e.c);
   const std::size_t d = shape.layout.features;
@@ -97,7 +97,7 @@ void check_certificate(experiment& e) {
 }
 
 // (R_m q).(R_n k) = (R_{m+s} q).(R_{n+s} k) = (R_{m-n} q).k: the key is the token of its row at the lowest position, on
-// the first axis where there are several.
+// the first axis if there are several.
 void check_relativity(experiment& e) {
   const rotary_case shape(e.c);
   const given_numbers m(e.c, "position"), x(e.c, "x");
@@ -133,7 +133,7 @@ void check_relativity(experiment& e) {
   }
 }
 
-// A NaN in a pair of angle 0 makes its partner NaN, or leaves it as it is; the other pairs stay as they are.
+// A NaN in a pair with angle 0 makes its partner NaN, or leaves it unchanged; the other pairs do not change.
 void check_nan_at_angle_0(experiment& e) {
   const auto still = with_positions(e.c, [](double) { return 0.0; });
   e.needs(still.has_value() && magnitude_of(e.c) == 1.0);
@@ -151,7 +151,7 @@ void check_nan_at_angle_0(experiment& e) {
             fmt::format("y at flat index {} is {:.9g}, where x is {:.9g} and its pair has angle 0 and holds a NaN: "
                         "neither x nor NaN",
                         i, y[i], x[i]));
-      y[i] = std::numeric_limits<double>::quiet_NaN();  // as the formula has it
+      y[i] = std::numeric_limits<double>::quiet_NaN();  // the result of the formula
     }
   });
   e.judge(*still, outputs);

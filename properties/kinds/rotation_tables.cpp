@@ -8,7 +8,7 @@
 namespace assay::properties {
 namespace {
 
-// The call with 1 for the first coordinate of each pair, and 0 for all others: it gives cosines and sines.
+// The call with 1 as the first coordinate of each pair, and 0 for all others: its output gives cosines and sines.
 request of_unit_vectors(const request& call, const rotary_case& shape) {
   request unit = call;
   unit.type = core::dtype::f64;
@@ -32,7 +32,8 @@ void take_columns_of_other_layout(core::tensors& outputs, request call, const ch
   const auto &by = turned.at("y").values.storage(), &x = call.inputs.at("x").values.storage();
   core::tensor& y = outputs.at("y") = call.inputs.at("x");
   const auto turn = [&](std::size_t v, std::size_t column, std::size_t own, std::size_t partner, double sign) {
-    // In halves a column and the one a half behind it are of one pair; beside each other an even and an odd one.
+    // With halves, a column and the column half a row behind it belong to one pair; otherwise an even column and the
+    // next.
     const std::size_t pair = shape.layout.half_split ? column / 2 : column % pairs;
     const std::size_t vector = v * shape.layout.features;
     const double cosine = by[vector + shape.layout.first(pair)], sine = by[vector + shape.layout.second(pair)];

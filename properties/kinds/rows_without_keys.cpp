@@ -1,9 +1,9 @@
-// Laws of a bias that is an input: constants of a row; and of queries that no key is left for.
+// Laws of a bias that is an input (constants of a row), and of queries without any key.
 //
-// The softmax of a row of -inf is 0 / 0. Programs give NaN there, as the formula does, 0, as fused kernels do
-// (pytorch/pytorch#103963 and #133882), or the mean of all values, as the lowest finite number in place of -inf does
-// (eager attention of huggingface/transformers). All are right (reference/other_answers.hpp), and anything else is a
-// value that no key gave. Other queries do not notice. Where such a row is 0 it has no gradients, and gives none.
+// The softmax of a row of -inf is 0 / 0. Programs give NaN there, as the formula does; or 0, as fused kernels do
+// (pytorch/pytorch#103963 and #133882); or the mean of all values, as code does that uses the lowest finite number for
+// -inf (eager attention of huggingface/transformers). All are right (reference/other_answers.hpp); anything else is a
+// value that no key gave. Other queries must not change. If such a row is 0, its gradients are 0, and it gives none.
 #include <cmath>
 #include <optional>
 
@@ -16,7 +16,7 @@ namespace {
 
 using core::infinity;
 
-// The case with a bias on a grid, so that adding whole numbers is exact, and those numbers added; nothing where the
+// The case with a bias on a grid, so that adding whole numbers is exact, and with those numbers added; nothing if the
 // dtype has no room for the sum.
 std::optional<test_case> with_row_constants(const test_case& c, double (*constant)(std::size_t row)) {
   test_case moved = c;
@@ -34,15 +34,15 @@ std::optional<test_case> with_row_constants(const test_case& c, double (*constan
 std::optional<test_case> on_grid(const test_case& c) {
   return with_row_constants(c, [](std::size_t) { return 0.0; });
 }
-// It holds exactly while nothing that is no logit of the row competes with it: a null key, or a finite number that
-// stands for the mask. Against the latter some numbers are beyond any such.
+// The law holds exactly unless a number that is no logit of the row competes with the row: a null key, or a finite
+// number that stands for the mask. To find a finite mask, some of the added numbers are larger than any such mask.
 std::optional<test_case> with_constants(const test_case& c) {
   std::optional<test_case> far;
   if (c.seed % 2 == 0) far = with_row_constants(c, [](std::size_t row) { return row % 2 == 0 ? -25000.0 : 25000.0; });
   return far ? far : with_row_constants(c, [](std::size_t row) { return static_cast<double>(row % 5) - 1.0; });
 }
 
-// Every other query of the case has no key, the first or the second among them.
+// Whether a query has no key: every second query, from the first or the second on.
 bool is_every_other(const test_case& c, std::size_t, std::size_t query) { return query % 2 == c.seed % 2; }
 
 test_case with_masked_rows(const test_case& c) {
@@ -54,10 +54,10 @@ test_case with_masked_rows(const test_case& c) {
   return other;
 }
 
-// What the program makes of rows without keys: all of them 0, all NaN, or all the mean of the values.
+// The program's answer for rows without keys: all of them 0, all NaN, or all the mean of the values.
 enum class convention { none, zero, nan, mean };
 
-// Which one the program has, on which it must stay. What a number must be the verdict knows.
+// The convention that the program follows; it must be the same everywhere. The verdict knows which number a mean is.
 convention convention_in(experiment& e, const test_case& c, const queries_without_keys& those, const core::tensor& o) {
   const std::size_t heads = o.shape()[1], queries = o.shape()[2], width = o.shape()[3];
   convention seen = convention::none;
@@ -90,7 +90,7 @@ void check_rows_without_keys(experiment& e, const queries_without_keys& those) {
     convention_of(e, those, c);
     return;
   }
-  // Of NaN they are NaN wherever they reach, and of a mean the values have some.
+  // With NaN, gradients are NaN wherever such a row reaches; with a mean, the values have gradients.
   e.needs_operation(forward.name);
   test_case point = c;
   point.call.operation = &forward;

@@ -36,7 +36,7 @@ core::axis_sizes drawn_axes(const core::operation& op, const core::attributes& s
     if (symbol == rows) continue;
     const core::attribute_declaration* a = core::attribute_of_axis(op, symbol);
     const std::size_t drawn = random.below(5);
-    const bool counts = size.is_given() || size.range == lengths::exactly;  // there one case must tell
+    const bool counts = size.is_given() || size.range == lengths::exactly;  // here one case must test everything
     sizes[symbol] = a != nullptr ? static_cast<std::size_t>(core::setting<std::int64_t>(settings, a->name))
                                  : size.axis(symbol, counts ? 3 : drawn);
   }

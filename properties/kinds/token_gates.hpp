@@ -1,4 +1,4 @@
-// Gates of tokens, logarithms of what a state or a sum is multiplied by: the ranges in which programs differ.
+// Gates of tokens, which are logarithms of the factors of a state or a sum: the ranges in which programs differ.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace assay::properties::token_gates {
 
-/// A gate g <= 0 of a token at a place among `tokens`.
+/// Draws a gate g <= 0 for a token at a place among `tokens`.
 using gate_source = double (*)(core::counter_random& random, std::size_t place, std::size_t tokens);
 
 inline double usual(core::counter_random& random, std::size_t, std::size_t) {
@@ -20,7 +20,7 @@ inline double slow(core::counter_random& random, std::size_t, std::size_t) {
 }
 inline double none(core::counter_random&, std::size_t, std::size_t) { return 0.0; }
 inline double fast(core::counter_random& random, std::size_t, std::size_t) { return -random.uniform(3, 30); }
-/// Long memory behind gates whose sum is large: what two tokens are apart is a difference of large sums.
+/// Long memory behind gates whose sum is large: the decay between two tokens is a difference of large sums.
 inline double slow_behind_fast(core::counter_random& random, std::size_t place, std::size_t tokens) {
   return place <= tokens / 4 ? -random.uniform(40, 80) : -std::exp2(-random.uniform(6, 12));
 }
@@ -28,7 +28,7 @@ inline double now_and_then(core::counter_random& random, std::size_t place, std:
   return random.one_in(5) ? -1000.0 : slow(random, place, tokens);
 }
 
-/// Draws the gates g [B, n, ...] of a call that has such.
+/// Draws the gates g [B, n, ...] of a call, if it has gates.
 inline void draw(drawn_inputs& in, gate_source gate, core::counter_random& random) {
   std::vector<double>* g = numbers_of(in, "g");
   if (g == nullptr) return;
@@ -36,7 +36,7 @@ inline void draw(drawn_inputs& in, gate_source gate, core::counter_random& rando
   for (std::size_t k = 0; k < g->size(); ++k) (*g)[k] = gate(random, k / row % n, n);
 }
 
-/// In some keys and values of the first token: chunks take it to all tokens of theirs.
+/// Sets some keys and values of the first token to NaN: chunked programs carry it to all tokens of the chunk.
 inline void nan_in_first_token(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   for (const char* name : {"k", "v"}) {
     std::vector<double>& x = in.of.at(name);
@@ -45,7 +45,7 @@ inline void nan_in_first_token(drawn_inputs& in, const core::operation&, core::d
       if (k / row % n == 0 && random.one_in(5)) x[k] = std::nan("");
   }
 }
-/// Whether some token but the first writes a NaN: products of a chunk take it to tokens before. What a query alone has
+/// Whether some token after the first writes a NaN: products of a chunk carry it to earlier tokens. A NaN in a query
 /// stays in its row.
 inline bool has_nan_behind_first_token(const request& call) {
   for (const auto& [name, t] : call.inputs) {

@@ -1,4 +1,4 @@
-// Wrong and right ways from the logits of a row to its weights, and the law that they add up to 1.
+// Wrong and right ways from the logits of a row to its weights, and the law that the weights add up to 1.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace assay::properties {
 namespace weights {
 namespace {
 
-// The last axis, and rows as columns beside it.
+// The last axis, and the shape of one column for all rows.
 struct row_axis {
   std::int64_t axis;
   core::shape one;
@@ -110,12 +110,12 @@ traced guarded_softmax(const traced& logits, const traced_truth& seen) {
 
 namespace {
 
-// The mean of ones is 1, and 0 where the query has no key. Without a bias among the inputs it has itself.
+// The mean of ones is 1, or 0 if the query has no key. Without a bias among the inputs each query sees itself.
 void check_sum_of_weights(experiment& e) {
   test_case ones = e.c;
   for (double& x : ones.call.inputs.at("v").values.storage()) x = 1.0;
   const numbers mean(e.call(ones), "o");
-  std::vector<bool> has_key;  // of the queries of a row
+  std::vector<bool> has_key;  // for the queries of a row
   if (const auto bias = ones.call.inputs.find("bias"); bias != ones.call.inputs.end())
     for (const std::span<double> row : rows_of(bias->second))
       has_key.push_back(std::any_of(row.begin(), row.end(), [](double x) { return !std::isinf(x); }));
@@ -130,7 +130,7 @@ void check_sum_of_weights(experiment& e) {
 }  // namespace
 
 property law_of_weights() {
-  // Of every encoding those families whose numbers are finite.
+  // The families of every encoding whose numbers are finite.
   const std::vector<std::string> finite{"mild",          "causal",          "masked_inside",  "linear_bias",
                                         "one_key_wins",  "far_keys",        "rows_apart",     "equal_logits",
                                         "no_bias",       "equal_values",    "gates_near_one", "gates_near_zero",

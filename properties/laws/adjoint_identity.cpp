@@ -1,5 +1,5 @@
-// <cotangent, J tangent> = <J^T cotangent, tangent>: the two derivatives of one function agree, whatever
-// either of them is compared with.
+// <cotangent, J tangent> = <J^T cotangent, tangent>: the two derivatives of one function must agree, whatever each of
+// them is compared with.
 #include <cmath>
 
 #include "properties/laws/laws.hpp"
@@ -9,7 +9,7 @@
 namespace assay::properties {
 namespace {
 
-// sum of x y over an output x and what is given, y; an exact 0 silences any x.
+// Adds the sum of x y over an output x and a given tensor y; an exact 0 in y silences any x.
 void add_products(cancelling_sum& sum, const measured_call& call, const std::string& output, const core::tensor& y) {
   for (std::size_t i = 0; i < y.size(); ++i)
     if (const double factor = y.values.storage()[i]; factor != 0.0)
@@ -20,7 +20,7 @@ const core::operation& vjp_beside(const core::operation& op) {
   return *reference::find_operation(op.forward_name() + ":vjp");
 }
 
-// The vjp at the same point, with cotangents of its own.
+// The vjp at the same point, with its own cotangents.
 test_case with_cotangents(const test_case& c) {
   const core::operation &forward = reference::forward_of(*c.call.operation), &vjp = vjp_beside(*c.call.operation);
   test_case other{{&vjp, c.call.type, {}, c.call.attributes}, c.family, c.seed};

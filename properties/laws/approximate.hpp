@@ -1,4 +1,4 @@
-// Arithmetic of computed numbers with the errors that they are allowed: what identities between them need.
+// Arithmetic with computed numbers and the errors allowed to them, for identities between such numbers.
 #pragma once
 
 #include <cmath>
@@ -8,13 +8,13 @@
 
 namespace assay::properties {
 
-/// A computed number and the error that it is allowed.
+/// A computed number and the error allowed to it.
 struct approximate {
   double value = 0, error = 0;
 };
-/// A number that is what it should be.
+/// A number without error.
 inline approximate exactly(double x) { return {x, 0.0}; }
-/// A number that double arithmetic has made, to within a few roundings.
+/// A number computed in double arithmetic, within a few roundings.
 inline approximate computed(double x) { return {x, 0x1p-48 * std::fabs(x)}; }
 inline approximate operator+(approximate x, approximate y) {
   const double sum = x.value + y.value;
@@ -32,7 +32,7 @@ inline approximate operator*(approximate x, approximate y) {
 inline approximate& operator+=(approximate& x, approximate y) { return x = x + y; }
 /// The length of a pair of coordinates.
 inline approximate length_of(approximate x, approximate y) {
-  // Squares that neither overflow nor vanish. Not hypot, for which the program would need glibc 2.35: see tools/wheel.
+  // The squares neither overflow nor vanish. hypot would need glibc 2.35: see tools/wheel.
   const long double first = x.value, second = y.value;
   const double length = static_cast<double>(std::sqrt(first * first + second * second));
   return {length, x.error + y.error + 0x1p-48 * length};

@@ -1,9 +1,9 @@
-// Gradients across the boundary of two chunks. The state's gradient that the later chunk hands back is the
-// earlier one's cotangent of its last state (attached); 0 instead is truncated back-propagation (detached).
+// Gradients across the boundary of two chunks. The state's gradient that the later chunk returns is the earlier chunk's
+// cotangent of its last state (attached); with 0 instead it is truncated back-propagation (detached).
 //
-// By composition: each chunk's gradients must be right for the state and the cotangent really handed over,
-// and so the attached ones are those of the whole sequence. What detaching leaves out is, a vjp being linear
-// in its cotangents, the vjp of the handed-back gradient alone: a loss on the state alone.
+// By composition: each chunk's gradients must be right for the state and the cotangent that it really got; then the
+// attached ones are those of the whole sequence. A vjp is linear in its cotangents, so the part that detaching leaves
+// out is the vjp of the returned gradient alone: a loss on the state alone.
 #include "properties/laws/laws.hpp"
 #include "properties/laws/relations/relations.hpp"
 
@@ -14,7 +14,7 @@ const core::recurrence& recurrence_of(const test_case& c) {
   return *reference::forward_of(*c.call.operation).recurrent;
 }
 
-// The state after the first chunk: as the implementation computes it, else the truth.
+// The state after the first chunk: from the implementation if it offers the forward operation, else the truth.
 core::tensor state_after(experiment& e, const test_case& chunk) {
   const core::operation& forward = reference::forward_of(*chunk.call.operation);
   test_case run{{&forward, chunk.call.type, {}, chunk.call.attributes}, chunk.family, chunk.seed};
@@ -31,7 +31,7 @@ test_case with_cotangent(const test_case& c, const std::string& name, core::tens
   return with_inputs(c, std::move(inputs));
 }
 
-// Where `what` is wrong the message says so.
+// If `what` is wrong, the message says so.
 const measured_call& right_gradients(experiment& e, const test_case& c, const char* what) {
   const measured_call* call = nullptr;
   e.during(what, [&] { call = &e.right_call(c); });

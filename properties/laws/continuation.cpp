@@ -1,6 +1,6 @@
-// Continuation is checked by composition: each chunk must be right from the state that the one before it
-// really returned. No allowance beyond those of the calls is needed, and with the exact recurrence between
-// them the whole sequence is right.
+// Continuation is checked by composition: each chunk must be right from the state that the previous chunk really
+// returned. No allowance beyond those of the calls is needed, and with the exact recurrence between them the whole
+// sequence is right.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ std::size_t length(const test_case& c) { return sizes_of(c).at(c.call.operation-
 
 using chunk_ends = std::set<std::vector<std::size_t>>;
 
-// The ends of the chunks, none of which is empty: every split in two of a short sequence; of a longer one near both
-// ends, in the middle and at two others; and one division into many chunks, single ones among them.
+// The ends of the chunks; no chunk is empty. A short sequence is split in two at every place; a longer one near both
+// ends, in the middle and at two other places. One more division has many chunks, some of a single token.
 chunk_ends divisions(std::size_t n, std::uint64_t seed) {
   chunk_ends all;
   if (n < 2) return {{n}};
@@ -36,7 +36,7 @@ chunk_ends divisions(std::size_t n, std::uint64_t seed) {
   return all;
 }
 
-// The divisions into chunks of such sizes as are declared, counted in their unit.
+// Divisions into chunks of declared sizes, counted in their unit.
 chunk_ends divisions_into(const declared_sizes& sizes, std::size_t n, std::uint64_t seed) {
   chunk_ends all;
   for (std::vector<std::size_t> ends : divisions(n / sizes.multiple_of, seed)) {
@@ -49,11 +49,11 @@ chunk_ends divisions_into(const declared_sizes& sizes, std::size_t n, std::uint6
   return all;
 }
 
-// The state after a chunk that begins in a state: each chunk must be right.
+// The state after a chunk that begins in the given state: each chunk must be right.
 const core::tensor& state_after(experiment& e, core::tensors inputs, const core::tensor& state) {
   const core::recurrence& r = *e.c.call.operation->recurrent;
   inputs.at(r.state_in) = state;
-  // The state that was handed on may lie outside what the candidate declares.
+  // The state that was passed on may lie outside the domain that the candidate declares.
   return e.right_call(with_inputs(e.c, std::move(inputs))).outputs.at(r.state_out);
 }
 
@@ -73,7 +73,7 @@ void check_continuation(experiment& e) {
   }
 }
 
-// What each number is allowed; where a step mixes them along an axis, the norm of that.
+// The allowance of each number; if a step mixes numbers along an axis, the norm of their allowances.
 std::vector<double> mixed_along(const std::string& symbol, const core::tensor_declaration& state, const numbers& x) {
   if (symbol.empty()) return x.allowed;
   const std::size_t axis = *core::axis_of(state, symbol), size = x.shape[axis], step = core::stride_of(x.shape, axis);
@@ -84,14 +84,14 @@ std::vector<double> mixed_along(const std::string& symbol, const core::tensor_de
   return norms;
 }
 
-// The state that the scan ends in and the one that the steps end in, each wrong by at most its allowance.
+// Compares the last state of the scan with that of the single steps, each wrong by at most its allowance.
 void check_steps(experiment& e) {
   const core::recurrence& r = *e.c.call.operation->recurrent;
   const std::size_t n = std::min<std::size_t>(length(e.c), 8);
   const numbers scan(e.call(with_inputs(e.c, tokens_of(e.c, 0, n))), r.state_out);
   core::tensor state = e.c.call.inputs.at(r.state_in);
-  // The map from state to state does not expand, so the errors of the steps at most add up: number by number, or where
-  // it mixes them, their norms.
+  // The map from state to state does not expand, so the errors of the steps at most add up: number by number, or as
+  // norms if a step mixes numbers.
   std::vector<double> errors(state.size(), 0.0);
   for (std::size_t i = 0; i < n; ++i)
     e.during(fmt::format("token {} on its own", i + 1), [&] {

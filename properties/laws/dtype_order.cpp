@@ -1,5 +1,5 @@
-// A call is right after a call in another dtype: a table, a buffer or a compiled function that is kept in the dtype of
-// the call that made it is wrong for a wider one.
+// A call must be right after a call in another dtype: a table, a buffer or a compiled function that stays in the dtype
+// of the call that made it is wrong for a wider one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::vector<core::dtype> other_dtypes(const description& about, const request& c
   return others;
 }
 
-// What gives no outputs in the first dtype is told by the checks in that one.
+// A call that gives no outputs in the first dtype is reported by the checks in that dtype.
 void check_dtype_order(experiment& e) {
   const std::optional<core::dtype> first = dtype_before(e.about(), e.c);
   if (!first) throw experiment::ended{{status::unsupported}};

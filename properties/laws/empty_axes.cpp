@@ -1,6 +1,6 @@
-// Shapes with an empty axis are a property of their own: a program that refuses them is right everywhere else, and an
-// error is how a program refuses. Whatever else it answers is judged: the shapes of its outputs, and the values of
-// those that have elements.
+// Shapes with an empty axis have a property of their own: a program that refuses them may be right everywhere else, and
+// it refuses with an error. Any other answer is judged: the shapes of its outputs, and the values of outputs that have
+// elements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace assay::properties {
 namespace {
 
-// The case, and the same with each other value of a choice: one mode of a kernel may refuse what another one takes. And
-// with the standard values of integers, one of them and all, which an empty axis goes with: no two of its features
-// rotate.
+// The case, and the same with each other value of a choice: one mode of a kernel may refuse what another takes. Also
+// with the standard values of integers, of one and of all: other values may not go together with an empty axis, which
+// has no two features to rotate.
 std::vector<test_case> with_each_choice(const description& about, const test_case& c) {
   std::vector<test_case> all{c};
   const setting_values within = settings_to_draw(about, *c.call.operation);
@@ -38,7 +38,7 @@ std::string choices_in_words(const test_case& c) {
   return core::to_string(choices);
 }
 
-// Every axis, whatever comes of the others.
+// Checks every axis, whatever the results for the others are.
 void check_empty_axes(experiment& e) {
   using answer = experiment::answer;
   const core::operation& op = *e.c.call.operation;

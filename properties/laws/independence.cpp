@@ -1,4 +1,4 @@
-// What an output may not depend on: later tokens, other rows and features, an earlier call.
+// Independence of outputs: of later tokens, of other rows and features, of an earlier call.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -10,12 +10,12 @@
 namespace assay::properties {
 namespace {
 
-// Whether the implementation takes any value in any input of the operation.
+// Whether the implementation takes any value in all inputs of the operation.
 bool takes_nan(const description& about, const core::operation& op) {
   return op.is_forward() && about.domain.find(op.name) == about.domain.end();
 }
 
-// Replaces everything at the given positions of an axis: by NaN, or by what stands at mirrored positions.
+// Replaces everything at the given positions of an axis by NaN, or by the values at mirrored positions.
 core::tensors overwrite(const core::operation& op, const core::tensors& inputs, const std::string& symbol,
                         const std::vector<bool>& overwritten, bool with_nan) {
   const std::size_t size = overwritten.size();
@@ -25,7 +25,7 @@ core::tensors overwrite(const core::operation& op, const core::tensors& inputs, 
   if (!with_nan) return out;
   for (const auto& d : op.inputs) {
     const auto axis = core::axis_of(d, symbol);
-    if (!axis || d.own_type || !d.differentiable) continue;  // a number of a configuration is one
+    if (!axis || d.own_type || !d.differentiable) continue;  // a parameter has one value for the whole configuration
     core::tensor& t = out.at(d.name);
     const core::shape s = t.shape();
     const std::size_t inner = core::stride_of(s, *axis);
@@ -47,14 +47,14 @@ core::tensors untouched(const core::operation& op, const core::tensors& outputs,
   return out;
 }
 
-// Whether anything was really overwritten: equal values in its place would prove nothing.
+// Whether anything really changed: equal values would prove nothing.
 bool differs(const core::tensors& a, const core::tensors& b) {
   return std::any_of(a.begin(), a.end(), [&](const auto& x) { return !core::identical(x.second, b.at(x.first)); });
 }
 
-// Compares what must not have changed: bit by bit, and where bits differ, within the errors allowed to the call. That
-// equal calls give equal bits does not mean that other calls do: vectorised functions of a library may take another
-// path where one lane is a NaN (PyTorch's cosine does).
+// Compares outputs that must not have changed: bit by bit, and if bits differ, within the errors allowed to the call.
+// Equal calls may give equal bits while other calls do not: vectorised functions of a library may take another path if
+// one lane is a NaN (PyTorch's cosine does).
 void compare_untouched(experiment& e, const std::string& symbol, const std::vector<bool>& overwritten,
                        const core::tensors& before, const core::tensors& after) {
   const core::operation& op = *e.c.call.operation;
@@ -110,8 +110,8 @@ void check_lanes(experiment& e) {
   }
 }
 
-// The same inputs twice over along the axis of tokens, where there is one, and every number among the settings as large
-// as it may be.
+// The same inputs twice along the axis of tokens, if there is one, and every number among the settings as large as it
+// may be.
 std::optional<test_case> larger_case(const description& about, const test_case& c) {
   const core::operation& op = *c.call.operation;
   test_case larger = c;
@@ -137,9 +137,9 @@ std::optional<test_case> smaller_case(const description& about, const test_case&
   return find_simpler_case(c, [&](const test_case& other) { return within_domain(about, other); });
 }
 
-// The same call again: nothing may be remembered. Equal bits are equal answers, be they right or wrong: whether they
-// are right is no matter of this law. Other bits are two answers, which may differ by what each may be off, unless
-// equal calls are declared to give equal bits.
+// Makes the same call again: nothing may be remembered. Equal bits are equal answers; this law does not ask if they are
+// right. Different bits are two answers, which may differ by the sum of their allowed errors, unless equal calls are
+// declared to give equal bits.
 void check_again(experiment& e, const core::tensors& first, const char* what) {
   const core::tensors& again = e.outputs_of(e.c);
   const auto changed = e.changed_bits(first, again);
@@ -148,7 +148,7 @@ void check_again(experiment& e, const core::tensors& first, const char* what) {
   e.equal(e.allowed(first), e.allowed(again), what);
 }
 
-// The same call again, after a smaller one, or at once and after a larger one.
+// Repeats the call after a smaller one, or at once and after a larger one.
 void check_repeat(experiment& e) {
   const description& about = e.about();
   if (about.recorded) throw experiment::ended{{status::unsupported}};

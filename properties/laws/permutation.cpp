@@ -1,4 +1,4 @@
-// Rows, and features where they are independent, in another order: outputs in that order.
+// Rows, and features if they are independent, in another order: outputs must follow that order.
 #include <algorithm>
 
 #include "properties/laws/laws.hpp"

@@ -1,5 +1,5 @@
-// What only looks like the call before is computed anew: a cache by shape, by address, by first element or without the
-// settings would give the results of that call.
+// A call that only looks like the previous one must be computed anew: a cache by shape, by address, by first element or
+// without the settings would give the results of the previous call.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,9 +10,9 @@
 namespace assay::properties {
 namespace {
 
-// The same shapes and first elements; what follows stands in the other order, but where infinities are: a mask in
-// another order may leave a query without a key, on which implementations differ; and of inputs whose numbers keep to a
-// rule together. Nothing where that changes nothing.
+// The case with the same shapes and first elements, and the other elements in reverse order. Inputs with infinities
+// stay: a mask in another order may leave a query without a key, on which implementations differ. Inputs whose numbers
+// together keep to a rule stay too. Nothing if nothing changes.
 std::optional<test_case> alike(const test_case& c) {
   test_case other = c;
   bool differs = false;
@@ -26,8 +26,8 @@ std::optional<test_case> alike(const test_case& c) {
   return differs ? std::optional(std::move(other)) : std::nullopt;
 }
 
-// The same inputs under another setting: the next value of one of them. Nothing where there is none that goes together
-// with these shapes.
+// The same inputs under another setting: the next value of one of them. Nothing if no other value goes together with
+// these shapes.
 std::optional<test_case> in_another_setting(const description& about, const test_case& c) {
   const core::operation& op = *c.call.operation;
   core::counter_random random(c.seed);
@@ -50,7 +50,7 @@ std::optional<test_case> in_another_setting(const description& about, const test
 void check_recomputation(experiment& e) {
   const auto compute_after = [&](const std::optional<test_case>& other, const char* words) {
     if (!other || !within_domain(e.about(), *other) || rests_on_convention(other->call)) return;
-    // What is wrong before the two have met is no matter of a call before.
+    // A result that is wrong before the two calls have met is not caused by an earlier call.
     e.right_call(*other);
     e.during(words, [&] { e.right_call(e.c); });
   };

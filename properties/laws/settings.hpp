@@ -1,4 +1,4 @@
-// What laws of operations with settings share: a case under another setting.
+// Code that laws of operations with settings share: a case under another setting.
 #pragma once
 
 #include "properties/laws/approximate.hpp"

@@ -1,5 +1,5 @@
-// Settings that an implementation declares, such as block sizes, may not change what it computes; nor may the way in
-// which its inputs lie in memory, which one of these settings says.
+// Settings that an implementation declares, such as block sizes, must not change what it computes. The same holds for
+// the layout of its inputs in memory, which one of these settings gives.
 #include <algorithm>
 
 #include "properties/laws/laws.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t most_settings = 8;
 
-// One attribute at a time, the others left to the implementation; of many, those that the seed picks.
+// One attribute at a time; the implementation chooses the others. If there are many, the seed picks some.
 std::vector<core::attributes> settings_of(const description& about, std::uint64_t seed) {
   std::vector<core::attributes> all;
   for (const auto& [name, values] : about.variants)
@@ -28,14 +28,14 @@ void check_variants(experiment& e) {
     e.during("with " + core::to_string(setting), [&] { e.right_call(with_settings(e.c, setting)); });
 }
 
-// Views, such as transposed tensors and slices of larger ones. Code that refuses one of them gives no wrong value.
-// What is wrong without a view says nothing of views.
+// Views, such as transposed tensors and slices of larger ones. Code that refuses a view gives no wrong value. A result
+// that is wrong without a view says nothing about views.
 void check_strides(experiment& e) {
   const measured_call& contiguous = e.call();
   e.needs(judged(e.about(), e.c.call, contiguous.outputs).verdict != status::failed);
   e.judge(e.c, contiguous.outputs);
   const auto declared = e.about().variants.find(strides_variant);
-  if (declared == e.about().variants.end()) return;  // the reference
+  if (declared == e.about().variants.end()) return;  // as with the reference
   bool answered = false;
   for (const core::attribute& value : declared->second) {
     try {

@@ -19,7 +19,7 @@ using reference::accuracy_class;
 
 namespace {
 
-// The builtin cumsum form, like the published one, has no answer at infinities.
+// The builtin cumsum form has no answer at infinities, like the published one.
 bool all_finite(const core::tensors& all) {
   for (const auto& [name, t] : all)
     for (const double x : t.values.storage())
@@ -36,7 +36,7 @@ struct ratios {
   }
 };
 
-// error / (u k) of every element of one case, with the law of the algorithm's own class.
+// Records error / (u k) of every element of one case, with the law of the algorithm's own class.
 void measure(accuracy_class algorithm, const test_case& c, ratios& found) {
   const core::tensors outputs = reference::evaluate(c.call, algorithm);
   const auto expected = expect(c.call, c.call.type);
@@ -49,7 +49,7 @@ void measure(accuracy_class algorithm, const test_case& c, ratios& found) {
     for (std::size_t i = 0; i < t.size(); ++i) {
       const double error = std::fabs(truth.error_of(t.values.storage()[i], i)) - truth.radius.storage()[i];
       if (!std::isfinite(truth.truth(i)) || std::isinf(truth.rounded.values.storage()[i])) continue;
-      // NaN, where the truth is a number, exceeds every allowance.
+      // A NaN exceeds every allowance if the truth is a number.
       const double ratio = std::isnan(error) ? std::numeric_limits<double>::infinity() : error / (u * k[i]);
       worst = std::max(worst, error <= 0 ? 0.0 : ratio);
     }
@@ -61,7 +61,7 @@ void measure(accuracy_class algorithm, const test_case& c, ratios& found) {
 
 namespace {
 
-// Both proofs hold: the same rounded values, and remainders that differ by no more than the two radii.
+// Both proofs hold: the rounded values are the same, and remainders differ by at most the sum of the two radii.
 void check_against_intervals(const reference::certified_outputs& by_balls, const test_case& c) {
   const auto by_intervals =
       reference::certify(c.call, reference::precision_digits.size(), reference::proof::value_and_low);
@@ -81,14 +81,14 @@ void check_against_intervals(const reference::certified_outputs& by_balls, const
 }  // namespace
 
 TEST_CASE("certification/share_proved_by_rung", "[property]") {
-  // Over all families of all operations; what a rung leaves open, a higher one must decide (forward operations: of
-  // gradients exact ties remain).
+  // Over all families of all operations. An element that a rung leaves open must be decided by a higher one (for
+  // forward operations: in gradients exact ties remain).
   std::string table =
       "\nelements proved by running bounds in one double and in two, by balls of one and of two, and at 35, 80, 240, "
       "1000 "
       "digits:\n";
   for (const core::dtype t : core::floating_dtypes) {
-    // Numbers near 10000 are one number in 16 bits.
+    // In 16 bits, numbers near 10000 become equal.
     std::set<std::string> equal_weights{"equal_logits", "equal_lses"};
     if (core::format_of(t).precision < 12) equal_weights.insert("far_lses");
     std::array<std::size_t, reference::all_rungs> at{};
@@ -99,7 +99,7 @@ TEST_CASE("certification/share_proved_by_rung", "[property]") {
           if (f.holds_nan && !op.is_forward()) continue;
           const test_case c = make_case({&op, t, f.name, 1000 + seed}, f);
           const auto by_balls = reference::certify(c.call);
-          // The mean by equal weights is rational, and may be an exact tie, too.
+          // A mean with equal weights is rational and may be an exact tie too.
           const bool must_be_decided = op.is_forward() && !equal_weights.contains(f.name);
           for (const auto& [name, proof] : by_balls)
             for (const std::uint8_t rung : proof.rung)

@@ -1,4 +1,4 @@
-// Laws about whether and how calls are answered, whatever their values are: empty axes, and the same call again.
+// Laws about whether and how calls are answered, whatever the values are: empty axes, and repeated calls.
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -16,7 +16,7 @@ using failure_of = std::function<std::optional<call_failure>(const request&, con
 
 call_failure error(const char* message) { return {fault::error_reply, message}; }
 
-// The optimized kernels, but for the calls that it does not answer.
+// Right code that does not answer some calls.
 class answers_some final : public implementation {
  public:
   explicit answers_some(failure_of fails) : right_(make_builtin("sequential").value()), fails_(std::move(fails)) {
@@ -57,7 +57,7 @@ std::set<std::string> axes_of(const check_result& r) {
   return axes;
 }
 
-// An answer that changes from call to call by a part of itself.
+// An answer that changes from call to call by a factor.
 class wavers final : public implementation {
  public:
   wavers(double first, double then, bool deterministic)
@@ -83,7 +83,7 @@ class wavers final : public implementation {
 status of_repeat(double first, double then, bool deterministic) {
   wavers under_test(first, then, deterministic);
   const core::operation& op = *reference::find_operation("rope/rotate");
-  // Of an odd seed: the same call at once.
+  // With an odd seed, the same call follows at once.
   const test_case c = make_case({&op, core::dtype::f32, "mild", 5, extent({{"d", 4}, {"n", 3}})});
   return find_property("repeat")->check(under_test, c).verdict;
 }
@@ -101,18 +101,19 @@ TEST_CASE("properties/empty_axes/every_axis_of_every_operation_is_asked_in_one_c
           if (size == 0) asked.insert(axis);
         return it_answers;
       });
-      // d = 0 leaves no room for frequencies that are given, and positions on no axis turn nothing; every other axis
-      // may be empty alone.
+      // d = 0 has no room for given frequencies, and positions without an axis turn nothing; every other axis may be
+      // empty alone.
       std::set<std::string> expected = axes;
       if (axes.contains("r") && op.input("x") != nullptr) expected.erase("d");
       const test_case c = make_case(key_for(watched.about, op, core::dtype::f32, "mild", seed + k, {}));
       if (op.forward_name() == "rope_axes/rotate") {
         expected.erase("a");
-        // Without sections d = 0 has equal shares of no pairs, where all that there are can be shared equally.
+        // Without sections, d = 0 has equal shares of no pairs; it is a call only if all pairs could be shared equally.
         const core::axis_sizes sizes = sizes_of(c);
         if (sizes.at("d") / 2 % sizes.at("a") != 0) expected.erase("d");
       }
-      for (const std::string& axis : axes) {  // queries behind a cache need a key each, a table rows, and a grid tokens
+      // Queries behind a cache need a key each, a table needs rows, and a grid needs tokens.
+      for (const std::string& axis : axes) {
         core::axis_sizes sizes = sizes_of(c);
         sizes[axis] = 0;
         const auto settings = core::completed(op, c.call.attributes);
@@ -122,14 +123,14 @@ TEST_CASE("properties/empty_axes/every_axis_of_every_operation_is_asked_in_one_c
         const bool may_need_one = role == core::axis_role::key || role == core::axis_role::parameter ||
                                   role == core::axis_role::token || holds_blocks;
         if (may_need_one && op.conflict != nullptr && !op.conflict(settings, sizes).empty()) expected.erase(axis);
-        // A width that the standard settings need: phases of its features, or a plane in them.
+        // The standard settings need a width: for phases of its features, or for a plane in them.
         const auto standard = core::completed(op, {});
         if (role == core::axis_role::width && op.conflict != nullptr && op.conflict(standard, sizes_of(c)).empty() &&
             !op.conflict(standard, sizes).empty())
           expected.erase(axis);
       }
-      if (op.forward_name() == "comrope/rotate") expected.insert("a");  // none is needed where angles are linear
-      for (const core::tensor_declaration& d : op.inputs) expected.erase(d.index_into);  // of the rows of a table
+      if (op.forward_name() == "comrope/rotate") expected.insert("a");  // no axis is needed if angles are linear
+      for (const core::tensor_declaration& d : op.inputs) expected.erase(d.index_into);  // the rows of a table
       if (!core::check_request(c.call) || has_empty(sizes_of(c))) continue;
       INFO(summary(c));
       CHECK(find_property("empty_axes")->check(watched, c).verdict != status::failed);
@@ -170,7 +171,7 @@ TEST_CASE("properties/empty_axes/what_is_no_refusal_fails") {
   answers_some promised = fails_where_empty("n", error("no tokens"));
   promised.about.takes_empty = {"heinsen/scan"};
   CHECK(of_empty_axes(promised, "heinsen/scan").verdict() == status::failed);
-  // The same call with elements is not answered either: the axis is not why.
+  // The same call with elements is not answered either: so the axis is not the cause.
   answers_some always([](const request&, const core::axis_sizes&) { return std::optional(error("no device")); });
   CHECK(of_empty_axes(always, "heinsen/scan").verdict() == status::failed);
   for (const fault f : {fault::wrong_shape, fault::missing_output, fault::crashed, fault::timed_out}) {
@@ -197,12 +198,12 @@ TEST_CASE("properties/empty_axes/the_other_axes_have_declared_sizes") {
 
 TEST_CASE("properties/repeat/compares_two_answers_and_not_with_the_truth") {
   CHECK(of_repeat(1.0, 1.0, true) == status::passed);
-  // Wrong, and the same each time: that is no matter of this law.
+  // Wrong, but the same each time: this law does not test that.
   CHECK(of_repeat(1.5, 1.5, true) == status::passed);
   CHECK(of_repeat(1.5, 1.5, false) == status::passed);
   CHECK(of_repeat(1.5, 1.0, true) == status::failed);
   CHECK(of_repeat(1.5, 1.0, false) == status::failed);
-  // Other bits of an answer that is right each time.
+  // The bits differ, but the answer is right each time.
   CHECK(of_repeat(1.0, 1.0 + 0x1p-23, true) == status::failed);
   CHECK(of_repeat(1.0, 1.0 + 0x1p-23, false) == status::passed);
 }
@@ -227,7 +228,7 @@ TEST_CASE("properties/diagnosis/the_sizes_with_which_calls_are_not_answered_are_
   CHECK(said_of([](const auto& of) { return of.at("d") / 2 == 1; }, {{"d", 2}}) ==
         "d is more than 1 and d is less than 4");
   CHECK(said_of([](const auto& of) { return of.at("n") > 33; }, {{"n", 40}}) == "n is more than 33");
-  // Of two axes, or of all calls: none is said.
+  // For conditions on two axes, or for all calls: no size is named.
   CHECK(said_of([](const auto& of) { return of.at("d") < 4 && of.at("n") < 4; }, {{"d", 3}, {"n", 2}}).empty());
   CHECK(said_of([](const auto&) { return true; }, {{"d", 3}}).empty());
   CHECK(said_of([](const auto&) { return false; }, {{"d", 3}}).empty());

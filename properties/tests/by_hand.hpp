@@ -1,4 +1,4 @@
-// A call of numbers that are written down, with its truth and what each element is allowed.
+// A call with given numbers, with its truth and the error allowed to each element.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@ class call_by_hand {
       for (const xt::xarray<double>& k : a.k) k_[name].push_back(flat(k));
   }
   [[nodiscard]] double truth(const std::string& name, std::size_t i = 0) const { return truth_.at(name)[i]; }
-  /// The error beyond which an element is a bug, and beyond which it is of no class up to c.
+  /// The error above which an element is a bug, and the error above which it is in no class up to c.
   [[nodiscard]] double bug(const std::string& name, std::size_t i = 0) const {
     return reference::bug_bound(type_, type_, k_.at(name).back()[i], truth(name, i));
   }

@@ -1,4 +1,4 @@
-// Right code with a fault that a test writes down, and what a diagnosis says of it.
+// Right code with a fault from a test, and what a diagnosis says about it.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace assay::properties::testing {
 
 inline constexpr std::uint64_t probe_seed = 20240417;
 
-/// Right code, but for what is done to its outputs.
+/// Right code whose outputs are changed.
 class changed final : public implementation {
  public:
   using change = std::function<void(const request& call, core::tensors& outputs)>;
@@ -33,7 +33,7 @@ class changed final : public implementation {
   change how_;
 };
 
-/// Right code that takes other values of settings than it is asked for, and what it declares.
+/// Right code that uses other values of settings than requested, with the description that it declares.
 class with_settings final : public implementation {
  public:
   with_settings(core::attributes taken, const std::function<void(description&)>& declare)
@@ -62,12 +62,12 @@ inline changed::change wrong_with(
       for (double& x : t.values.storage()) x += 0.25;
   };
 }
-/// The same where the sizes are such, whatever the settings are.
+/// The same for calls with such sizes, whatever the settings are.
 inline changed::change wrong_where(const std::function<bool(const core::axis_sizes&)>& are_such) {
   return wrong_with([are_such](const core::axis_sizes& sizes, const core::attributes&) { return are_such(sizes); });
 }
 
-/// What is said where a case of these sizes, and of settings with these values, failed.
+/// Returns the sentence for a failed case with these sizes, and with settings of these values.
 inline std::string said_at(const changed::change& how, const char* operation, const core::axis_sizes& sizes,
                            const setting_values& settings = {}, const char* family = "mild") {
   const core::operation& op = *reference::find_operation(operation);

@@ -1,5 +1,5 @@
-// The comparator gated: what a sound one must pass and refuse, and broken ones that this must expose. Tests
-// that compare NaN with anything as equal, or with tolerances that pass noise, happened: assertpy/assertpy#155,
+// Tests of the comparator: what a sound one must pass and refuse, and broken ones that this test must expose. Real
+// tests have compared NaN as equal to anything, or had tolerances that pass noise: assertpy/assertpy#155,
 // Xilinx/mlir-air#1427, facebookresearch/multimodal#462.
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -22,7 +22,7 @@ constexpr core::dtype types[] = {core::dtype::f64, core::dtype::f32, core::dtype
 
 bool by_judge(const expectation& e, const core::tensors& outputs) { return judge(e, outputs).passed; }
 
-// What the comparator said wrongly of one element's values; empty where it was right.
+// Returns the comparator's mistakes for the values of one element; empty if it was right.
 std::string faults_at(const comparator& compare, const expectation& e, core::tensors& outputs, const std::string& name,
                       std::size_t i) {
   double& x = outputs.at(name).values.storage()[i];
@@ -44,11 +44,11 @@ std::string faults_at(const comparator& compare, const expectation& e, core::ten
   } else {
     expect_answer(nan, false, "passed NaN");
     const double allowed = allowed_error(storage, e.compute, k, truth);
-    // Where the largest number is near, it and infinity may both be right.
+    // Near the largest number, it and infinity may both be right.
     if (core::is_floating(storage) && !(std::fabs(truth) + 4 * allowed < core::largest_finite(storage))) return faults;
     expect_answer(infinity, false, "passed infinity");
     const double ulp = core::is_floating(storage) ? 2 * core::half_ulp(storage, std::fabs(right) + allowed) : 1.0;
-    // Among the smallest numbers a proof's own radius may hide a few of them.
+    // Among the smallest numbers a proof's own radius may span several of them.
     const double beyond = 1.1 * allowed + 2 * ulp + 2 * e.truth.at(name).radius.storage()[i];
     for (const double sign : {1.0, -1.0}) {
       expect_answer(core::round_to(storage, right + sign * beyond), false, "passed too large an error");
@@ -87,7 +87,7 @@ expectations telling_cases(core::dtype type) {
   return all;
 }
 
-// Of the first, the last and a middle element of each output; of the first case where there are any.
+// Tests the first, the last and a middle element of each output; returns the faults of the first case that has any.
 std::string faults_of(const comparator& compare, const expectations& all) {
   for (const auto& e : all) {
     core::tensors outputs = rounded_truth_of(*e);
@@ -116,7 +116,7 @@ struct broken {
   bool shows_everywhere = false;  ///< on small cases of any operation
 };
 
-// Each sees the outputs as some faulty comparison would, and asks the right one.
+// Each one changes the outputs as some faulty comparison would see them, and asks the right comparator.
 std::vector<broken> broken_comparators() {
   const auto seen_as = [](double (*f)(double, double, std::size_t)) -> comparator {
     return [f](const expectation& e, const core::tensors& outputs) { return by_judge(e, mapped(outputs, e, f)); };

@@ -1,4 +1,4 @@
-// Which failed checks have no reason of their own.
+// Tests which failed checks have no cause of their own.
 #include "properties/diagnosis/consequences.hpp"
 
 #include <catch2/catch.hpp>
@@ -11,7 +11,7 @@ using namespace assay::properties;
 
 namespace {
 
-// Wrong by a quarter everywhere; and, where it keeps outputs, those of the first call of the same shapes come again.
+// Wrong by a quarter everywhere. If it keeps outputs, it repeats those of the first call of the same shapes.
 class wrong_everywhere final : public implementation {
  public:
   explicit wrong_everywhere(bool keeps) : keeps_(keeps) {}
@@ -48,7 +48,7 @@ TEST_CASE("consequences: what calls before change is a reason of its own") {
 }
 
 TEST_CASE("consequences: a check that needs no wrong value stands alone") {
-  // Right values, but other bits in each call.
+  // Right values, but different bits in each call.
   class restless final : public implementation {
    public:
     [[nodiscard]] const description& describe() const override { return about_; }
@@ -78,7 +78,7 @@ TEST_CASE("consequences: a check that needs no wrong value stands alone") {
 }
 
 TEST_CASE("recomputation: what is wrong by itself is not said to be so after a call") {
-  // Right, but that the outputs of the first call of the same shapes come again.
+  // Right, except that the outputs of the first call of the same shapes are repeated.
   class keeping final : public implementation {
    public:
     [[nodiscard]] const description& describe() const override { return right_->describe(); }
@@ -99,7 +99,7 @@ TEST_CASE("recomputation: what is wrong by itself is not said to be so after a c
   const outcome stale = p.check(keeps, c);
   REQUIRE(stale.verdict == status::failed);
   CHECK_THAT(stale.message, Catch::StartsWith("after a call of the same shapes and first elements: "));
-  // Wrong beside the drawn case alone, whatever was asked before.
+  // Wrong for all calls except the drawn case, whatever was asked before.
   const core::tensor drawn = c.call.inputs.at("h");
   testing::changed elsewhere([drawn](const request& call, core::tensors& outputs) {
     if (!core::identical(call.inputs.at("h"), drawn))

@@ -1,5 +1,5 @@
-// Relations of axes that a candidate declares: cases are drawn and shrunk inside them, and laws ask for no others. And
-// settings that came later, and are asked of who names them.
+// Relations between axes that a candidate declares: cases are drawn and shrunk inside them, and laws ask for no other
+// cases. Also settings that came later: only candidates that name them are asked.
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -11,8 +11,8 @@ using namespace assay::properties::testing;
 
 namespace {
 
-// Right, with declared relations; a call with other sizes is an error, but for empty ones. All outputs
-// are moved by `off`.
+// Right code with declared relations. A call with other sizes is an error, except for empty ones. All outputs are
+// shifted by `off`.
 class of_relations final : public implementation {
  public:
   of_relations(const core::operation& op, const std::vector<std::string>& relations, double off = 0.0)
@@ -56,7 +56,7 @@ TEST_CASE("properties/declared_relations/every_law_stays_inside_them", "[propert
     }
     INFO(name << ": " << compared << " of " << all << " passed, " << outside << " lie outside");
     CHECK(compared > 0);
-    CHECK(20 * outside < all);  // they are drawn inside, and not left out
+    CHECK(20 * outside < all);  // cases are drawn inside, not left out
   };
   runs_inside("attention/output", {"n <= m", "e = d"});
   runs_inside("attention/output:vjp", {"n = m"});
@@ -83,7 +83,7 @@ TEST_CASE("properties/later_settings/change_no_other_draw", "[unit][gate]") {
     setting_values unnamed;
     for (const core::attribute_declaration& a : op.attributes)
       if (a.is_later()) unnamed[a.name] = {a.standard};
-    // Settings that do not go together are drawn anew.
+    // Settings that do not go together are drawn again.
     if (unnamed.empty() || op.forward_name() == "rope_axes/rotate") continue;
     std::set<core::attributes> named;
     for (std::uint64_t drawn = 0; drawn < 20; ++drawn) {

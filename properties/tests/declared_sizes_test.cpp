@@ -1,4 +1,4 @@
-// Sizes that a candidate declares: cases are drawn inside them, and laws ask for no others.
+// Sizes that a candidate declares: cases are drawn inside them, and laws ask for no other cases.
 #include <catch2/catch.hpp>
 #include <numeric>
 #include <set>
@@ -11,7 +11,7 @@ using namespace assay::properties::testing;
 
 namespace {
 
-// The optimized kernels, with declared sizes; a call of any other is an error.
+// The optimized kernels with declared sizes; a call with any other size is an error.
 class of_sizes final : public implementation {
  public:
   of_sizes(const core::operation& op, const std::string& axis, declared_sizes sizes)
@@ -34,7 +34,7 @@ class of_sizes final : public implementation {
   description about_;
 };
 
-// Zeros everywhere, which have no digit, or NaN, whose error is no number.
+// The same answer everywhere: zeros, which have no right digit, or NaN, whose error is not a number.
 class one_answer final : public implementation {
  public:
   explicit one_answer(double x) : right_(make_builtin("optimized").value()), x_(x) {}
@@ -51,7 +51,7 @@ class one_answer final : public implementation {
   double x_;
 };
 
-// Attention whose logits leave out the features from 64 on; it takes any d up to 4096, and some keys.
+// Attention whose logits omit the features from 64 on; it takes any d up to 4096, and some numbers of keys.
 class of_64_features final : public implementation {
  public:
   of_64_features() : right_(make_builtin("optimized").value()), about_(right_->describe()) {
@@ -73,8 +73,8 @@ class of_64_features final : public implementation {
   description about_;
 };
 
-// The optimized kernels with one axis declared from 1 to `end`; where it has that size, the last three slices of one
-// input are read as the one before them, or, if none is named, the last slice of every output that has the axis is
+// The optimized kernels with one axis declared from 1 to `end`. If the axis has size `end`, the last three slices of
+// one input are read as the slice before them; if no input is named, the last slice of every output with the axis is
 // wrong.
 class forgets_the_end final : public implementation {
  public:
@@ -117,7 +117,7 @@ class forgets_the_end final : public implementation {
   std::size_t end_;
 };
 
-// The reference algorithm, for rows of positions 0, 1, 2, ... alone.
+// The reference algorithm, only for rows of positions 0, 1, 2, ...
 class counts_from_0 final : public implementation {
  public:
   [[nodiscard]] const description& describe() const override { return right_->describe(); }
@@ -133,7 +133,7 @@ class counts_from_0 final : public implementation {
   std::unique_ptr<implementation> right_ = make_builtin("sequential").value();
 };
 
-// Gradients of what is linear in an input, or does not turn with it, do not depend on its values.
+// Gradients do not depend on an input in which the function is linear, or with which it does not turn.
 bool matters(const core::operation& op, const std::string& input) {
   const std::set<std::pair<std::string, std::string>> without_effect{{"heinsen/embed_position:vjp", "b_R"},
                                                                      {"fox/decay:vjp", "log_f"},
@@ -199,7 +199,7 @@ TEST_CASE("properties/declared_sizes/so_are_settings_that_are_sizes", "[unit][ga
   };
   CHECK(drawn("sinusoidal/table", "d", {0, any, 2}) == std::set<std::size_t>{2, 4, 8, 16});
   CHECK(drawn("rope/frequencies", "r", few) == std::set<std::size_t>{2, 3});
-  // None that is usual: those from the smallest on.
+  // No usual size lies inside: sizes from the smallest on are drawn.
   CHECK(drawn("sinusoidal/table", "d", {100, 104, 4}) == std::set<std::size_t>{100, 104});
 }
 
@@ -273,12 +273,12 @@ TEST_CASE("properties/digits/are_told_along_what_errors_grow_with", "[unit][gate
   with(8, 15, 3);
   with(1024, 2047, 300);
   with(65536, 131071, 20000);
-  // An ulp is 1.2e-7: 0.5 of them keep 7 digits, 3 keep 6, 300 keep 4, 20000 keep 2; of what is beyond half an ulp,
-  // twice as much is allowed for.
+  // An ulp is 1.2e-7: 0.5 ulp keep 7 digits, 3 keep 6, 300 keep 4, 20000 keep 2. The error beyond half an ulp is
+  // doubled.
   CHECK(r.digits() == std::vector<digits_up_to>{{7, 1}, {6, 15}, {4, 2047}, {2, 131071}});
   r.by_growth[1024].digits_ulp = 450;
   CHECK(r.digits() == std::vector<digits_up_to>{{7, 1}, {6, 15}, {3, 2047}, {2, 131071}});
-  r.by_growth[512].digits_ulp = 9000;  // rows too narrow to be told of, and worse all the same
+  r.by_growth[512].digits_ulp = 9000;  // rows too narrow for a report, but worse all the same
   CHECK(r.digits() == std::vector<digits_up_to>{{7, 1}, {6, 15}, {2, 131071}});
   with(1 << 20, 2e6, std::numeric_limits<double>::infinity());
   CHECK(r.digits().back() == digits_up_to{2, 131071});

@@ -1,4 +1,4 @@
-// The plain sentences: true of what they are said of, and never said of what is right.
+// The plain sentences of a diagnosis: they are true, and they are never said about right code.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ const expected_sentence sentences[] = {
     {"restarts_after_64", "heinsen/scan", "the second block of 64 tokens starts from the initial state"},
     {"runs_backwards", "heinsen/scan", "time runs backwards"}};
 
-// Implementations that follow another convention than they were asked for: the settings of operations tell.
+// Implementations that follow another convention than requested: the settings of operations show it.
 const expected_sentence conventions[] = {
     {"rope_wrong_layout", "rope/rotate", "layout = \"interleaved\" and \"half_split\" are exchanged"},
     {"rope_layout_ignored", "rope/rotate", "asked for layout = \"interleaved\", behaves as layout = \"half_split\""},
@@ -60,7 +60,8 @@ const expected_sentence conventions[] = {
     {"rope_at_end_of_head", "rope/rotate", "asked for at = \"start\", behaves as at = \"end\""},
     {"sinusoidal_layout_swapped", "sinusoidal/table", "layout = \"interleaved\" and \"half_split\" are exchanged"},
     {"rope_tables_of_halves", "rope/rotate", "neighbours are paired, and columns of cosines and sines in the order of"},
-    {"rope_frequencies_of_neighbours", "rope/rotate", "halves are paired, and columns of cosines and sines in the order"},
+    {"rope_frequencies_of_neighbours", "rope/rotate",
+     "halves are paired, and columns of cosines and sines in the order"},
     {"rope_axes_tables_of_halves", "rope_axes/rotate_by", "neighbours are paired, and columns of cosines and sines"},
     {"rope_cosine_as_sine", "rope/rotate", "cosines are sines of pi/2 - m theta"},
     {"alibi_causal_ignored", "alibi/bias", "asked for causal = true, behaves as causal = false"}};
@@ -71,12 +72,12 @@ void check_sentence(const expected_sentence& expected) {
   const diagnosis d = diagnosed(std::string("mutant/") + mutant, operation, core::dtype::f32);
   REQUIRE(d.explained);
   INFO(*d.explained);
-  // By the words of a hypothesis or a setting, or as the mutant that it is.
+  // The sentence of a hypothesis or a setting explains it, or the mutant itself is named.
   const bool named = std::find(d.named.begin(), d.named.end(), std::string("mutant/") + mutant) != d.named.end();
   CHECK((named || d.explained->find(sentence) != std::string::npos));
 }
 
-// What is said of it, as in a gate: with the counterexample of its check against the truth, where that fails.
+// The diagnosis as in a gate: with the counterexample of the check against the truth, if that check fails.
 std::string said_of(const changed::change& how, const char* operation) {
   const core::operation& op = *reference::find_operation(operation);
   changed under_test(how);
@@ -91,7 +92,7 @@ std::string said_of(const changed::change& how, const char* operation) {
 }
 bool holds(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
-// Adds to all outputs where an axis has that size or more.
+// Adds to all outputs if an axis has this size or more.
 changed::change wrong_from(const char* axis, std::size_t from) {
   return testing::wrong_where([axis, from](const core::axis_sizes& sizes) { return sizes.at(axis) >= from; });
 }
@@ -107,10 +108,11 @@ TEST_CASE("conventions/diagnosis/the_one_that_is_followed_is_recovered", "[prope
   for (const expected_sentence& expected : conventions) check_sentence(expected);
 }
 
-// With the counterexample: few of the cases that a diagnosis draws have room beside two pairs that turn.
+// The counterexample is given: few cases that a diagnosis draws have features beside two pairs that turn.
 TEST_CASE("rope/diagnosis/conventions_of_partial_rotation_are_named", "[property][gate]") {
   for (const auto& [mutant, words] :
-       {std::pair{"rope_proportional_for_block", "asked for partial = \"block\", behaves as partial = \"proportional\""},
+       {std::pair{"rope_proportional_for_block",
+                  "asked for partial = \"block\", behaves as partial = \"proportional\""},
         {"rope_slowest_is_whole_base", "exponents t/(r-1) instead of t/r: a convention of published "}}) {
     const core::operation& op = *reference::find_operation("rope/rotate");
     auto under_test = make_builtin(std::string("mutant/") + mutant).value();
@@ -173,7 +175,7 @@ TEST_CASE("properties/diagnosis/state_and_chance_are_said_where_bits_differ_alon
   CHECK(holds(said_of(counted, "heinsen/scan"), "the same call gives other outputs when it is repeated at once"));
 }
 
-// Queries that stand before all keys: programs give 0 or NaN there, which no other fault explains.
+// Queries before all keys: programs give 0 or NaN there, which no other fault explains.
 TEST_CASE("alibi/diagnosis/a_setting_is_named_whatever_rows_without_keys_give", "[property][gate]") {
   const auto scaled = [right = std::shared_ptr(make_builtin("sequential").value())](const request& call,
                                                                                     core::tensors& outputs) {
@@ -207,7 +209,7 @@ TEST_CASE("properties/diagnosis/facts_are_checked_before_they_are_said", "[prope
   };
   CHECK(said_of(single, "heinsen/scan") == "s, s_n are wrong on mild inputs for a single token");
 
-  // Wrong in some mild cases: mild inputs are not said to be right.
+  // Some mild cases are wrong: mild inputs are not said to be right.
   const auto wide = [](const request& call, core::tensors& outputs) {
     if (call.inputs.at("h").shape()[2] > 2) set_first(outputs.at("s"), 0.3);
   };
@@ -230,7 +232,7 @@ TEST_CASE("properties/diagnosis/facts_are_checked_before_they_are_said", "[prope
   CHECK(holds(beyond, "bias is wrong from distance "));
   CHECK(holds(beyond, " on, and right up to distance "));
 
-  // Where rows stand at different positions: so they do beside a NaN.
+  // Wrong if rows stand at different positions; they also do in cases with a NaN.
   const auto by_rows = [](const request& call, core::tensors& outputs) {
     const auto& position = call.inputs.at("position");
     const std::size_t n = position.shape()[1];
@@ -246,7 +248,7 @@ TEST_CASE("properties/diagnosis/facts_are_checked_before_they_are_said", "[prope
   CHECK(holds(said_of(of_nan, "rope/rotate"), "a NaN among the inputs"));
 }
 
-// A counterexample is small along every axis but one: its sizes have more in common than what is wrong.
+// A counterexample is small along every axis but one: its sizes have more in common than the fault needs.
 TEST_CASE("properties/diagnosis/conditions_on_sizes_are_tried_one_axis_at_a_time", "[property][gate]") {
   const core::axis_sizes keys{{"B", 1}, {"h", 1}, {"n", 1}, {"m", 256}, {"d", 1}, {"e", 1}};
   CHECK(said_at(wrong_from("m", 256), "attention/output", keys) ==
@@ -260,7 +262,7 @@ TEST_CASE("properties/diagnosis/conditions_on_sizes_are_tried_one_axis_at_a_time
   CHECK(said_at(wrong_from("n", 333), "heinsen/scan", tokens) == "s, s_n are wrong on mild inputs from 333 tokens on");
 }
 
-// What begins at a token is seen at that position first, since most rows count from 0.
+// A fault that begins at a token is first seen at that position, since most rows count from 0.
 TEST_CASE("properties/diagnosis/tokens_are_no_positions", "[property][gate]") {
   const auto from_token = [](const request&, core::tensors& outputs) {
     core::tensor& y = outputs.at("y");
@@ -282,7 +284,7 @@ TEST_CASE("properties/diagnosis/tokens_are_no_positions", "[property][gate]") {
   CHECK(holds(positions, "y is wrong from position 64 on, and right up to position 6"));
 }
 
-// Code with exact angles, at the positions of another row: what f32 angles there are off by explains nothing of it.
+// Code with exact angles at the positions of another row: the error of f32 angles there explains nothing of it.
 TEST_CASE("rope/diagnosis/the_first_rows_positions_are_named_of_exact_code", "[property][gate]") {
   class of_first_row final : public implementation {
    public:
@@ -304,10 +306,10 @@ TEST_CASE("rope/diagnosis/the_first_rows_positions_are_named_of_exact_code", "[p
   const test_case shown = make_case({&op, core::dtype::f32, "large_positions", probe_seed, extent(sizes)});
   const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&truth_property(op), shown}}, probe_seed});
   REQUIRE(d.explained);
-  CHECK(*d.explained == "behaves like: position is that of the first row for all (as in RP22 unslothai/unsloth#3699)");
+  CHECK(*d.explained == "behaves like: position is that of the first row for all (as in unslothai/unsloth#3699)");
 }
 
-// Where one family alone is wrong, the condition is said of it.
+// If only one family is wrong, the condition is stated for it.
 TEST_CASE("attention/diagnosis/conditions_within_a_family_are_said", "[property][gate]") {
   const core::operation& op = *reference::find_operation("attention/output");
   changed under_test([](const request& call, core::tensors& outputs) {
@@ -323,7 +325,7 @@ TEST_CASE("attention/diagnosis/conditions_within_a_family_are_said", "[property]
   CHECK(holds(*d.facts, "inputs of the family equal_logits give wrong values where m is more than 8; "));
 }
 
-// A law masks rows of mild inputs: what is wrong there is not said of mild inputs.
+// A law masks rows of mild inputs: a fault there is not reported for mild inputs.
 TEST_CASE("attention/diagnosis/rows_that_a_law_masks_are_not_mild", "[property][gate]") {
   const core::operation& op = *reference::find_operation("attention/output");
   const changed::change wrong_without_keys = [](const request& call, core::tensors& outputs) {
@@ -345,7 +347,7 @@ TEST_CASE("attention/diagnosis/rows_that_a_law_masks_are_not_mild", "[property][
   CHECK_FALSE(holds(said, " on mild inputs"));
 }
 
-// An output whose errors its allowance hides is not called right.
+// An output is not called right if its allowance is so wide that it hides errors.
 TEST_CASE("heinsen/diagnosis/one_output_alone_is_said_where_the_others_look_right", "[property][gate]") {
   const auto grown = [](std::vector<const char*> names) -> changed::change {
     return [names](const request& call, core::tensors& outputs) {
@@ -360,7 +362,7 @@ TEST_CASE("heinsen/diagnosis/one_output_alone_is_said_where_the_others_look_righ
   CHECK_FALSE(holds(both, "grad_h alone"));
 }
 
-// At position 0 the rotation is the identity: what is right there says nothing of wide heads.
+// At position 0 the rotation is the identity: a right result there says nothing about wide heads.
 TEST_CASE("rope/diagnosis/probes_that_cannot_tell_are_no_evidence", "[property][gate]") {
   const core::operation& op = *reference::find_operation("rope/rotate");
   changed under_test([](const request& call, core::tensors& outputs) {
@@ -392,7 +394,7 @@ TEST_CASE("rope/diagnosis/probes_that_cannot_tell_are_no_evidence", "[property][
   CHECK(probed(wide).tells);
 }
 
-// The errors of sin x and cos x have the sizes of cos x and sin x: what one allows says nothing of the other.
+// The errors of sin x and cos x have the sizes of cos x and sin x: the allowance of one says nothing about the other.
 TEST_CASE("sinusoidal/diagnosis/a_setting_is_recovered_where_rounding_is_large", "[property][gate]") {
   const core::operation& op = *reference::find_operation("sinusoidal/table");
   with_settings under_test({{"first", std::string("cosine")}}, [](description& about) {
@@ -417,7 +419,8 @@ TEST_CASE("rope/diagnosis/any_number_of_pairs_is_recovered", "[property][gate]")
   CHECK(*d.explained == "asked for rotary = 8, behaves as rotary = 5");
 }
 
-// The gradient of rows beyond the 20th, of heads beyond the second, or of both: the function is wrong in those rows.
+// The gradient is wrong for rows beyond the 20th, for heads beyond the second, or for both; in those rows the function
+// is wrong.
 TEST_CASE("properties/diagnosis/a_gradient_that_is_wrong_where_its_function_is_right_says_so", "[property][gate]") {
   const auto gradient_is_its_own = [](auto gradient_is_wrong) {
     const changed::change how = [&](const request& call, core::tensors& outputs) {
@@ -459,7 +462,7 @@ TEST_CASE("heinsen/diagnosis/the_input_whose_infinity_matters_is_said", "[proper
   CHECK_THAT(said_where_infinite({"h", "log_p"}), StartsWith("h = -inf together with log p = -inf gives"));
 }
 
-// A check multiplies mild inputs, say: what is wrong with the product is not wrong on mild inputs.
+// A check may multiply mild inputs: a fault on the product is not a fault on mild inputs.
 TEST_CASE("heinsen/diagnosis/inputs_that_a_check_changes_are_of_no_family", "[property][gate]") {
   const core::operation& op = *reference::find_operation("heinsen/scan");
   changed under_test([](const request& call, core::tensors& outputs) {

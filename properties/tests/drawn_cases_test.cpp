@@ -1,4 +1,4 @@
-// The optimized implementation under every property, over cases that RapidCheck draws.
+// The optimized implementation passes every property, over cases that RapidCheck draws.
 #include "properties/tests/drawn_property.hpp"
 
 using namespace assay;
@@ -63,7 +63,7 @@ TEST_CASE("properties/families/one_of_every_operation_is_mild", "[unit][gate]") 
   }
 }
 
-// Sizes are read off the call: a smaller case has its own.
+// Sizes are read from the call: a smaller case has its own sizes.
 TEST_CASE("properties/cases/smaller_ones_have_their_own_sizes", "[unit][gate]") {
   for (const core::operation& op : reference::operations()) {
     const test_case c = make_case({&op, core::dtype::f32, mild_family_of(op).name, 5, lengths::around_blocks});
@@ -109,7 +109,7 @@ TEST_CASE("properties/plans/are_the_same_for_the_same_options", "[unit][gate]") 
 
 namespace {
 
-// Frequencies that are off by a factor: at base 0, outside the domain, the right program has infinities.
+// Frequencies that are wrong by a factor: at base 0, outside the domain, even the right program gives infinities.
 class wrong_frequencies final : public implementation {
  public:
   [[nodiscard]] const description& describe() const override { return right_->describe(); }
@@ -125,7 +125,7 @@ class wrong_frequencies final : public implementation {
   std::unique_ptr<implementation> right_ = make_builtin("sequential").value();
 };
 
-// Attention with NaN where a query sees some keys and not others; and, by convention, where it sees none.
+// Attention that gives NaN if a query sees some keys and not others, and, by convention, if it sees none.
 class nan_beside_masks final : public implementation {
  public:
   [[nodiscard]] const description& describe() const override { return right_->describe(); }

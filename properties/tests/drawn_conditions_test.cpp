@@ -1,4 +1,4 @@
-// Faults with drawn conditions on sizes: what a diagnosis says of the sizes is true of all sizes.
+// Faults with drawn conditions on sizes: the conditions that a diagnosis states are true for all sizes.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <regex>
@@ -14,7 +14,7 @@ namespace {
 using drawn_sizes = core::axis_sizes;
 using size_predicate = std::function<bool(const drawn_sizes&)>;
 
-// A condition on three axes: joint ones, and ones that no words are known for.
+// A condition on three axes: joint conditions, and some for which there are no words.
 size_predicate drawn_condition(const std::vector<std::string>& axes, core::counter_random& random) {
   const auto below = [&](std::size_t n) { return random.below(n); };
   const std::size_t first = below(axes.size()), second = (first + 1 + below(axes.size() - 1)) % axes.size();
@@ -68,7 +68,7 @@ bool holds_part(const std::string& part, const drawn_sizes& s) {
   return false;
 }
 
-// What a sentence says of the sizes that are wrong; nothing where it says of none but those tried.
+// The condition on sizes that a sentence states; nothing if it only speaks of sizes that were tried.
 std::optional<size_predicate> said_condition(const std::string& said) {
   const std::string end = said.substr(said.find("on mild inputs") + 14);
   std::smatch m;
@@ -141,7 +141,7 @@ TEST_CASE("properties/diagnosis/conditions_that_are_said_are_true_of_all_sizes",
     ++named;
     std::string at;
     const bool differs = any_sizes(on.axes, on.others, [&](const drawn_sizes& s) {
-      // With one key its value is handed through: what is right there tells nothing.
+      // With one key its value is passed through: a right result there tells nothing.
       if ((*condition)(s) == is_wrong(s) || (s.contains("m") && s.at("m") == 1)) return false;
       for (const auto& [axis, size] : s) at += fmt::format("{}={} ", axis, size);
       return true;

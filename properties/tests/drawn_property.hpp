@@ -1,8 +1,8 @@
 // Properties over cases that RapidCheck draws and shrinks, in Catch2.
 //
-// RapidCheck's own adapters drop results or print no reproduction: a property needs an id for that, and a property with
-// an id that RC_PARAMS does not name passes where RC_PARAMS holds a reproduction of another one. Here a failure fails
-// the test case and prints the string to put into RC_PARAMS; without RC_PARAMS the seed is fixed.
+// RapidCheck's own adapters drop results or print no reproduction: a property needs an id for that, and if RC_PARAMS
+// holds a reproduction of one property, a property with another id passes without a check. Here a failure fails the
+// test case and prints the string for RC_PARAMS; without RC_PARAMS the seed is fixed.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 
 namespace assay::properties::testing {
 
-/// Cases of all families of the property, short ones.
+/// Short cases of all families of the property.
 inline rc::Gen<test_case> drawn_cases(const property& p, const core::operation& op, core::dtype type,
                                       const description& about) {
   return [families = families_of(p, op), &op, type, about](const rc::Random& random, int size) {
@@ -33,7 +33,7 @@ inline rc::Gen<test_case> drawn_cases(const property& p, const core::operation& 
   };
 }
 
-/// Checks the property over `cases` drawn cases; says how to draw the failing one again.
+/// Checks the property over `cases` drawn cases; a failure says how to draw the failing case again.
 inline void check_drawn(const property& p, implementation& under_test, const core::operation& op, core::dtype type,
                         int cases) {
   const std::string id = fmt::format("{} {} {} {}", under_test.describe().name, p.name, op.name, core::name_of(type));

@@ -18,7 +18,7 @@ std::vector<double> scales(error_scale s, dtype t, const core::shape& shape, con
   return core::error_scales({.name = "y", .axes = {}, .scale = s}, t, shape, truth);
 }
 
-// The verdict where the first theta below 3e-4 is off by `error` of itself.
+// The verdict if the first theta below 3e-4 has the relative error `error`.
 value_report with_wrong_frequency(const char* operation, double error) {
   const core::operation* op = reference::find_operation(operation);
   const request call{
@@ -53,7 +53,7 @@ TEST_CASE("core/error_scales/by_declaration_and_truth", "[unit]") {
 TEST_CASE("properties/error_scale/small_frequencies_are_measured_against_themselves", "[unit]") {
   for (const char* operation : {"rope/frequencies", "sinusoidal/frequencies"}) {
     INFO(operation);
-    // 50 u: exp(-e log b) in f32 loses 4 e log b + 2 = 36 u at most, if it is right.
+    // 50 u: a right exp(-e log b) in f32 loses at most 4 e log b + 2 = 36 u.
     const value_report off = with_wrong_frequency(operation, 3e-6);
     CHECK(off.largest_ulp > 25.0);
     CHECK_FALSE(off.ratios[0] <= 1.0);
@@ -63,8 +63,8 @@ TEST_CASE("properties/error_scale/small_frequencies_are_measured_against_themsel
   }
 }
 
-// Every output of every operation: an error of 2^k u of its own scale, for the k that the map of detectability gives,
-// is caught in any element.
+// For every output of every operation: an error of 2^k u of its own scale is caught in any element, for the k that the
+// detectability map gives.
 TEST_CASE("properties/error_scale/relative_mutants_are_caught_from_the_map_on", "[property][gate]") {
   constexpr std::uint64_t seed = 91;
   constexpr dtype type = dtype::f32;

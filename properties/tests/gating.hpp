@@ -1,4 +1,4 @@
-// What the tests of the gate share: options with a fixed seed, runs over all operations, reproduction.
+// Code that the tests of the gate share: options with a fixed seed, runs over all operations, reproduction.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,15 +24,15 @@ inline std::uint64_t chosen_seed() {
 }
 inline const std::uint64_t seed = chosen_seed();
 
-/// What a right implementation that rounds once gives.
+/// The outputs of a right implementation that rounds once.
 inline core::tensors rounded_truth_of(const expectation& e) {
   core::tensors truth;
   for (const auto& [name, c] : e.truth) truth.emplace(name, c.rounded);
   return truth;
 }
 
-/// Short cases, `cases` of each family; scaled by ASSAY_TEST_SCALE. With ASSAY_TEST_SIZES=all those of a full run of
-/// the gate: long ones, and all usual sizes.
+/// Short cases, `cases` of each family, scaled by ASSAY_TEST_SCALE. With ASSAY_TEST_SIZES=all also the cases of a full
+/// run of the gate: long ones, and all usual sizes.
 inline run_options options(std::size_t cases) {
   run_options o;
   o.seed = seed;
@@ -45,7 +45,7 @@ inline run_options options(std::size_t cases) {
   return o;
 }
 
-/// False where a builtin is an algorithm that the operation shares with an earlier class: it would run twice.
+/// False if a builtin is an algorithm that the operation shares with an earlier class: it would run twice.
 inline bool is_own_algorithm(const std::string& builtin, const core::operation& op) {
   const auto c = reference::accuracy_class_named(builtin);
   const auto& own = reference::algorithms_of(op);

@@ -1,4 +1,4 @@
-// Faults that take the sizes of several axes together: the condition is said, and no other is.
+// Faults that need the sizes of several axes together: their condition is stated, and no other.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
@@ -17,9 +17,9 @@ using sizes_of_call = core::axis_sizes;
 
 struct joint_fault {
   const char* operation;
-  sizes_of_call shown;  // of the counterexample
+  sizes_of_call shown;  // sizes of the counterexample
   std::function<bool(const sizes_of_call&)> is_wrong;
-  const char* condition;  // what is said of it; null where none may be said
+  const char* condition;  // the condition that must be stated; null if none may be
 };
 
 sizes_of_call scan(std::size_t B, std::size_t n, std::size_t d) { return {{"B", B}, {"n", n}, {"d", d}}; }
@@ -59,7 +59,7 @@ const joint_fault joint_faults[] = {
      "where B is more than 1 and h is even"},
     {"rope/rotate", rope(1, 1, 5, 2), [](const sizes_of_call& s) { return s.at("n") % 2 == 1 && s.at("h") > 4; },
      "where h is more than 4 and n is odd"},
-    // What is left over after whole blocks, where there is at least one.
+    // The rest after whole blocks, if there is at least one whole block.
     {"heinsen/scan", scan(1, 1, 17), [](const sizes_of_call& s) { return s.at("d") % 16 != 0 && s.at("d") > 16; },
      "where d is no multiple of 16 and d is more than 16"},
     {"heinsen/scan", scan(1, 65, 1), [](const sizes_of_call& s) { return s.at("n") % 64 != 0 && s.at("n") > 64; },
@@ -72,23 +72,23 @@ const joint_fault joint_faults[] = {
      "where B is more than 1, n is no multiple of 4 and n is more than 4"},
     {"heinsen/scan", scan(1, 1, 515), [](const sizes_of_call& s) { return s.at("d") % 512 != 0 && s.at("d") > 512; },
      "where d is no multiple of 512 and d is more than 512"},
-    // The smallest odd size of all, 1, tells nothing of features that do not turn.
+    // The smallest odd size, 1, tells nothing about features that do not turn.
     {"rope/rotate", rope(1, 2, 1, 67), [](const sizes_of_call& s) { return s.at("d") % 2 == 1 && s.at("d") > 64; },
      "where d is odd and d is more than 63"},
     {"heinsen/scan", scan(1, 1023, 1), [](const sizes_of_call& s) { return s.at("n") % 512 == 511 && s.at("n") > 512; },
      "where n is 511 more than a multiple of 512 and n is more than 511"},
-    // Two axes differ, and one is less than a third: below a small m other d and e tell nothing.
+    // Two axes differ, and one is smaller than a third: with a small m, other sizes of d and e tell nothing.
     {"attention/output", attention(1, 1, 1, 2, 1, 2),
      [](const sizes_of_call& s) { return s.at("d") != s.at("e") && s.at("m") > s.at("d"); },
      "where d is not e and d is less than m"},
-    // Products, of which an index has too few bits.
+    // Products, for which an index has too few bits.
     {"heinsen/scan", scan(1, 257, 1), [](const sizes_of_call& s) { return s.at("n") * s.at("d") > 256; },
      "where d n is more than 256"},
     {"attention/output", attention(1, 1, 40, 30, 1, 1),
      [](const sizes_of_call& s) { return s.at("n") * s.at("m") > 1001; }, "where m n is more than 1001"},
     {"rope/rotate", rope(1, 2, 9, 2), [](const sizes_of_call& s) { return s.at("B") * s.at("h") > 8; },
      "where B h is more than 8"},
-    // No condition of this kind: of a sum, either of two, a size between two, a multiple of another.
+    // Faults without a condition of this kind: a sum, either of two, a size between two, a multiple of another.
     {"heinsen/scan", scan(1, 40, 1), [](const sizes_of_call& s) { return s.at("n") + s.at("d") > 40; }, nullptr},
     {"heinsen/scan", scan(1, 21, 1), [](const sizes_of_call& s) { return s.at("n") > 20 || s.at("d") > 20; }, nullptr},
     {"heinsen/scan", scan(2, 5, 1),
@@ -111,7 +111,7 @@ TEST_CASE("properties/diagnosis/joint_conditions_on_sizes_are_said_where_they_ar
   }
 }
 
-// Indices that wrap around are right by chance: the cases are counted.
+// Indices that wrap around are sometimes right by chance: the cases are counted.
 TEST_CASE("properties/diagnosis/joint_conditions_with_exceptions_say_in_how_many_cases", "[property][gate]") {
   const auto wraps = [](const sizes_of_call& s) {
     const std::size_t apart = std::max(s.at("d"), s.at("e")) - std::min(s.at("d"), s.at("e"));
@@ -127,7 +127,7 @@ namespace {
 struct choice_fault {
   const char* operation;
   sizes_of_call shown;
-  setting_values settings;  // of the counterexample
+  setting_values settings;  // settings of the counterexample
   std::function<bool(const sizes_of_call&, const core::attributes&)> is_wrong;
   const char* condition;
 };
@@ -158,7 +158,7 @@ const choice_fault choice_faults[] = {
      {{"bidirectional", {false}}},
      [](const auto& s, const auto& a) { return !core::setting<bool>(a, "bidirectional") && s.at("m") > 20; },
      "where bidirectional = false and m is more than 20"},
-    // A setting that is the size of an axis, of which no other value was tried.
+    // A setting that is the size of an axis; no other value of it was tried.
     {"sinusoidal/table",
      {{"n", 3}, {"d", 130}},
      {{"width", {std::int64_t{130}}}},
@@ -169,7 +169,7 @@ const choice_fault choice_faults[] = {
      {{"width", {std::int64_t{64}}}, {"rule", {std::string("tensor2tensor")}}},
      [](const auto& s, const auto& a) { return is(a, "rule", "tensor2tensor") && s.at("d") > 32; },
      "where rule = \"tensor2tensor\" and d is more than 32"},
-    // Another value than usual, whichever it is, and of another setting besides.
+    // Any value other than the usual one, and the same of another setting too.
     {"alibi/bias",
      bias(2, 3, 66),
      {{"form", {std::string("key_from_last")}}, {"last_position", {std::int64_t{500}}}},
@@ -182,7 +182,7 @@ const choice_fault choice_faults[] = {
      {{"rotary", {std::int64_t{2}}}},
      [](const auto& s, const auto& a) { return core::setting<std::int64_t>(a, "rotary") != 0 && s.at("h") > 8; },
      "where rotary is not 0 and h is more than 8"},
-    // Two pairs are all that there are where d = 4: right there with rotary = 2.
+    // With d = 4 there are only two pairs: the case is right there with rotary = 2.
     {"rope/rotate",
      rope(1, 5, 9, 4),
      {{"rotary", {std::int64_t{1}}}},
@@ -196,7 +196,7 @@ const choice_fault choice_faults[] = {
      {{"base", {500000.0}}},
      [](const auto& s, const auto& a) { return core::setting<double>(a, "base") > 10000.0 && s.at("h") > 8; },
      "where base = 5e+05 and h is more than 8"},
-    // Two numbers that compare, whatever they are.
+    // Two numbers that compare, whatever their values are.
     {"rope/extended_frequencies",
      {{"k", 2}, {"r", 8}},
      {{"scaling", {std::string("dynamic")}}, {"trained_length", {std::int64_t{32768}}}},
@@ -209,7 +209,7 @@ const choice_fault choice_faults[] = {
      {{"rule", {std::string("ratio")}}, {"mscale", {0.707}}, {"mscale_all_dim", {0.707}}},
      [](const auto&, const auto& a) { return a.at("mscale") == a.at("mscale_all_dim") && is(a, "rule", "ratio"); },
      "where rule = \"ratio\" and mscale = mscale_all_dim"},
-    // Either of two; another bound with each value.
+    // Either of two conditions; a different bound for each value.
     {"rope/rotate", rope(1, 2, 5, 2), word("layout", "half_split"),
      [](const auto& s, const auto& a) { return is(a, "layout", "half_split") || s.at("h") > 4; }, nullptr},
     {"rope/rotate", rope(1, 2, 5, 2), word("layout", "half_split"),
@@ -231,7 +231,7 @@ TEST_CASE("properties/diagnosis/conditions_on_a_choice_and_sizes_are_said_where_
   }
 }
 
-// Small cases of other families are few, and some of them lack the special value: these refute no condition.
+// Small cases of other families are few, and some lack the special value: these refute no condition.
 TEST_CASE("properties/diagnosis/conditions_on_sizes_are_said_of_special_values", "[property][gate]") {
   const auto wrong_beside_masked_keys = [](const char* axis, std::size_t bound) {
     return [=](const request& call, core::tensors& outputs) {

@@ -1,4 +1,4 @@
-// Faults that begin at the sizes that kernels are run at: the planned sizes must reach them.
+// Faults that begin at the sizes at which kernels are run: the planned sizes must reach them.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -16,8 +16,8 @@ using usual = run_options::usual;
 
 namespace {
 
-// The optimized kernels, wrong from a position of an axis on: in every output that has the axis, and where none has,
-// as soon as an input reaches so far.
+// The optimized kernels, wrong from a position of an axis on: in every output that has the axis; if no output has it,
+// everywhere, as soon as an input reaches so far.
 class wrong_from final : public implementation {
  public:
   wrong_from(std::string axis, std::size_t first)
@@ -69,7 +69,7 @@ bool is_caught(const fault_at& f, usual sizes) {
   options.sizes = sizes;
   options.families = {"mild"};
   const char* name = op.is_forward() ? "value" : op.is_vjp() ? "vjp" : "jvp";
-  // Along a direction the cumsum form may be off by 8 after 4097 tokens in f32: sums of d log p do not contract.
+  // Along a direction the cumsum form may err by 8 after 4097 tokens in f32: sums of d log p do not contract.
   const core::dtype type = op.kind() == core::derivative::jvp ? core::dtype::f64 : core::dtype::f32;
   const check_result r = run_property(*find_property(name), candidate, op, type, options);
   return r.verdict() == status::failed;
@@ -84,8 +84,8 @@ std::string missed(const std::vector<fault_at>& faults, usual sizes) {
 
 }  // namespace
 
-// A kernel that is right in long sequences and with wide rows may be wrong where both meet, in one of its layouts, or
-// where such a row holds an infinity.
+// A kernel that is right for long sequences and for wide rows may be wrong if both meet, in one of its layouts, or if
+// such a row holds an infinity.
 TEST_CASE("properties/sizes/a_quick_run_has_large_axes_together", "[property]") {
   for (const std::uint64_t seed : {1, 2, 3}) {
     std::string missing;
@@ -95,7 +95,7 @@ TEST_CASE("properties/sizes/a_quick_run_has_large_axes_together", "[property]") 
   }
 }
 
-// A size may name a base that a candidate does not have: it is tried with another one.
+// A size may name a base that a candidate does not have: then it is tried with another base.
 TEST_CASE("properties/sizes/settings_of_a_size_do_not_take_it_from_a_candidate", "[property]") {
   const core::operation& op = *reference::find_operation("rope/rotate");
   run_options options;
@@ -113,8 +113,8 @@ TEST_CASE("properties/sizes/settings_of_a_size_do_not_take_it_from_a_candidate",
 }
 
 TEST_CASE("properties/sizes/a_quick_run_reaches_faults_at_usual_sizes", "[property]") {
-  // What is wrong from 65 rows on is wrong at 66 as what is wrong from 4 on: the farthest of each axis tells of the
-  // rest.
+  // A fault from row 65 on, and one from row 4 on, both show at 66 rows: the farthest fault of each axis covers the
+  // others.
   std::vector<fault_at> faults;
   for (const char* op :
        {"heinsen/scan", "heinsen/scan:vjp", "heinsen/scan:jvp", "heinsen/gated_scan", "heinsen/gated_scan:vjp"})
@@ -129,7 +129,7 @@ TEST_CASE("properties/sizes/a_quick_run_reaches_faults_at_usual_sizes", "[proper
   for (const char* op : {"alibi/bias", "t5_bias/bias"}) faults.insert(faults.end(), {{op, "h", 65}, {op, "m", 257}});
   faults.insert(faults.end(), {{"sinusoidal/table", "n", 1025}, {"sinusoidal/table", "d", 513}});
   CHECK(missed(faults, usual::some) == "");
-  // Without these sizes most are out of reach.
+  // Without these sizes most faults are out of reach.
   CHECK(missed({{"heinsen/scan", "B", 65}, {"heinsen/scan", "n", 4097}, {"rope/rotate", "d", 64}}, usual::none) ==
         "heinsen/scan from B = 65; heinsen/scan from n = 4097; rope/rotate from d = 64; ");
 }

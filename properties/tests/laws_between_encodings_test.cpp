@@ -1,6 +1,6 @@
-// "This encoding with that setting is that one": laws of the references, to the bit. Numbers are multiples of 1/4 and
-// heads are four features wide, so that products, their sums and the factor 1/2 are exact. Beside each law stands an
-// encoding, or a parameter, that breaks it.
+// "This encoding with that setting equals that encoding": laws of the references, bit by bit. Numbers are multiples of
+// 1/4 and heads are four features wide, so that products, their sums and the factor 1/2 are exact. Next to each law
+// stands an encoding, or a parameter, that breaks it.
 #include <catch2/catch.hpp>
 #include <limits>
 
@@ -26,7 +26,7 @@ struct input {
   list numbers;
   bool is_integer = false;
 };
-/// An output of a call in f64, as it is proved.
+/// An output of a call in f64, as proved.
 list of(const char* operation, const std::map<std::string, input>& inputs, const char* output,
         core::attributes settings = {}) {
   core::request call{reference::find_operation(operation), core::dtype::f64, {}, std::move(settings)};
@@ -41,13 +41,13 @@ list plus(list x, const list& y) {
   for (std::size_t k = 0; k < x.size(); ++k) x[k] += y[k % y.size()];
   return x;
 }
-/// x [n, n] where the key is not behind the query, else 0.
+/// x [n, n] where the key is not after the query, else 0.
 list on_and_below(list x, std::size_t n) {
   for (std::size_t k = 0; k < x.size(); ++k)
     if (k % n > k / n % n) x[k] = 0;
   return x;
 }
-/// Each row less its first element: what a softmax can see of it.
+/// Each row minus its first element: the part that a softmax can see.
 list but_row_constants(list x, std::size_t n) {
   for (std::size_t first = 0; first < x.size(); first += n)
     for (std::size_t j = n; j-- > 0;) x[first + j] -= x[first];
@@ -92,7 +92,8 @@ list xlnet(const list& u, const list& v, const list& w, const list& of_distances
             "s");
 }
 list deberta(const list& of_keys, const list& of_queries, const char* terms) {
-  // Four features and three terms: the factor is 1 / sqrt(12), so that one term is left out and there are two features.
+  // With four features and three terms the factor would be 1 / sqrt(12), which is not exact: so one term is left out
+  // and there are two features.
   const auto two = [](const list& x) { return input{{1, 1, x.size() / 2, 2}, x}; };
   const input keys{{1, of_keys.size() / 2, 2}, of_keys}, queries{{1, of_queries.size() / 2, 2}, of_queries};
   return of(
@@ -102,9 +103,9 @@ list deberta(const list& of_keys, const list& of_queries, const char* terms) {
 
 }  // namespace
 
-// Queries and keys that are sums of tokens and positions have the four terms: token and token, token and position,
-// position and token, position and position. One query i has those of Transformer-XL with p_i for u and v, and the
-// position of the key for that of the distance (Dai et al. 2019, section 3.3).
+// Queries and keys that are sums of tokens and positions give four terms: token and token, token and position, position
+// and token, position and position. One query i has the terms of Transformer-XL with p_i as u and v, and with the
+// position of the key in place of the distance (Dai et al. 2019, section 3.3).
 TEST_CASE("laws_between_encodings/additive_positions_are_the_four_terms_of_transformer_xl", "[property]") {
   for (std::size_t i = 0; i < n; ++i) {
     const auto row = [i](const list& x) {
@@ -115,7 +116,7 @@ TEST_CASE("laws_between_encodings/additive_positions_are_the_four_terms_of_trans
     const list added =
         of("shaw/scores", {{"q", tokens(plus(row(q), here))}, {"k", tokens(plus(k, p))}, {"table", table(zero)}}, "s");
     CHECK(transformer_xl(row(q), here, here, reversed(p)) == added);
-    CHECK(transformer_xl(row(q), zero, here, reversed(p)) != added);  // without position and token
+    CHECK(transformer_xl(row(q), zero, here, reversed(p)) != added);  // without the term of position and token
     CHECK(transformer_xl(row(q), here, here, p) != added);
   }
 }
@@ -132,11 +133,11 @@ TEST_CASE("laws_between_encodings/without_positions_all_scores_are_products", "[
   CHECK(products.front() == first / 2);  // 1 / sqrt(2 d), and not 1 / sqrt(d)
 }
 
-// XLNet in one direction, and Shaw where no distance is clipped, with a key of its own for each distance.
+// XLNet in one direction, and Shaw if no distance is clipped and each distance has its own key.
 TEST_CASE("laws_between_encodings/three_encodings_of_keys_behind_queries", "[property]") {
   const list u = drawn(width, 4), v = drawn(width, 5), ahead = drawn(n * width, 6);
   const list xl = on_and_below(transformer_xl(q, u, v, p), n);
-  list of_distances = drawn(width, 7);  // of the distance n, which no pair has
+  list of_distances = drawn(width, 7);  // for the distance n, which no pair has
   const list falling = reversed(p);
   of_distances.insert(of_distances.end(), falling.begin(), falling.end());
   of_distances.insert(of_distances.end(), ahead.begin() + width, ahead.end());
@@ -151,7 +152,7 @@ TEST_CASE("laws_between_encodings/three_encodings_of_keys_behind_queries", "[pro
   CHECK(on_and_below(shaw("both"), n) != on_and_below(transformer_xl(q, zero, zero, p), n));
 }
 
-// A number added to a row of logits changes nothing behind a softmax: what adds one is dead there.
+// A number added to a row of logits changes nothing after a softmax: a term that only adds one has no effect.
 TEST_CASE("laws_between_encodings/what_adds_a_number_to_each_row_is_dead", "[property]") {
   const list c = drawn(width, 8), u = drawn(width, 4), v = drawn(width, 5), both = drawn(2 * n * width, 9);
   const auto alike = [](const list& x, const list& y) { return but_row_constants(x, n) == but_row_constants(y, n); };
@@ -162,9 +163,10 @@ TEST_CASE("laws_between_encodings/what_adds_a_number_to_each_row_is_dead", "[pro
   const list rows = drawn(5 * width, 10);
   CHECK(shaw(plus(rows, c), "queries") != shaw(rows, "queries"));
   CHECK(alike(shaw(plus(rows, c), "queries"), shaw(rows, "queries")));
-  CHECK_FALSE(alike(shaw(plus(rows, c), "both"), shaw(rows, "both")));  // keys meet it as well
+  CHECK_FALSE(alike(shaw(plus(rows, c), "both"), shaw(rows, "both")));  // keys are multiplied by it as well
   CHECK(alike(xlnet(u, v, zero, plus(both, c)), xlnet(u, v, zero, both)));
-  CHECK(alike(xlnet(u, v, zero, both, plus(list(8, 0.0), c)), xlnet(u, v, zero, both)));  // all of one segment
+  // All tokens are in one segment.
+  CHECK(alike(xlnet(u, v, zero, both, plus(list(8, 0.0), c)), xlnet(u, v, zero, both)));
   CHECK_FALSE(alike(xlnet(plus(u, c), v, zero, both), xlnet(u, v, zero, both)));
   CHECK_FALSE(alike(xlnet(u, plus(v, c), zero, both), xlnet(u, v, zero, both)));
   const list keys = drawn(16, 11), queries = drawn(16, 12), two{c[0], 1.0};
@@ -179,7 +181,7 @@ TEST_CASE("laws_between_encodings/what_adds_a_number_to_each_row_is_dead", "[pro
   }
 }
 
-// The gradients of a row of logits add up to 0 behind a softmax; then those of all rows of the table do, too.
+// After a softmax the gradients of a row of logits add up to 0; then those of all rows of the table do too.
 TEST_CASE("laws_between_encodings/gradients_of_a_dead_direction_add_up_to_0", "[property]") {
   list g = drawn(n * n, 13);
   const auto in_a_row = [&](const list& grad_s, const char* meets) {
@@ -200,7 +202,7 @@ TEST_CASE("laws_between_encodings/gradients_of_a_dead_direction_add_up_to_0", "[
   CHECK(in_a_row(g, "both") != zero);
 }
 
-// Attention of an encoding is attention with its bias; gates that are open, and tables of 0, are none.
+// Attention of an encoding is attention with its bias; open gates, and tables of 0, add no bias.
 TEST_CASE("laws_between_encodings/attention_of_an_encoding_is_attention_with_its_bias", "[property]") {
   const list v = drawn(n * width, 14);
   const std::map<std::string, input> qkv{{"q", tokens(q)}, {"k", tokens(k)}, {"v", tokens(v)}};

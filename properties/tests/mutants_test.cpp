@@ -21,7 +21,7 @@ std::vector<variant> all_mutants() {
 }  // namespace
 
 TEST_CASE("properties/mutants/no_property_is_idle", "[property][gate]") {
-  // A property that kills nothing proves nothing.
+  // A property that kills no mutant proves nothing.
   std::vector<variant> telling = all_mutants();
   std::erase_if(telling, [](const variant& m) { return !m.telling; });
   trial_options o;

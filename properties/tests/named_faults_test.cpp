@@ -1,4 +1,4 @@
-// Faults that are plain, and so have a name: other positions, other scalings, other bounds of settings and integers.
+// Faults that are simple and so have a name: other positions, other scalings, other bounds of settings and integers.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -12,7 +12,7 @@ using testing::probe_seed;
 
 namespace {
 
-/// Right answers to other calls than those that were made.
+/// Right answers to calls other than those made.
 class answering final : public implementation {
  public:
   using edit = std::function<void(request&)>;
@@ -30,7 +30,7 @@ class answering final : public implementation {
   edit how_;
 };
 
-// As a gate has it.
+// The diagnosis as in a gate.
 std::string said_of(implementation& under_test, const char* operation) {
   const core::operation& op = *reference::find_operation(operation);
   const check_result r =
@@ -53,7 +53,7 @@ answering::edit each_position(double (*of)(double m)) {
   };
 }
 
-// Turned by the frequencies that another operation gives.
+// Rotates by the frequencies that another operation gives.
 class scaled_rotation final : public implementation {
  public:
   explicit scaled_rotation(core::attributes scaling)

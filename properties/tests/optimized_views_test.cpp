@@ -1,5 +1,5 @@
-// What no optimized operation of any encoding may mind: gaps between the elements and the rows of its arrays, and how
-// many threads it runs on. It leaves what lies in the gaps alone (tensor_arrays.hpp looks at it).
+// Optimized operations of all encodings must not depend on gaps between the elements and the rows of their arrays, nor
+// on the number of threads. They leave the gaps unchanged (tensor_arrays.hpp checks it).
 #include <catch2/catch.hpp>
 
 #include "optimized/operations.hpp"
@@ -12,7 +12,7 @@ using namespace assay::properties;
 
 namespace {
 
-// Their rows must lie without gaps (encodings/heinsen.hpp), but for those of 16 bits, which are widened first.
+// Whether rows must have no gaps (encodings/heinsen.hpp); rows of 16-bit numbers may, because they are widened first.
 bool needs_unit_rows(const std::string& operation, core::dtype type) {
   return (operation.starts_with("heinsen/scan:") || operation.starts_with("heinsen/gated_scan:")) &&
          (type == core::dtype::f32 || type == core::dtype::f64);

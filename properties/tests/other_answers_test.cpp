@@ -1,4 +1,4 @@
-// What is right beside the truth (reference/other_answers.hpp): NaN where a mask hides NaN, and queries without keys.
+// Right answers other than the truth (reference/other_answers.hpp): NaN if a mask hides NaN, and queries without keys.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
@@ -18,7 +18,7 @@ namespace {
 const double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t rows = 2, heads = 2, tokens = 3, width = 2;
 
-// A causal call of three tokens, whose last value is hidden from all queries but the last.
+// A causal call of three tokens, whose last value is hidden from all queries except the last.
 request causal_call(const std::string& name, std::size_t queries = tokens, std::size_t keys = tokens) {
   const core::operation& op = *reference::find_operation(name);
   core::axis_sizes sizes{{"B", rows},  {"h", heads}, {"n", queries}, {"m", keys}, {"d", width},
@@ -92,7 +92,8 @@ TEST_CASE("properties/other_answers/of_a_hidden_nan_gradients_are_nan_or_numbers
       CHECK_FALSE(is_right_at(call, input, place(0, 1, 0, 0), 100));
       CHECK_FALSE(is_right_at(whole, input, place(0, 1, 0, 0), not_a_number));
     }
-    CHECK_FALSE(is_right_at(call, "grad_v", place(0, 1, 0, 0), not_a_number));  // P^T grad_o, whatever the values are
+    // P^T grad_o does not depend on the values.
+    CHECK_FALSE(is_right_at(call, "grad_v", place(0, 1, 0, 0), not_a_number));
   }
 }
 
@@ -122,7 +123,7 @@ TEST_CASE("properties/other_answers/a_query_without_keys_has_0_or_nan_or_the_mea
 
 TEST_CASE("properties/other_answers/the_mean_has_what_pairs_add_to_values", "[property]") {
   const request call = causal_call("shaw/attention", tokens, 2);
-  request open = call;  // equal scores of all keys
+  request open = call;  // all keys have equal scores
   open.attributes["causal"] = false;
   for (const char* input : {"q", "k", "table_k"})
     for (double& x : open.inputs.at(input).values.storage()) x = 0;
@@ -140,7 +141,7 @@ TEST_CASE("properties/other_answers/weights_that_need_no_key_leave_0", "[propert
 
 TEST_CASE("properties/other_answers/a_hidden_key_of_a_table_for_pairs", "[property]") {
   request call = causal_call("shaw/attention");
-  call.inputs.at("table_v").values(4, 0) = not_a_number;  // of keys that come later
+  call.inputs.at("table_v").values(4, 0) = not_a_number;  // of later keys
   CHECK(is_right_at(call, "o", place(0, 0, 0, 0), not_a_number));
   CHECK_FALSE(is_right_at(call, "o", place(0, 0, 2, 0), not_a_number));  // the last query has none
   CHECK_FALSE(is_right_at(call, "o", place(0, 0, 0, 1), not_a_number));

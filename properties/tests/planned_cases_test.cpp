@@ -1,4 +1,4 @@
-// What the gate sends, the truth takes: every planned call is one that core::check_request accepts.
+// The truth accepts all calls of the gate: core::check_request accepts every planned call.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
@@ -11,7 +11,7 @@ using namespace assay::properties::testing;
 
 namespace {
 
-// As `assay gate` runs it with this effort.
+// The options of `assay gate` with this effort.
 run_options of_effort(run_options::usual sizes, std::uint64_t drawn) {
   const bool all = sizes == run_options::usual::all;
   run_options o;
@@ -22,7 +22,7 @@ run_options of_effort(run_options::usual sizes, std::uint64_t drawn) {
   return o;
 }
 
-// The cases of all properties, which share most of them.
+// The cases of all properties; they share most of them.
 std::map<std::string, case_key> planned_keys(const description& about, const core::operation& op, core::dtype type,
                                              const run_options& o) {
   std::map<std::string, case_key> all;
@@ -32,7 +32,7 @@ std::map<std::string, case_key> planned_keys(const description& about, const cor
   return all;
 }
 
-// Why a file could not hold the call, or the truth would refuse it; empty where neither is so.
+// Why a file could not hold the call, or the truth would refuse it; empty if neither is the case.
 std::string what_is_wrong_with(const request& call) {
   if (const auto ok = core::check_request(call); !ok) return ok.error().message;
   for (const auto& [name, t] : call.inputs)
@@ -42,7 +42,7 @@ std::string what_is_wrong_with(const request& call) {
   return "";
 }
 
-// ASSAY_TEST_SCALE is the number of seeds; with ASSAY_TEST_SIZES=all every dtype, and the plans of a full run, too.
+// ASSAY_TEST_SCALE is the number of seeds; with ASSAY_TEST_SIZES=all, every dtype and the plans of a full run too.
 const bool with_full_runs = options(1).sizes == run_options::usual::all;
 const std::vector<core::dtype> planned_types =
     with_full_runs ? std::vector{core::dtype::f64, core::dtype::f32, core::dtype::f16, core::dtype::bf16}
@@ -70,7 +70,7 @@ TEST_CASE("properties/plans/every_call_is_accepted", "[property][gate]") {
 
 namespace {
 
-// The reference, which says what is wrong with the calls that they are asked.
+// The reference, which records what is wrong with the calls that laws make.
 class asked_calls final : public implementation {
  public:
   [[nodiscard]] const description& describe() const override { return right_->describe(); }
@@ -98,7 +98,7 @@ TEST_CASE("properties/plans/so_is_every_call_of_a_law", "[property][gate]") {
       for (const property& p : properties::properties()) {
         if (!under_test.describe().offers(op.name, type) || !is_asked(p, op, under_test.describe())) continue;
         run_options o = options(1);
-        o.cases = p.calls * scaled(1);  // laws run fewer cases, as many calls make one
+        o.cases = p.calls * scaled(1);  // laws run fewer cases if one case makes many calls
         run_property(p, under_test, op, type, o);
         INFO(p.name << " of " << op.name << " in " << core::name_of(type));
         CHECK(under_test.wrong == "");

@@ -1,4 +1,4 @@
-// Precision by stage: what is computed as declared passes, and what is not is explained by the stage.
+// Precision by stage: code that computes as declared passes, and other code is explained by its stage.
 #include "properties/diagnosis/precision.hpp"
 
 #include <fmt/format.h>
@@ -26,8 +26,8 @@ core::precisions formats_of(const core::operation& op, dtype storage, const std:
   return about.precisions_of(op, storage);
 }
 
-/// Offers one operation in a dtype, bf16 mostly, computes it in some formats and may declare others; may change the
-/// call before.
+/// Offers one operation in a dtype, mostly bf16. It computes the operation in some formats, may declare others, and may
+/// change the call before.
 class by_stage final : public implementation {
  public:
   using edit = std::function<void(request&)>;
@@ -57,7 +57,7 @@ struct verdict_and_words {
   std::string explained;
 };
 
-// As a gate has it: the check against the truth, and the diagnosis where it fails.
+// Works like a gate: it checks against the truth, and makes a diagnosis if the check fails.
 verdict_and_words gated(by_stage under_test) {
   const auto& [name, types] = *under_test.describe().operations.begin();
   const core::operation& op = *reference::find_operation(name);
@@ -91,7 +91,7 @@ TEST_CASE("properties/precision/one_format_is_that_of_every_stage", "[unit]") {
   CHECK(p.sums() == dtype::f32);
 }
 
-// Each stage in f32 or in the dtype of the tensors: the allowance knows of every rounding.
+// Each stage is in f32 or in the dtype of the tensors: the allowance covers every rounding.
 TEST_CASE("properties/precision/plain_arithmetic_passes_in_its_formats", "[property][gate]") {
   for (const core::operation& op : reference::operations()) {
     if (op.stages.empty()) continue;
@@ -124,7 +124,7 @@ TEST_CASE("rope/precision/angles_in_f32_pass_and_angles_in_bf16_are_named", "[pr
   CHECK(bug.verdict == status::failed);
   CHECK_THAT(bug.explained, Contains("explained if angle (frequencies, positions and m theta) is computed in bf16: "
                                      "declare it (compute = {\"bf16\": \"bf16\"}), or mend it"));
-  // Of positions alone.
+  // Positions alone are rounded.
   const verdict_and_words positions = gated({"rope/rotate", undeclared, {}, [](request& call) {
                                                for (double& m : call.inputs.at("position").values.storage())
                                                  m = core::round_to(dtype::bf16, m);
@@ -142,7 +142,7 @@ TEST_CASE("rope/precision/angles_in_f32_pass_and_angles_in_bf16_are_named", "[pr
 TEST_CASE("attention/precision/the_softmax_in_f32_passes_and_one_in_bf16_is_named", "[property][gate]") {
   CHECK(gated({"attention/output", undeclared, {}}).verdict == status::passed);
   CHECK(gated({"attention/output:vjp", undeclared, {}}).verdict == status::passed);
-  // Beside scores and weights that are rounded to bf16, a softmax in bf16 adds little. Beside those of f32 it shows.
+  // Next to scores and weights rounded to bf16, a softmax in bf16 adds little error; next to f32 ones it shows.
   const std::map<std::string, dtype> narrow_softmax{
       {"scores", dtype::f32}, {"softmax", dtype::bf16}, {"output", dtype::f32}};
   const verdict_and_words bug = gated({"attention/output", narrow_softmax, dtype::f32});
@@ -152,7 +152,7 @@ TEST_CASE("attention/precision/the_softmax_in_f32_passes_and_one_in_bf16_is_name
   CHECK_THAT(bug.explained, Contains("softmax"));
 }
 
-// Weights in bf16 beside tensors in f32, tables in f32 beside tensors in f64: what rounds there errs alike.
+// Weights in bf16 with tensors in f32, tables in f32 with tensors in f64: errors correlate with those of such rounding.
 TEST_CASE("properties/precision/a_stage_that_is_narrower_than_the_tensors_is_named", "[property][gate]") {
   const auto said = [](const char* operation, const char* stage, dtype narrow, dtype storage) {
     const verdict_and_words bug = gated({operation, {{stage, narrow}}, storage, {}, storage});
@@ -166,7 +166,8 @@ TEST_CASE("properties/precision/a_stage_that_is_narrower_than_the_tensors_is_nam
   CHECK_THAT(said("rope/rotate", "table", dtype::f32, dtype::f64),
              Contains("explained if table (cosines and sines of the angles) is computed in f32"));
   CHECK_THAT(said("rope/rotate", "angle", dtype::bf16, dtype::f32), Contains("explained if angle "));
-  // As large as the errors of a narrow stage, and no rounding: what its law allows explains nothing.
+  // The errors are as large as those of a narrow stage, but they are no rounding errors. The law of the stage allows
+  // them, which explains nothing.
   const verdict_and_words larger = gated({"attention/output", undeclared, dtype::f32,
                                           [](request& call) {
                                             for (double& x : call.inputs.at("q").values.storage()) x *= 1.01;
@@ -199,7 +200,7 @@ TEST_CASE("properties/precision/other_faults_are_not_explained_by_a_stage", "[pr
   }
 }
 
-// Far out an angle in bf16 gives any row of the same norm: whatever errs there correlates with that.
+// At far positions an angle in bf16 gives any row of the same norm: every error there correlates with its error.
 TEST_CASE("properties/precision/errors_as_large_as_the_values_are_no_evidence_of_a_format", "[property][gate]") {
   const core::operation& op = *reference::find_operation("rope/rotate");
   const auto said = [&](double (*position)(double), double factor, const std::map<std::string, dtype>& stages) {
@@ -224,7 +225,7 @@ TEST_CASE("properties/precision/errors_as_large_as_the_values_are_no_evidence_of
   CHECK(said([](double) { return 8191.0; }, 1.0, undeclared).empty());
 }
 
-// A sigmoid's gradient by y (1 - y) is 0 where the sigmoid is 1, and no stage has another format.
+// A sigmoid's gradient as y (1 - y) is 0 if the sigmoid is 1, although no stage has another format.
 TEST_CASE("properties/precision/what_is_lost_in_one_place_is_not_another_format", "[property][gate]") {
   class losing final : public implementation {
    public:
@@ -247,7 +248,8 @@ TEST_CASE("properties/precision/what_is_lost_in_one_place_is_not_another_format"
   CHECK(d.explained.value_or("").find("explained if") == std::string::npos);
 }
 
-// Far out any error is as large as those of a narrow angle allow. It turns pairs, and leaves their lengths alone.
+// At far positions the allowance of a narrow angle covers any error. But such an angle turns pairs and keeps their
+// lengths.
 TEST_CASE("rope/precision/lost_lengths_are_no_matter_of_angles", "[property][gate]") {
   class fading final : public implementation {
    public:

@@ -1,4 +1,4 @@
-// What an experiment says of comparisons that hold, that fail and that could not have failed.
+// The verdicts of an experiment for comparisons that hold, that fail, and that could not have failed.
 #include "properties/laws/relations/relations.hpp"
 
 #include <catch2/catch.hpp>

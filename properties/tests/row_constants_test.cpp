@@ -1,5 +1,5 @@
-// Scores that differ by a constant for each row are the same after softmax, and no others are (CT09
-// vllm-project/vllm#945: a constant shift of ALiBi is no bug).
+// Scores that differ by a constant for each row are the same after softmax; no other scores are (vllm-project/vllm#945:
+// a constant shift of ALiBi is no bug).
 #include "properties/laws/row_constants.hpp"
 
 #include <catch2/catch.hpp>
@@ -51,8 +51,8 @@ TEST_CASE("laws/row_constants/errors_of_four_numbers_are_allowed", "[unit]") {
   CHECK_FALSE(same(x, scores({0, 1, 3.125, 0, 1, 2}, 0.25)));
 }
 
-// Adding to a row is invisible only while nothing that is no logit of the row competes with it: the law by itself, and
-// not only the truth, tells a null key and a mask that is a number.
+// Adding to a row is invisible only if no number that is no logit of the row competes with it. The law alone, not just
+// the comparison with the truth, detects a null key and a mask that is a finite number.
 TEST_CASE("laws/row_constants/competitors_break_the_law_of_attention", "[property]") {
   const core::operation& op = *reference::find_operation("attention/output");
   const property& law = *find_property("attention_row_constants");

@@ -1,4 +1,4 @@
-// The words of a diagnosis, each with an example, as a report has them.
+// The words of a diagnosis, each with an example, as they stand in a report.
 #include "properties/diagnosis/sentences.hpp"
 
 #include <catch2/catch.hpp>

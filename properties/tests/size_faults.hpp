@@ -16,8 +16,8 @@ struct size_fault {
   const core::operation* operation = nullptr;
   std::string axis;
   std::size_t from = 0;          ///< the first position that is wrong, counted from 0
-  std::size_t every = 1;         ///< of the positions from there on, each so many-th one
-  bool all_of_the_call = false;  ///< as soon as the axis reaches so far, every element of the outputs is wrong
+  std::size_t every = 1;         ///< from there on, every so many-th position
+  bool all_of_the_call = false;  ///< as soon as the axis reaches so far, all elements of the outputs are wrong
   double relative = 1e-2;
 
   /// Whether some position of an axis of this size is wrong.
@@ -25,8 +25,8 @@ struct size_fault {
   [[nodiscard]] bool is_wrong(std::size_t position) const { return position >= from && position % every == 0; }
 };
 
-/// The optimized kernels with such a fault: in every output that has the axis, and where none has, in what an input has
-/// there: the first floating-point one that the outputs depend on.
+/// The optimized kernels with such a fault. It is in every output that has the axis; if no output has it, in the first
+/// floating-point input with the axis on which the outputs depend.
 class wrong_by_size final : public implementation {
  public:
   explicit wrong_by_size(size_fault fault) : right_(make_builtin("optimized").value()), fault_(std::move(fault)) {}
@@ -42,7 +42,8 @@ class wrong_by_size final : public implementation {
   }
 
  private:
-  // Gradients of what is linear in an input do not depend on it: where there is a cotangent with the axis, that one.
+  // The input to change. Gradients do not depend on an input in which the function is linear: a cotangent with the axis
+  // is taken if there is one.
   [[nodiscard]] core::tensor_declaration values_of(const core::operation& op) const {
     const core::tensor_declaration* found = nullptr;
     for (const core::tensor_declaration& d : op.inputs)
@@ -72,8 +73,8 @@ class wrong_by_size final : public implementation {
   size_fault fault_;
 };
 
-/// Whether the truth fails a candidate in some case of a run with these sizes; only those whose sizes are such are
-/// called, since all others are right.
+/// Whether the truth fails a candidate in some case of a run with these sizes. Only cases with such sizes are called,
+/// since all others are right.
 inline bool is_seen(implementation& candidate, const core::operation& op, core::dtype type, const run_options& options,
                     const std::function<bool(const core::axis_sizes&)>& are_such) {
   const property& p = truth_property(op);

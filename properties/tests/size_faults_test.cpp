@@ -1,4 +1,4 @@
-// Faults that begin at a size that nobody chose, indices that wrap, sums in a format that is too short for them.
+// Faults that begin at an arbitrary size, indices that wrap, and sums in a format with too few digits.
 #include "properties/tests/size_faults.hpp"
 
 #include <catch2/catch.hpp>
@@ -26,8 +26,8 @@ run_options of_effort(bool full, std::uint64_t with_seed) {
   return o;
 }
 
-// The largest size of the axis with which tensors are affordable, one position of every other axis given. Pairs of
-// tokens are a square: of fox/attention, too, where no tensor holds them.
+// The largest affordable size of the axis, with one position of every other axis. Pairs of tokens grow as a square; so
+// does the cost of fox/attention, although no tensor holds the pairs.
 std::size_t affordable(const core::operation& op, const std::string& axis) {
   constexpr std::size_t farthest = 70000, largest = std::size_t{1} << 22;
   const bool pairs = op.name.starts_with("fox/") && axis == "n";
@@ -43,7 +43,7 @@ std::size_t affordable(const core::operation& op, const std::string& axis) {
   return size;
 }
 
-// An operation and one of its axes of rows, features, tokens, keys or heads.
+// An operation with one of its axes of rows, features, tokens, keys or heads.
 std::vector<size_fault> places() {
   std::vector<size_fault> all;
   for (const core::operation& op : reference::operations())
@@ -52,7 +52,7 @@ std::vector<size_fault> places() {
   return all;
 }
 
-// Where it begins is drawn log-uniformly: from 3 on.
+// The first wrong position is drawn log-uniformly, from 3 on.
 size_fault draw_fault(core::counter_random& random) {
   static const std::vector<size_fault> from = places();
   size_fault f = from[random.below(from.size())];
@@ -78,7 +78,7 @@ const core::operation& operation_of(const char* name) { return *reference::find_
 
 constexpr std::uint64_t few_seeds = 10;
 
-// The first of a few seeds whose quick run sees it; 0 where none does.
+// The first of a few seeds whose quick run detects the fault; 0 if none does.
 template <class... Fault>
 std::uint64_t first_seed(const Fault&... fault) {
   for (std::uint64_t s = 1; s <= few_seeds; ++s)
@@ -86,7 +86,7 @@ std::uint64_t first_seed(const Fault&... fault) {
   return 0;
 }
 
-// The same where right code is changed if the sizes of a call are such.
+// The same for right code that is changed if the sizes of a call are such.
 std::uint64_t first_seed_where(const char* name, const std::function<bool(const core::axis_sizes&)>& are_such) {
   const core::operation& op = operation_of(name);
   changed candidate(wrong_where(are_such));
@@ -95,7 +95,7 @@ std::uint64_t first_seed_where(const char* name, const std::function<bool(const 
   return 0;
 }
 
-// Attention that reads the bias of a key at an index of 16 bits, which wraps behind the last one that there is.
+// Attention that reads the bias of a key at an index that may wrap, like one of 16 bits.
 class reads_bias_at final : public implementation {
  public:
   explicit reads_bias_at(std::size_t (*index)(std::size_t key, std::size_t keys)) : index_(index) {}
@@ -114,8 +114,8 @@ class reads_bias_at final : public implementation {
   std::size_t (*index_)(std::size_t key, std::size_t keys);
 };
 
-// An operation in bf16 as it is declared by default, but for its sums, which are bf16 too; where it has no such stage,
-// everything is.
+// An operation in bf16 as declared by default, but with its sums in bf16 too; if it has no such stage, everything is in
+// bf16.
 class sums_in_bf16 final : public implementation {
  public:
   explicit sums_in_bf16(const core::operation& op) : formats_(formats_of(op)) {
@@ -160,7 +160,7 @@ TEST_CASE("properties/sizes/faults_behind_usual_sizes_are_seen", "[property]") {
   CHECK(missed == "");
 }
 
-// What goes wrong at some sizes and not at all larger ones is seen by some seed of a few.
+// A fault at some sizes, but not at all larger ones, is detected by one of a few seeds.
 TEST_CASE("properties/sizes/faults_at_some_sizes_are_seen_by_some_seed", "[property]") {
   const auto where = [](const char* op, const std::function<bool(const core::axis_sizes&)>& are_such) {
     const std::uint64_t seen_by = first_seed_where(op, are_such);
@@ -177,7 +177,7 @@ TEST_CASE("properties/sizes/faults_at_some_sizes_are_seen_by_some_seed", "[prope
     });
 }
 
-// Equal seeds give equal plans, others have other sizes; those that stand for themselves stay.
+// Equal seeds give equal plans, and other seeds give other sizes; sizes that must be exact stay.
 TEST_CASE("properties/sizes/are_drawn_from_the_seed", "[property]") {
   const core::operation& op = operation_of("heinsen/scan");
   const auto sizes = [&](std::uint64_t with_seed) {
@@ -213,7 +213,7 @@ TEST_CASE("attention/sizes/indices_of_16_bits_are_seen", "[property]") {
   }
 }
 
-// The last key where it is alone in its block, and where the block lacks one key.
+// The last key is alone in its block, or its block lacks one key.
 TEST_CASE("attention/sizes/tails_of_blocks_are_seen", "[property]") {
   const auto is_seen_of = []<std::size_t block, std::size_t left>() {
     reads_bias_at candidate([](std::size_t key, std::size_t keys) {
@@ -237,10 +237,10 @@ TEST_CASE("properties/sizes/sums_in_bf16_are_seen", "[property]") {
     const core::operation& op = operation_of(name);
     sums_in_bf16 candidate(op);
     INFO(name);
-    // Of one sign alone: by these inputs, and not by chance.
+    // Only inputs of one sign: these inputs detect it, and not chance.
     run_options options = of_effort(false, 1);
     options.families = {properties::one_sign};
-    // A diagnosis takes a smaller case, and minutes of all of them.
+    // A diagnosis needs a smaller case; for all operations it would take minutes.
     const bool diagnosed =
         std::string_view(name) == "attention/output" || std::string_view(name) == "rope/rotate_by:vjp";
     if (!diagnosed) options.shrink_calls = 0;

@@ -1,4 +1,4 @@
-// What roundings do not make is suspicious, and what right code makes is not.
+// Errors that roundings do not make are suspicious; errors of right code are not.
 #include "properties/harness/suspicion.hpp"
 
 #include <catch2/catch.hpp>
@@ -42,7 +42,7 @@ std::optional<suspicion> seen(const asked& a, const core::tensors& outputs) {
   return a.errors.suspicion_of(outputs);
 }
 
-// Every element off by a share of what the worst case allows it, to one side or to either.
+// Every element is off by a share of its worst-case allowance, to one side or to either.
 core::tensors off_by(const asked& a, double share, bool one_side) {
   const auto e = expect(a.call, a.compute);
   core::tensors outputs = rounded_truth(a);
@@ -84,7 +84,7 @@ TEST_CASE("properties/suspicion/a_tenth_of_every_allowance_is_suspicious", "[pro
   }
 }
 
-// Each error is one that roundings may make: all of them together are not.
+// Roundings may make each single error, but not all of them together.
 TEST_CASE("properties/suspicion/errors_on_one_side_are_seen_together", "[property]") {
   const asked a = usual("tener/scores:vjp");
   const auto e = expect(a.call, a.compute);
@@ -128,9 +128,9 @@ TEST_CASE("properties/suspicion/faults_of_long_gradients_fail", "[property]") {
     INFO(n);
     CHECK_FALSE(is_caught(rounded_truth(a)));
     CHECK_FALSE(is_caught(reference::evaluate_in(a.call, a.compute)));
-    CHECK(is_caught(of_cotangents([&](std::size_t row) { return row == n / 2; })));  // a row dropped
+    CHECK(is_caught(of_cotangents([&](std::size_t row) { return row == n / 2; })));  // one row is dropped
     CHECK(is_caught(
-        of_cotangents([&](std::size_t row) { return row / 64 == (n - 1) / 64; })));  // the last block detached
+        of_cotangents([&](std::size_t row) { return row / 64 == (n - 1) / 64; })));  // the last block is detached
     core::tensors late = rounded_truth(a);  // a suffix sum that starts one late
     auto& x = late.at("grad_log_f").values.storage();
     std::rotate(x.begin(), x.begin() + 1, x.end());

@@ -1,5 +1,5 @@
-// Sentences that are said of more than they are true of: sizes at which all is right, state behind refusals, two
-// settings at once, formats that are nobody's, and what the dtype of a first call leaves behind.
+// Sentences must not claim more than is true: sizes at which everything is right, state behind refusals, two settings
+// at once, formats that no candidate uses, and effects of the dtype of a first call.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <memory>
@@ -19,10 +19,10 @@ using testing::wrong_where;
 
 namespace {
 
-/// Right code that keeps something of earlier calls.
+/// Right code that keeps something from earlier calls.
 class remembering final : public implementation {
  public:
-  /// Changes the outputs of a call by what is kept, or says why there are none.
+  /// Changes the outputs of a call by the kept state, or says why there are none.
   using change = std::function<std::optional<call_failure>(const request&, core::tensors&)>;
   explicit remembering(
       change how, std::function<void(description&)> declare = [](description&) {})
@@ -45,7 +45,7 @@ class remembering final : public implementation {
 
 core::axis_sizes sizes_in(const request& call) { return core::check_request(call).value(); }
 
-// Declines most sizes. Shorter sequences than the longest one so far get a state of it.
+// Declines most sizes. Sequences shorter than the longest one so far get a state from it.
 std::unique_ptr<implementation> keeps_the_longest(fault of_shorter) {
   return std::make_unique<remembering>(
       [of_shorter, longest = std::size_t{0}](const request& call,
@@ -60,7 +60,7 @@ std::unique_ptr<implementation> keeps_the_longest(fault of_shorter) {
       });
 }
 
-// A table in the dtype of the first call, or of the longest one so far.
+// A table in the dtype of the first call, or of the longest call so far.
 std::unique_ptr<implementation> keeps_its_first_dtype(bool is_kept) {
   return std::make_unique<remembering>(
       [is_kept, first = std::optional<core::dtype>()](const request& call,
@@ -75,7 +75,7 @@ std::unique_ptr<implementation> keeps_its_first_dtype(bool is_kept) {
       });
 }
 
-// A setting that each call halves again, whatever its dtype.
+// A factor that each call halves again, whatever its dtype is.
 std::unique_ptr<implementation> halves_at_each_call() {
   return std::make_unique<remembering>(
       [factor = 2.0](const request&, core::tensors& outputs) mutable -> std::optional<call_failure> {
@@ -97,7 +97,7 @@ std::string said_of(implementation& under_test, const test_case& shown, const fr
 
 }  // namespace
 
-// With one key any weights give the value: an answer that knows nothing is right, and yet that size is not wrong.
+// With one key any weights give its value: an answer that knows nothing is right, but that size is not called wrong.
 TEST_CASE("properties/diagnosis/sizes_at_which_all_is_right_are_not_called_wrong", "[property][gate]") {
   const auto more_keys = [](const core::axis_sizes& s) { return s.at("m") > 1; };
   const core::axis_sizes sizes{{"B", 1}, {"h", 1}, {"n", 1}, {"m", 2}, {"d", 1}, {"e", 1}};
@@ -141,7 +141,7 @@ TEST_CASE("sinusoidal/diagnosis/two_settings_that_explain_all_together_are_said"
         "\"tensor2tensor\"");
 }
 
-// Errors that the wide law of f16 would allow, of code that has nothing to do with it.
+// Errors that the wide law of f16 would allow, in code that does not use f16.
 TEST_CASE("properties/diagnosis/formats_that_are_not_the_candidates_own_are_not_named", "[property][gate]") {
   const changed::change off = [](const request&, core::tensors& outputs) {
     for (auto& [name, t] : outputs)

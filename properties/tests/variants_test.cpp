@@ -1,4 +1,4 @@
-// Settings of an implementation, such as a block size, stand beside the settings of the operation.
+// Settings of an implementation, such as a block size, in addition to the settings of the operation.
 #include <catch2/catch.hpp>
 
 #include "properties/builtin.hpp"
@@ -10,7 +10,7 @@ using namespace assay::properties;
 
 namespace {
 
-// Answers as sequential code, has a block size, and says which calls lacked a setting that the operation declares.
+// Computes as sequential code, has a block size, and records calls that lack a setting declared by the operation.
 class blocked final : public implementation {
  public:
   blocked() : answers_(make_builtin("sequential").value()), about_(answers_->describe()) {
@@ -30,7 +30,7 @@ class blocked final : public implementation {
   description about_;
 };
 
-// Right but in views: in those of one kind it loses the sign, and it refuses those of another.
+// Right except for views: for views of one kind it loses the sign, and it refuses views of another.
 class contiguous final : public implementation {
  public:
   contiguous() : answers_(make_builtin("sequential").value()), about_(answers_->describe()) {

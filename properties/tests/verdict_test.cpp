@@ -32,7 +32,7 @@ request scan(dtype type, const std::vector<double>& log_p, const std::vector<dou
            {"s0", core::make_tensor(type, {1, 1}, {s0})}}};
 }
 
-// The verdict where output `name` holds x at `index` and everything else is the truth.
+// The verdict if output `name` has x at `index` and everything else is the truth.
 value_report with(const expectation& e, const std::string& name, std::size_t index, double x) {
   core::tensors out = rounded_truth_of(e);
   out.at(name).values.storage()[index] = x;
@@ -66,7 +66,7 @@ TEST_CASE("properties/verdict/errors_beyond_every_law_are_bugs", "[unit]") {
     for (const double x : {not_a_number, infinity, -infinity}) {
       const value_report special = with(e, name, 0, x);
       CHECK_FALSE(special.passed);
-      // There is no error to be measured, and nothing is said of one.
+      // No error can be measured, and the message names none.
       CHECK(special.message.find("error") == std::string::npos);
       CHECK(special.message.find("allowed") == std::string::npos);
     }
@@ -101,7 +101,7 @@ TEST_CASE("properties/verdict/at_the_overflow_threshold_both_are_right", "[unit]
 }
 
 TEST_CASE("properties/verdict/at_the_end_of_double_both_are_right", "[unit]") {
-  // 3 m lies beyond the largest double, by less than a double tells.
+  // 3 m lies beyond the largest double, by less than doubles can represent.
   constexpr double largest = std::numeric_limits<double>::max();
   const double m = std::nextafter(largest / 3, infinity);
   const request call{reference::find_operation("alibi/bias"),
@@ -113,7 +113,7 @@ TEST_CASE("properties/verdict/at_the_end_of_double_both_are_right", "[unit]") {
   CHECK(held->truth.at("bias").rounded.values.storage()[0] == -infinity);
   CHECK(with(*held, "bias", 0, -infinity).passed);
   CHECK(with(*held, "bias", 0, -largest).passed);
-  CHECK(with(*held, "bias", 0, -largest * (1.0 - 0x1p-20)).passed);  // as a sum in another order may be
+  CHECK(with(*held, "bias", 0, -largest * (1.0 - 0x1p-20)).passed);  // a sum in another order may give this
   for (const double x : {infinity, largest, 0.0, -largest / 2, not_a_number})
     CHECK_FALSE(with(*held, "bias", 0, x).passed);
 }
@@ -140,20 +140,20 @@ TEST_CASE("properties/verdict/trivial_answers_make_a_case_uninformative", "[unit
 }
 
 TEST_CASE("heinsen/scan/a_case_that_the_maximum_passes_by_width_is_uninformative", "[unit]") {
-  // s_2 = log(e^(1 - 12) + e) = 1 + 6e-6, and prefix sums of 112 may be off by more in f32.
+  // s_2 = log(e^(1 - 12) + e) = 1 + 6e-6, and prefix sums of 112 may err by more in f32.
   const auto wide = expect(scan(dtype::f32, {-100, -12}, {1, 1}, 0.7), dtype::f32);
   const value_report r = with(*wide, "s", 1, 1.0);
   CHECK(r.passed);
   CHECK_FALSE(r.informative);
-  // Outputs that need no such law are told from the maximum.
+  // Outputs that do not need so wide a law are distinguished from the maximum.
   CHECK(judge(*wide, rounded_truth_of(*wide)).informative);
-  // One token of which the maximum misses log 2 is enough.
+  // One token for which the maximum misses log 2 is enough.
   const auto near = expect(scan(dtype::f32, {-100, -12, -0.5}, {1, 1, 0.5}, 0.7), dtype::f32);
   CHECK(judge(*near, rounded_truth_of(*near)).informative);
-  // s_2 = 5 + 4e-28: the maximum is no guess here, and other answers are wrong.
+  // s_2 = 5 + 4e-28: here the maximum is the right value, and other answers are wrong.
   const auto far = expect(scan(dtype::f64, {-40, -60}, {3, 5}, 0.7), dtype::f64);
   CHECK(judge(*far, rounded_truth_of(*far)).informative);
-  // The derivatives know both terms by their weights.
+  // The derivatives depend on the weights of both terms.
   request call = scan(dtype::f64, {-1, -1}, {0.5, 2}, 0.25);
   call.operation = reference::find_operation("heinsen/scan:vjp");
   call.inputs.emplace("grad_s", core::make_tensor(dtype::f64, {1, 2, 1}, {1, 1}));
@@ -168,7 +168,7 @@ TEST_CASE("properties/domain/cases_outside_a_declared_domain_are_not_sent", "[un
   const auto within = [&](const request& call) { return within_domain(about, {call, "", 0}); };
   CHECK(within(scan(dtype::f32, {-1, -1}, {-infinity, 2}, 0)));
   CHECK_FALSE(within(scan(dtype::f32, {-infinity, -1}, {1, 2}, 0)));   // log_p
-  CHECK_FALSE(within(scan(dtype::f32, {-1, -1}, {1, 2}, -infinity)));  // the state before
+  CHECK_FALSE(within(scan(dtype::f32, {-1, -1}, {1, 2}, -infinity)));  // the state before the first token
   CHECK_FALSE(within(scan(dtype::f16, {-8000, -8000}, {1, 2}, 0)));    // n max|log p| >= 65504 / 8
   about.domain["heinsen/scan"] = {{"h", {-1, 1}}};
   CHECK(within(scan(dtype::f32, {-1}, {1}, 0)));
@@ -177,7 +177,7 @@ TEST_CASE("properties/domain/cases_outside_a_declared_domain_are_not_sent", "[un
 }
 
 TEST_CASE("properties/verdict/truths_found_side_by_side_are_the_same", "[unit]") {
-  // MPFR keeps constants and flags; they must be each thread's own.
+  // MPFR keeps constants and flags; each thread must have its own.
   CHECK(mpfr_buildopt_tls_p() != 0);
   std::vector<request> calls;
   for (const core::operation& op : reference::operations())

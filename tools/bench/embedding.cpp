@@ -18,7 +18,7 @@ using optimized::transpose_of;
 using optimized::benchmarks::array;
 namespace heinsen = optimized::heinsen;
 
-// Uniform in +-width.
+// Uniform in [-width, width].
 void fill(array& x, std::size_t count, double width, std::uint64_t state) {
   for (std::size_t i = 0; i < count; ++i) {
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
@@ -104,7 +104,7 @@ class embedding_problem {
   static matrix<const float> plain(const array& a, std::size_t rows, std::size_t columns) {
     return {a.data, rows, columns, columns};
   }
-  // c = a b for each of these, c without gaps.
+  // c = a b for each of these products; c has no gaps.
   struct product {
     matrix<const float> a, b;
     float* c;

@@ -20,8 +20,8 @@ using optimized::matrix;
 using optimized::transpose_of;
 using optimized::benchmarks::array;
 
-// The products of matrices that attention consists of, of all queries and keys: logits and outputs; of its adjoint
-// logits again, gradients of weights, and those of q, k and v.
+// The matrix products that attention consists of, over all queries and keys: logits and outputs. For its adjoint:
+// logits again, gradients of weights, and gradients of q, k and v.
 class products {
  public:
   products(int threads, const heads_shape& s, bool adjoint)
@@ -84,7 +84,7 @@ measurement measure_one(const options& how, const heads_shape& shape, const opti
   const core::request call = call_of(op, shape);
   const bool attends = op.input("q") != nullptr && op.input("k") != nullptr && op.input("v") != nullptr;
   const core::tensors sizes = r.evaluate({call.type, call.inputs, call.attributes, optimized::process_execution()});
-  // It is counted by its largest tensor; attention, whatever its bias holds, by its queries.
+  // The size is counted by the largest tensor; attention by its queries, whatever its bias holds.
   const core::tensor* counted = attends ? &call.inputs.at("q") : nullptr;
   if (!attends)
     for (const core::tensors* all : {&call.inputs, &sizes})
@@ -118,7 +118,7 @@ std::vector<measurement> measure_encodings(const options& how, const heads_shape
   std::vector<measurement> all;
   for (const optimized::routine& r : optimized::routines()) {
     const core::operation* op = reference::find_operation(r.name);
-    // Recurrences have shapes of their own, and what has no tokens takes no time.
+    // Recurrences have other shapes, and operations without tokens take no time.
     if (op == nullptr || reference::forward_of(*op).recurrent || core::axis_with(*op, axis_role::token).empty())
       continue;
     all.push_back(measure_one(how, shape, r, *op));

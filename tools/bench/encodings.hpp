@@ -1,5 +1,5 @@
-// Operations of the other encodings, beside the time in which memory gives what they read and takes what they write, or
-// beside the products of matrices that they consist of.
+// Operations of the other encodings, compared with the time that memory needs to read and write the same data, or with
+// the matrix products that they contain.
 #pragma once
 
 #include "tools/bench/measure.hpp"

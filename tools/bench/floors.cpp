@@ -8,7 +8,7 @@
 namespace assay::bench {
 namespace {
 
-// part(first, count) for equal parts of an array, one for each thread.
+// Calls part(first, count) for equal parts of an array, one for each thread.
 template <class Part>
 void in_parts(int threads, std::size_t count, Part part) {
   const auto parts = static_cast<std::size_t>(threads);
@@ -18,7 +18,7 @@ void in_parts(int threads, std::size_t count, Part part) {
   });
 }
 
-// In so many places at once, which are vectors.
+// Sums in so many places at once; the compiler makes vectors of them.
 float sum_of_array(const float* x, std::size_t count) {
   std::array<float, 64> sums{};
   for (std::size_t i = 0; i + sums.size() <= count; i += sums.size())
@@ -30,7 +30,7 @@ float sum_of_array(const float* x, std::size_t count) {
 
 }  // namespace
 
-// The C library writes large arrays around the caches.
+// The C library writes large arrays past the caches.
 std::function<void()> time_to_write(int threads, float* to, std::size_t count) {
   return [=] {
     in_parts(threads, count, [&](std::size_t first, std::size_t n) { std::memset(to + first, 0, n * sizeof *to); });

@@ -1,4 +1,4 @@
-// What memory takes for as much as an operation reads and writes.
+// The time that memory needs to read and write as much as an operation does.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace assay::bench {
 
-/// Each is divided among the threads. Arrays are those of the operation, so that caches hold what they hold for it.
+/// Each is divided among the threads. The arrays are those of the operation, so that caches hold the same as for it.
 std::function<void()> time_to_write(int threads, float* to, std::size_t count);
 std::function<void()> time_to_read(int threads, const float* from, std::size_t count);
 

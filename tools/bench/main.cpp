@@ -1,5 +1,5 @@
-// assay bench: how fast operations are, beside the memory floor of the same run, beside peers, and beside the products
-// of matrices that they consist of.
+// assay bench: the speed of operations, compared with the memory floor of the same run, with peers, and with the matrix
+// products that they contain.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,7 +19,7 @@ constexpr int disagreement = 1, wrong_input = 2, own_fault = 4;
 
 constexpr std::size_t most_elements = std::size_t{1} << 30;  // of an array
 
-// "B=8,n=1000,d=1024" by the names of the axes, in this order; empty where it is something else.
+// Parses "B=8,n=1000,d=1024" with the names of the axes in this order; empty if it has another form.
 std::vector<std::size_t> parse_shape(const std::string& text, const std::string& names) {
   std::vector<std::size_t> sizes;
   std::size_t begin = 0, tokens = 1;
@@ -31,14 +31,14 @@ std::vector<std::size_t> parse_shape(const std::string& text, const std::string&
     const auto [stop, error] = std::from_chars(part.data() + 2, part.data() + part.size(), size);
     if (error != std::errc() || stop != part.data() + part.size() || size == 0) return {};
     if (size >= most_elements / tokens) return {};
-    if (sizes.size() < 2) tokens *= size;  // of B and n: arrays have one or two other axes
+    if (sizes.size() < 2) tokens *= size;  // B and n count as tokens; arrays have one or two other axes
     sizes.push_back(size);
     begin = end + 1;
   }
   return begin > text.size() ? sizes : std::vector<std::size_t>{};
 }
 
-// Whether it is a shape of scans, of embed_position or of the other encodings.
+// Adds a shape of scans, of embed_position or of the other encodings; false if it is none.
 bool add_shape(const std::string& text, options& how) {
   if (const auto s = parse_shape(text, "Bnd"); !s.empty())
     how.shapes.push_back({s[0], s[1], s[2]});
@@ -113,7 +113,7 @@ void print_json(const options& how, const std::vector<measurement>& all) {
   fmt::print("{}\n", report.dump(2));
 }
 
-// The first Python that has torch.
+// The first Python with torch.
 std::string find_python() {
   for (const char* python : {"python3", "/usr/bin/python3"}) {
     const float number = 0;

@@ -19,7 +19,7 @@ using optimized::benchmarks::array;
 using optimized::benchmarks::floor;
 namespace heinsen = optimized::heinsen;
 
-// Peers compute so many elements at most: they are slow, and the cumsum form loses a digit with each power of ten.
+// Peers compute at most so many elements: they are slow, and the cumsum form loses a digit with each power of ten.
 constexpr std::size_t most_of_peer = 100000;
 
 double sum_of(const float* x, std::size_t count) { return std::accumulate(x, x + count, 0.0); }
@@ -80,7 +80,7 @@ class problem {
     return measured(gated ? "heinsen/gated_scan:vjp" : "heinsen/scan:vjp", members, sums, ours, size);
   }
 
-  /// A scan and its adjoint after it, as in a step of training; on several threads not beside one thread.
+  /// A scan followed by its adjoint, as in a training step; on several threads without the comparison with one thread.
   measurement scan_and_adjoint() {
     const auto both = [this](const scan_shape& shape) { forward(false, shape), backward(false, shape); };
     const std::vector<const float*> two{log_p_.data, h_.data}, four{log_p_.data, h_.data, grad_s_.data, s_.data};
@@ -102,7 +102,7 @@ class problem {
     return measured("heinsen/scan, scan:vjp", members, sums, ours, size);
   }
 
-  /// With the states.
+  /// The derivative along a direction, together with the states.
   measurement tangent(bool gated) {
     std::copy_n(grad_s_.data, shape_.size(), grad_decay_.data);
     const std::vector<const float*> read{log_p_.data, h_.data, grad_s_.data, grad_decay_.data};
@@ -136,7 +136,7 @@ class problem {
             {"floor past the caches", elements(shape_),
              timed(how_.threads, [=, this] { floor<true>(how_.threads, read, written, shape_.size()); })}};
   }
-  // On several threads: the same on one, which writes the same `result`.
+  // On several threads: also measures one thread, which writes the same `result`.
   template <class Work>
   void add_one_thread(std::vector<member>& members, std::vector<double>& sums, const array& result, Work work) {
     if (how_.threads == 1) return;
@@ -156,7 +156,7 @@ class problem {
     members.back().run();
     sums.push_back(sum_of(peer_s_.data, part_.size()));
   }
-  // The process that runs them, or null.
+  // Starts the process that runs the functions, or returns null.
   std::unique_ptr<torch_peer> add_torch(std::vector<member>& members, std::vector<double>& sums,
                                         const std::vector<std::pair<const char*, const char*>>& functions) {
     if (how_.python.empty()) return nullptr;
@@ -194,14 +194,14 @@ class problem {
           : heinsen::scan_jvp<float>(on_, inputs(gated, shape_), direction, with_states, out);
   }
 
-  // Members: two floors, ours, peers.
+  // The members are two floors, ours, and peers.
   measurement measured(const char* operation, const std::vector<member>& members, const std::vector<double>& sums,
                        double ours, double size) const {
     const std::vector<double>& own = members[2].ns;
     measurement m = beside_best_floor(operation, {shape_.batch, shape_.tokens, shape_.features}, members);
     m.long_memory = long_memory_;
     for (std::size_t k = 3; k < members.size(); ++k) {
-      // A plain loop in f32 adds up a rounding each token; the cumsum form loses more.
+      // A plain loop in f32 adds one rounding per token; the cumsum form loses more.
       const bool loses_digits = members[k].name.ends_with("cumsum form");
       const double tolerance = loses_digits ? 1e-2 : 1e-5 + 0x1p-24 * static_cast<double>(part_.tokens);
       m.peers.push_back({members[k].name, spread_of(members[k].ns).median, spread_of(ratios(members[k].ns, own)),
@@ -213,7 +213,7 @@ class problem {
   const options& how_;
   scan_shape shape_;
   bool long_memory_;
-  scan_shape part_;  ///< what peers compute: the first tokens
+  scan_shape part_;  ///< the part that peers compute: the first tokens
   array log_p_, g_, h_, s_, grad_s_, grad_decay_, grad_h_, peer_s_;
   std::vector<float> states_;
   optimized::execution on_;

@@ -17,7 +17,7 @@ double now(int threads) {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// Gives each repetition of a member to that member.
+// Passes each repetition to the member that it belongs to.
 class collector : public benchmark::BenchmarkReporter {
  public:
   explicit collector(std::vector<member>& members) : members_(members) {}

@@ -11,21 +11,21 @@ namespace assay::bench {
 
 struct member {
   std::string name;
-  double elements;              ///< that a run computes
-  std::function<double()> run;  ///< gives its seconds
-  std::vector<double> ns = {};  ///< of an element, in each round
+  double elements;              ///< number that a run computes
+  std::function<double()> run;  ///< returns the seconds of a run
+  std::vector<double> ns = {};  ///< per element, in each round
 };
 
-/// f with its seconds: of the processor on one thread, else of the clock.
+/// Runs f and returns its seconds: processor time on one thread, else clock time.
 std::function<double()> timed(int threads, std::function<void()> f);
 
-/// Repetitions of different members follow each other in random order from now on.
+/// From this call on, repetitions of different members follow one another in random order.
 void take_turns();
 
-/// All repetitions of all members.
+/// Runs all repetitions of all members.
 void run_side_by_side(int rounds, std::vector<member>& members);
 
-/// Of members of which the first two are floors, in and past the caches, and the third is ours.
+/// Precondition: the first two members are floors, inside and past the caches, and the third is ours.
 measurement beside_best_floor(const char* operation, std::vector<std::size_t> shape,
                               const std::vector<member>& members);
 

@@ -1,4 +1,4 @@
-// The loops of one width of registers: compiled for AVX2 and for AVX-512, into the namespace ASSAY_LOOPS.
+// The loops for one register width: compiled for AVX2 and for AVX-512, in the namespace ASSAY_LOOPS.
 #include <immintrin.h>
 #ifdef ASSAY_SLEEF
 #include <sleef.h>

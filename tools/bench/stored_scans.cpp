@@ -14,7 +14,7 @@ using optimized::benchmarks::array;
 using optimized::benchmarks::floor;
 namespace heinsen = optimized::heinsen;
 
-// Memory of floats that holds twice as many numbers of 16 bits.
+// An array of floats that holds twice as many 16-bit numbers.
 template <class Storage>
 struct stored_array {
   explicit stored_array(std::size_t count) : memory((count + 1) / 2) {}

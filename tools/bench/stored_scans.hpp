@@ -1,4 +1,4 @@
-// Scans of arrays in 16 bits beside the time in which memory gives and takes these.
+// Scans of 16-bit arrays, compared with the time that memory needs to read and write them.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace assay::bench {
 
-/// Of bf16 and f16, forwards and backwards. An adjoint reads three arrays and writes two; its floor is that of four and
-/// two.
+/// Measures bf16 and f16, forwards and backwards. An adjoint reads three arrays and writes two; its floor is for four
+/// and two.
 std::vector<measurement> measure_stored_scans(const options& how, const scan_shape& shape, bool long_memory);
 
 }  // namespace assay::bench

@@ -1,4 +1,4 @@
-// PyTorch as a peer: a Python process that stands by.
+// PyTorch as a peer: a Python process that waits for calls.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct scan_shape {
   [[nodiscard]] std::size_t size() const { return batch * tokens * features; }
 };
 
-/// What one run of a peer gave.
+/// The result of one run of a peer.
 struct peer_run {
   double seconds, sum;
 };
@@ -25,13 +25,13 @@ struct peer_run {
 /// Runs the functions of torch_peer.py on log p, h and cotangents of the states, [B, n, d] each.
 class torch_peer {
  public:
-  /// Null where this Python has no torch.
+  /// Returns null if this Python has no torch.
   static std::unique_ptr<torch_peer> start(const std::string& python, const scan_shape& shape,
                                            const std::array<std::span<const float>, 3>& arrays, int threads);
   torch_peer(const torch_peer&) = delete;
   ~torch_peer();
 
-  /// "cumsum" or "loop", or the first with its adjoint, "cumsum_vjp". Throws where Python broke.
+  /// Runs "cumsum" or "loop", or the first with its adjoint, "cumsum_vjp". Throws if Python failed.
   peer_run run(const char* function);
 
  private:

@@ -1,6 +1,6 @@
 /* Candidate: the fused scans of libassay_scan, gated through their own C interface.
  *
- * Where Assay is installed:
+ * If Assay is installed, build and run it with:
  *   cc -std=c99 -O2 -shared -fPIC -o libc_fused_scan.so c_fused_scan.c -lassay_scan
  *   assay gate --candidate library:./libc_fused_scan.so --require-class uniform,sequential */
 #include <assay_candidate.h>
@@ -68,8 +68,8 @@ static int evaluate(assay_call* call, forward_function* forward) {
   return forward(&e, &in, &out) == ASSAY_SCAN_OK ? ASSAY_OK : ASSAY_ERROR;
 }
 
-/* Derivatives need states, or give them, that nobody asks for here: as s and s_n in memory that the caller frees, NULL
- * where there is none. */
+/* Derivatives need or give states that no output of this call takes. They go to memory for s and s_n that the caller
+ * frees; it is NULL if no memory was left. */
 static char* make_states(const assay_call* call, assay_tensor* s, assay_scan_outputs* states) {
   const assay_tensor *h = &call->inputs[1], *s0 = &call->inputs[2];
   const size_t element = read_only(h).dtype == ASSAY_SCAN_F64 ? sizeof(double) : sizeof(float);
@@ -84,7 +84,7 @@ static char* make_states(const assay_call* call, assay_tensor* s, assay_scan_out
   return memory;
 }
 
-/* The derivative needs the states: they are computed first. */
+/* The derivative needs the states, so they are computed first. */
 static int evaluate_vjp(assay_call* call, forward_function* forward, vjp_function* vjp) {
   const assay_scan_execution e = on(call);
   const assay_scan_inputs in = inputs_of(call);
@@ -107,7 +107,7 @@ static int evaluate_vjp(assay_call* call, forward_function* forward, vjp_functio
   return code == ASSAY_SCAN_OK ? ASSAY_OK : ASSAY_ERROR;
 }
 
-/* It gives the states, too. */
+/* This function gives the states, too. */
 static int evaluate_jvp(assay_call* call, jvp_function* jvp) {
   const assay_scan_execution e = on(call);
   const assay_scan_inputs in = inputs_of(call);

@@ -14,7 +14,7 @@ static double get(const assay_tensor* t, size_t i) { return is_f64(t) ? ((double
 static double put(const assay_tensor* t, size_t i, double x) {
   return is_f64(t) ? (((double*)t->data)[i] = x) : (((float*)t->data)[i] = (float)x);
 }
-static double log_add_exp(double a, double b) { /* equal infinities have no difference */
+static double log_add_exp(double a, double b) { /* the difference of equal infinities is NaN */
   return a == b ? a + log(2) : fmax(a, b) + log1p(exp(-fabs(a - b)));
 }
 

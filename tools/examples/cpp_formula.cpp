@@ -1,11 +1,11 @@
-// A formula of one's own in C++: logits with a cap, and ALiBi's bias behind it (Gemma 2 caps, arXiv 2408.00118; Press
-// et al. 2022, arXiv 2108.12409). It is written once, as a template over the numbers. With traced numbers it records a
-// program, and the program has a truth, a gradient and an allowance. With float it is a kernel, which is judged.
+// A user formula in C++: logits with a cap, and ALiBi's bias added after it (Gemma 2 caps, arXiv 2408.00118; Press et
+// al. 2022, arXiv 2108.12409). It is written once, as a template over the number type. With traced numbers it records a
+// program, which has a truth, a gradient and an allowance. With float it is a kernel, which is judged.
 //
 //   find_package(assay 0.2 REQUIRED COMPONENTS formula)
 //   target_link_libraries(cpp_formula PRIVATE assay::formula)
 //
-//   cpp_formula           the formula and its gradient as mathematics, and how the float kernel does
+//   cpp_formula           the formula and its gradient as mathematics, and the result of the float kernel
 //   cpp_formula --json    the program as text ("assay-program/1")
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,7 @@ R capped_logit(const R& score, const R& slope, const R& distance) {
   return cap * tanh(score / cap) - slope * distance;
 }
 
-// One call of it, on arrays: what is written for one element is recorded for all.
+// One call on arrays: the formula for one element is recorded for all elements.
 formula::program recorded(std::size_t heads, std::size_t queries, std::size_t keys) {
   formula::recording of;
   const auto scores = of.input("scores", {heads, queries, keys});
@@ -61,7 +61,7 @@ int main(int count, char** arguments) {
     for (std::size_t j = 0; j < keys; ++j)
       numbers("distances")[i * keys + j] = static_cast<double>(i < j ? j - i : i - j);
 
-  // The truth, each element proved, and what plain arithmetic in f32 may lose.
+  // The truth, with each element proved, and the loss allowed to plain arithmetic in f32.
   const auto truth = formula::certify(p, inputs, core::dtype::f32);
   const auto allowances = formula::allow(p, inputs, core::dtype::f32);
   if (!truth || !allowances) return 1;

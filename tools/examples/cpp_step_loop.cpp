@@ -14,7 +14,7 @@ namespace {
 
 template <class Real>
 Real log_add_exp(Real a, Real b) {
-  // Equal infinities have no difference; std::max would lose a NaN in b.
+  // Equal infinities have no difference; std::max would drop a NaN in b.
   return a == b ? a + std::log(Real(2)) : std::fmax(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
 }
 

@@ -1,4 +1,4 @@
-// What a sweep answers to its question, before all lists: the worst and the best of each measure.
+// The short answers of a sweep to its question, above all lists: the worst and the best of each measure.
 #include "tools/explore/formats.hpp"
 #include "tools/explore/measure.hpp"
 #include "tools/explore/sentence_parts.hpp"
@@ -9,7 +9,7 @@ namespace assay::explore {
 namespace {
 
 struct answer_words {
-  const char *measure, *result, *title, *none;  ///< none: what it means that there is no number
+  const char *measure, *result, *title, *none;  ///< none: what a missing number means
   bool more_is_better, none_is_best;
 };
 constexpr answer_words answers[] = {
@@ -43,7 +43,7 @@ std::string number_words(const answer_words& a, double x) {
 
 double result_of(const answer_words& a, const measured_cell& m) {
   const bool is_broken = !std::isnan(value_of(m, "nonfinite_at"));
-  // Digits are told as none of an error that is no number.
+  // If an error is not a number, there are no digits.
   const bool has_error = m.found.contains("largest") ? !std::isnan(value_of(m, "largest")) : !is_broken;
   return std::string(a.result) != "digits" || has_error ? value_of(m, a.result) : std::nan("");
 }

@@ -18,7 +18,7 @@ using core::axis_role;
 
 namespace {
 
-// A value of the type that the setting has.
+// Parses a value of the setting's type.
 std::optional<core::attribute> value_from(const core::attribute& standard, const std::string& text) {
   return std::visit(
       [&]<class T>(const T&) -> std::optional<core::attribute> {
@@ -102,14 +102,14 @@ namespace {
 std::map<axis_role, std::size_t> sizes_of(const core::operation& op, const cell& c, std::size_t tokens) {
   const auto width = static_cast<std::size_t>(c.scale);
   std::size_t queries = core::places_of(op).key == nullptr ? tokens : 1;
-  // The last queries see as many keys as one of them does alone.
+  // The last queries see as many keys as a single query does.
   if (op.grows_with && op.grows_with->along == axis_role::key)
     queries = std::clamp<std::size_t>(16384 / tokens, 1, tokens);
   return {{axis_role::batch, 1},    {axis_role::head, 2},      {axis_role::token, queries},
           {axis_role::key, tokens}, {axis_role::width, width}, {axis_role::pairs, std::max<std::size_t>(1, width / 2)}};
 }
 
-// Keys before a query may be computed otherwise than those after it: distances of both signs are asked for.
+// Keys before a query may be computed in another way than those after it: distances of both signs are used.
 bool has_both_signs(const core::operation& op) {
   const core::tensor_declaration* own = core::places_of(op).own;
   return own != nullptr && own->role == core::input_role::distance && own->domain.low < 0;
@@ -155,7 +155,7 @@ core::request call_growing_to_size(const asked& what, const cell& c) {
   const auto size = static_cast<double>(c.size);
   const auto [own, key] = core::places_of(op);
   const bool has_key = key != nullptr;
-  // Of both signs, the first half of them negative.
+  // Distances of both signs; the first half is negative.
   const auto of_a_sign = static_cast<double>(has_both_signs(op) ? rows / 2 : rows);
   put(call, own, [&](double i) {
     if (has_key) return size;

@@ -1,4 +1,4 @@
-// The operation that a cell of the measures of operations asks for, calls of it, and what such measures share.
+// The operation that a cell of the operation measures asks for, calls of it, and what such measures share.
 #pragma once
 
 #include <optional>
@@ -12,56 +12,57 @@
 
 namespace assay::explore {
 
-/// What a cell asks of which operation.
+/// The operation of a cell, with its settings, inputs and formats.
 struct asked {
   const core::operation* operation = nullptr;
   core::attributes settings{};
   std::string family{};
-  core::dtype type = core::dtype::f32;         ///< of the tensors
-  core::precisions formats{core::dtype::f32};  ///< of the stages of the formula
-  /// The algorithm that this class is named after; nothing: the formula, whose law is that of one_algorithm.
+  core::dtype type = core::dtype::f32;         ///< dtype of the tensors
+  core::precisions formats{core::dtype::f32};  ///< formats of the stages of the formula
+  /// The algorithm after which this class is named; nothing: the formula, whose law is that of one_algorithm.
   std::optional<reference::accuracy_class> algorithm{};
 };
 
-/// "alibi/bias,form=key": an operation, and behind it settings other than the standard ones, or a family of inputs
-/// other than the mild one. An error says what is wrong.
+/// Parses "alibi/bias,form=key": an operation, followed by settings other than the standard ones, or by a family of
+/// inputs other than the mild one. The error says what is wrong.
 core::result<asked> operation_from(const std::string& text);
 
 bool has_stage(const core::operation& op, const std::string& name);
 bool grows_along_axis(const core::operation& op);
-/// The names of the algorithms that an operation has: those of its classes, or "formula" where there is one.
+/// The names of the algorithms of an operation: those of its classes, or "formula" if it has one algorithm.
 std::vector<std::string> algorithm_names(const core::operation& op);
 
-/// What the size of a cell of `error` is: "number of keys", "largest position".
+/// The meaning of the size of an `error` cell: "number of keys", "largest position".
 std::string_view size_words(const cell& c);
 
-/// Precondition: the names of the cell are those of an operation, of formats, and of a stage or an algorithm of it.
+/// Precondition: the names in the cell are those of an operation, of formats, and of one of its stages or algorithms.
 asked asked_by(const cell& c);
 
-/// A call with so many tokens, keys and, as the cell has it, columns; one query where keys have positions.
+/// A call with so many tokens and keys, and with the columns that the cell gives; one query if keys have positions.
 core::request call_of(const asked& what, const cell& c, std::size_t tokens);
 
-/// So many positions, or keys, make about 8192 numbers.
+/// The number of positions, or keys, that makes about 8192 numbers.
 std::size_t rows_of(const cell& c);
-/// A call in which what errors grow with is the size of the cell: so many tokens, so many keys of the last queries, the
-/// last positions up to it, distances of both signs up to it, or a query at it and the first keys.
+/// A call in which the quantity with which errors grow is the size of the cell: so many tokens, so many keys for the
+/// last queries, the last positions up to it, distances of both signs up to it, or a query at it and the first keys.
 core::request call_growing_to_size(const asked& what, const cell& c);
-/// The pairs of tokens, or of queries and keys, that it computes with; of a recurrence the tokens.
+/// The number of pairs of tokens, or of queries and keys, in the computation; for a recurrence the number of tokens.
 double pairs_in_call(const asked& what, const cell& c);
 
-/// The outputs of the candidate, stage or algorithm that the cell names, as numbers of its storage format.
+/// The outputs of the candidate, stage or algorithm named by the cell, as numbers of its storage format.
 core::result<core::tensors> computed(const asked& what, const cell& c, const core::request& call,
                                      const caller& outside);
 
-/// What must hold of a cell of any measure of operations.
+/// The conditions for a cell of any measure of operations.
 core::result<void> check_operation(const cell& c);
-/// Such a measure, which finds these results. Precondition: m has what is its own.
+/// Completes a measure of operations that computes these results. Precondition: m has the rest.
 measure of_operations(measure m, core::result<results> (*found)(const asked&, const cell&, const caller&));
 
-/// The axis along which positions differ: that of tokens or of keys.
+/// The axis along which positions differ: the axis of tokens or of keys.
 const std::string& axis_of_places(const core::operation& op, const core::tensor_declaration& positions);
 
-/// Writes the position of token or key i, place(i), if there is such an input. On several axes it is the same.
+/// Writes place(i) as the position of token or key i, if there is such an input. On several axes the position is the
+/// same.
 template <class Place>
 void put(core::request& call, const core::tensor_declaration* input, Place place) {
   if (input == nullptr) return;

@@ -10,7 +10,7 @@
 namespace assay::explore {
 namespace {
 
-// A candidate's specification may hold spaces.
+// A candidate's specification may contain spaces.
 std::string escaped(const std::string& name) {
   std::string text;
   for (const char c : name)

@@ -9,25 +9,25 @@
 
 namespace assay::explore {
 
-/// Which axes count, and what they mean, says the measure (measure.hpp).
+/// The measure says which axes count and what they mean (measure.hpp).
 struct cell {
   std::string measure, implementation;
-  std::string arithmetic = "f32";  ///< every operation is rounded to it
-  std::string storage = "f32";     ///< inputs, and what is written to memory
-  std::string family;              ///< of inputs
+  std::string arithmetic = "f32";  ///< every operation is rounded to this format
+  std::string storage = "f32";     ///< format of inputs and of results written to memory
+  std::string family;              ///< family of inputs
   double decay = 0, scale = 1;
   std::uint64_t size = 0;  ///< tokens n, or a position
   std::uint64_t seed = 1;
   friend bool operator==(const cell&, const cell&) = default;
 };
 
-/// One line that read_cell reads, the same for equal cells and for no others:
-/// "scan cumsum f32 f32 gates decay=0 scale=1 size=4096 seed=1". Where there is no family, two spaces stand.
+/// One line that read_cell reads; only equal cells have equal lines: "scan cumsum f32 f32 gates decay=0 scale=1
+/// size=4096 seed=1". If there is no family, two spaces stand in its place.
 std::string text_of(const cell& c);
-/// An error that says what is wrong with the line. One space is enough. The names are not looked up here.
+/// The error says what is wrong with the line. One space is enough. The names are not looked up here.
 core::result<cell> read_cell(const std::string& text);
 
-/// What was measured, by name. NaN: there is none.
+/// The measured results, by name. NaN: there is none.
 using results = std::map<std::string, double>;
 
 }  // namespace assay::explore

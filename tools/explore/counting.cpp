@@ -1,5 +1,5 @@
-// How long positions stay apart: signs of a 2^d counter, states under constant controls, and what prefix sums do at
-// the end of a format's digits and of its range.
+// Measures how long positions stay distinct: the signs of a 2^d counter, states under constant controls, and prefix
+// sums at the end of a format's digits and of its range.
 #include <cmath>
 
 #include "properties/encodings/heinsen/laws/saturation.hpp"
@@ -15,15 +15,15 @@ namespace {
 namespace laws = properties::encodings::heinsen;
 using R = reference::rounded;
 
-constexpr std::size_t features = 4;  // the fastest digits: the others keep their sign longer
-// mu / (u |log p|): where the error of prefix sums, u |A_n|, reaches the margin.
+constexpr std::size_t features = 4;  // the fastest digits; the others keep their sign longer
+// mu / (u |log p|): the length at which the error of prefix sums, u |A_n|, reaches the margin.
 double counter_law(const cell& c) {
   const storage_format& stored = *find_format(c.storage);
   const double log_p = stored.round(laws::open_loop(c.decay).log_p());
   return c.implementation == "cumsum" ? c.decay / (stored.unit_roundoff() * std::fabs(log_p)) : nothing;
 }
 
-// The first token at which a state of the counter has not its sign, and the smallest margin before it.
+// The first token at which a state of the counter has the wrong sign, and the smallest margin before it.
 results count(const cell& c) {
   const storage_format& stored = *find_format(c.storage);
   const laws::two_level_controls controls = laws::open_loop(c.decay);
@@ -56,7 +56,7 @@ results count(const cell& c) {
       {"first_wrong", first_wrong}, {"smallest_margin", margin / c.decay}, {"law", counter_law(c)}, {"log_p", log_p}};
 }
 
-// Tokens until a counter, p = 1, stands still: s = log(1 + n) until its increment is lost.
+// Tokens until a counter with p = 1 stops growing: s = log(1 + n) until its increment is lost.
 double counting_limit(core::dtype type) {
   double n = 1;
   while (!laws::growth_stops(type, std::log1p(n), 0.0)) n *= 1.0 + 1e-4;
@@ -73,7 +73,7 @@ results merge(const cell& c) {
   double end = 0;
   for (std::size_t i = 0; i < found.tail; ++i) end = step(end);
   const laws::saturation predicted = laws::predicted_saturation(type, c.decay, 0.0, 0.0);
-  // A feature that never decays: s = 2 stays, though the fixed point of h = log(1 - p) is 0.
+  // A feature that never decays: s = 2 does not change although the fixed point for h = log(1 - p) is 0.
   const R quiet(std::log1p(-c.decay));
   const bool freezes = c.decay < 1.0 && log_sum_exp(log_p + R(2.0), quiet).number == 2.0;
   const bool counts = c.decay == 1.0 || !predicted.valid;
@@ -85,8 +85,8 @@ results merge(const cell& c) {
           {"freezes", freezes ? 1.0 : 0.0}};
 }
 
-// When the running sum of log p has stood still, or is stored as the largest number, for so long that half of it is
-// missing, and when it leaves the range of what it is stored in. The law is of the end of that range.
+// When the running sum of log p has stopped changing, or has been stored as the largest number, for so long that half
+// of it is missing; and when it leaves the range of its storage format. The law is for the end of that range.
 results sum_up(const cell& c) {
   const storage_format& stored = *find_format(c.storage);
   const reference::computing_in format(*core::dtype_named(c.arithmetic));
@@ -111,7 +111,7 @@ results sum_up(const cell& c) {
   return {{"stalls_at", stalled_at}, {"overflows_at", overflowed_at}, {"mean_decay", mean}, {"law", end / mean}};
 }
 
-// A counter by prefix sums ends at its first wrong sign.
+// A counter with prefix sums ends at its first wrong sign.
 double until_a_sign_fails(const cell& c) {
   const double law = counter_law(c);
   return std::min(static_cast<double>(c.size), std::isnan(law) ? 1e12 : 1.2 * law) + block_tokens;

@@ -11,7 +11,7 @@
 namespace assay::explore {
 namespace {
 
-// RFC 4180.
+// A field quoted as in RFC 4180.
 std::string csv_word(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";

@@ -15,13 +15,13 @@ using tools::drawn_axes;
 using tools::escape_markup;
 using tools::log_axis;
 
-// In units of the view box. The margins hold the labels: nothing is drawn there.
+// In units of the view box. The margins hold the labels; no points are drawn there.
 constexpr double width = 420, left = 50, right = 408, top = 26, bottom = 236, legend_row = 16;
 constexpr std::size_t colours = 8;
 
 bool is_drawn(double x) { return std::isfinite(x) && x > 0.0; }
 
-// Exponents of 10 of what is drawn.
+// Exponents of 10 of the drawn numbers.
 struct exponents {
   double low = INFINITY, high = -INFINITY;
   void take(double x) {
@@ -29,7 +29,7 @@ struct exponents {
     low = std::min(low, std::log10(x));
     high = std::max(high, std::log10(x));
   }
-  /// To whole powers of ten, at least one of them.
+  /// Rounds outward to whole powers of ten, at least one decade.
   [[nodiscard]] log_axis settled(double start, double end) const {
     if (low > high) return {10, 0, 1, start, end};
     const double from = std::floor(low + 1e-9);
@@ -37,7 +37,7 @@ struct exponents {
   }
 };
 
-// A shape for each colour: none carries a meaning alone.
+// Each colour also has a shape: colour alone never carries meaning.
 std::string mark(std::size_t colour, double x, double y) {
   switch ((colour + colour / colours) % 4) {
     case 0:
@@ -73,7 +73,7 @@ std::string drawn_series(const chart& c, const chart_series& s, std::size_t colo
     text += fmt::format("<path class=\"line\" d=\"{}\"/>\n", line);
   for (const chart_point& p : s.points) {
     if (!is_drawn(p.x)) continue;
-    // Not a number of the format: a cross on the upper edge. No error at all: on the lower edge.
+    // A result that is no number of the format is a cross at the upper edge; an error of 0 is at the lower edge.
     const bool is_number = is_drawn(p.y);
     const double at_y = is_number ? y.at(p.y) : p.y == 0.0 ? bottom - 5 : top + 6;
     const std::string shape = is_number || p.y == 0.0
@@ -100,14 +100,14 @@ std::string drawn(const chart& c) {
     for (const chart_point& p : s.points) across.take(p.x), up.take(p.y);
     any_law = any_law || s.law.size() > 1;
   }
-  // Laws are drawn as far as they are within four powers of ten of what was measured.
+  // Laws are drawn as far as they lie within four powers of ten of the measured values.
   const double low = up.low, high = up.high;
   for (const chart_series& s : c.series)
     for (const chart_point& p : s.law)
       if (is_drawn(p.y)) up.take(std::pow(10.0, std::clamp(std::log10(p.y), low - 4, high + 4)));
   const log_axis x = across.settled(left + 10, right - 10), y = up.settled(bottom - 10, top + 12);
 
-  std::vector<std::string> names;  // one colour for a name, in both sweeps
+  std::vector<std::string> names;  // each name has one colour in both sweeps
   for (const chart_series& s : c.series)
     if (std::find(names.begin(), names.end(), s.name) == names.end()) names.push_back(s.name);
   const std::size_t entries = names.size() + (any_law ? 1 : 0), legend_rows = (entries + 1) / 2;

@@ -16,11 +16,11 @@ namespace {
 
 enum class x_axis { size, memory, decay };
 
-// What is drawn of a measure: a result against an axis, one chart for each of what else differs.
+// The contents of the charts of a measure: a result against an axis, with one chart for each value of the other axes.
 struct chart_spec {
   const char *measure, *result, *law;
   x_axis axis;
-  const char *x_label, *y_label;  ///< of x null: what errors of the operation grow with
+  const char *x_label, *y_label;  ///< x null: the quantity with which errors of the operation grow
   bool one_chart_per_storage;
 };
 constexpr chart_spec specs[] = {
@@ -69,7 +69,7 @@ std::string slug(const std::string& text) {
   return id;
 }
 
-// What the cells of one chart have in common.
+// The values that the cells of one chart share.
 std::string common_words(const chart_spec& spec, const cell& c) {
   const measure& m = *find_measure(c.measure);
   std::vector<std::string> words;
@@ -107,7 +107,7 @@ void add_cells(const chart_spec& spec, const std::vector<measured_cell>& cells, 
     if (same == c.series.end())
       same = c.series.insert(c.series.end(), {name, {m.what.implementation, m.what.storage, m.what.family}, beside});
     const double y = value_of(m, spec.result);
-    const bool never = std::isnan(y) && spec.axis != x_axis::size;  // it did not happen: nothing to draw
+    const bool never = std::isnan(y) && spec.axis != x_axis::size;  // it did not happen: there is nothing to draw
     if (!never) same->points.push_back({x, std::isnan(y) ? INFINITY : y, text_of(m.what)});
     const double law = spec.law == nullptr ? std::nan("") : value_of(m, spec.law);
     if (std::isfinite(law) && law > 0.0) same->law.push_back({x, law, ""});
@@ -129,10 +129,10 @@ std::vector<chart> charts_of(const chart_spec& spec, const std::vector<measured_
       for (const chart_point& p : s.points) places.insert(p.x);
     }
     std::erase_if(c.series, [](const chart_series& s) { return s.points.empty(); });
-    // Two lengths are no curve: the heat maps have them.
+    // Two lengths make no curve: the heat maps show them.
     if (places.size() >= 3 || (spec.axis != x_axis::size && places.size() == 2)) all.push_back(std::move(c));
   }
-  // The one that says most comes first.
+  // The chart with the most points comes first.
   const auto points = [](const chart& c) {
     std::size_t sum = 0;
     for (const chart_series& series : c.series) sum += series.points.size();

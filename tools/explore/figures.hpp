@@ -1,5 +1,5 @@
-// What a sweep shows: questions with their answer in words, charts, heat maps and tables. The page, the figures for
-// papers and the findings are readings of it.
+// The contents of a sweep's report: questions with their answers in words, charts, heat maps and tables. The page, the
+// figures for papers and the findings are made from them.
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,34 @@
 
 namespace assay::explore {
 
-/// What readers filter by.
+/// The keys by which readers filter.
 struct filter_keys {
   std::string implementation, storage, family;
 };
 
 struct chart_point {
-  double x = 0, y = 0;  ///< y infinite: not a number of the format, or none
-  std::string cell;     ///< its text
+  double x = 0, y = 0;  ///< y infinite: not a number of the format, or no number
+  std::string cell;     ///< text of its cell
 };
 struct chart_series {
   std::string name;
   filter_keys keys;
   bool beside = false;  ///< of the second sweep
   std::vector<chart_point> points{};
-  std::vector<chart_point> law{};  ///< predicted, where there is a law
+  std::vector<chart_point> law{};  ///< predicted values, if there is a law
 };
 struct chart {
   std::string id, title, x_label, y_label;
-  filter_keys keys;  ///< what all series share
+  filter_keys keys;  ///< the keys that all series share
   std::vector<chart_series> series{};
 };
 
 struct heat_cell {
-  std::string text;  ///< as shown
-  double value = 0;  ///< as stored
+  std::string text;  ///< text as shown
+  double value = 0;  ///< value as stored
   double shade = 0;  ///< 0 to 1
   bool is_broken = false;
-  std::string cell;  ///< its text; empty: not measured
+  std::string cell;  ///< text of its cell; empty: not measured
 };
 struct heat_row {
   std::string name;
@@ -52,7 +52,7 @@ struct heat_map {
 
 struct question {
   std::string measure, title;
-  std::string preset;  ///< the smallest one that makes such cells
+  std::string preset;  ///< the smallest preset that makes such cells
   std::vector<std::string> sentences{};
   std::vector<chart> charts{};
   std::vector<heat_map> maps{};
@@ -62,19 +62,19 @@ struct question {
 std::vector<question> questions_of(const std::vector<measured_cell>& cells,
                                    const std::vector<measured_cell>& beside = {});
 
-/// The shortest answer to each of them: the worst and the best that was measured. Of a sweep with a candidate, by it.
+/// The shortest answers: the worst and the best measured values. For a sweep with a candidate, those of the candidate.
 std::vector<std::string> answers_of(const std::vector<measured_cell>& cells, const std::string& candidate);
 
-/// The command that makes the cells of a measure: by a preset, or for a sweep of one's own by its file.
-/// The name of the sweep that a formula of one's own has where none is asked for.
+/// `command_of`: the command that makes the cells of a measure, by a preset, or by its file for a user's sweep.
+/// `formulas_own_sweep`: the name of the sweep of a user formula if none is asked for.
 constexpr const char* formulas_own_sweep = "formula";
 std::string command_of(const sweep_identity& identity, const std::string& preset);
 
-/// A result by its name; NaN where there is none.
+/// A result by its name; NaN if there is none.
 double value_of(const measured_cell& m, const std::string& name);
-/// Three significant digits, with a proper sign for what is none.
+/// Three significant digits, with a sign of its own for a missing number.
 std::string shown(double x);
-/// The exponent of a power law, by least squares of log y against log x over finite positive points; NaN of fewer than
+/// The exponent of a power law, by least squares of log y against log x over finite positive points; NaN for fewer than
 /// three.
 double fitted_slope(const std::vector<chart_point>& points);
 
@@ -83,7 +83,7 @@ std::string format_words(const cell& c);
 /// "gates, decay 0, scale 1".
 std::string regime_words(const cell& c);
 
-/// The answers in words: sentences whose facts were checked.
+/// The answers in words: every sentence is checked against the cells.
 std::vector<std::string> sentences_of(const std::string& measure, const std::vector<measured_cell>& cells);
 
 }  // namespace assay::explore

@@ -17,7 +17,7 @@ namespace {
 
 using tools::escape_markdown;
 
-/// The measured, and behind it what the law says.
+/// The measured value, followed by the law's value in parentheses.
 shown_of beside_law(std::string result, std::string law = "law", double unit = 1) {
   return [result = std::move(result), law = std::move(law), unit](const measured_cell& m) {
     const double x = value_of(m, result) / unit, y = value_of(m, law) / unit;
@@ -160,7 +160,7 @@ std::vector<finding> of_operations() {
     const double wrong = value_of(m, "wrong"), first = value_of(m, "first_wrong");
     std::string words = beside_law("largest")(m);
     if (wrong > 0) words += fmt::format(", {} wrong", shown(wrong));
-    if (wrong > 0 && !std::isnan(first))  // places are told of positions alone
+    if (wrong > 0 && !std::isnan(first))  // places are reported only for positions
       words += fmt::format(" from {} to {}", shown(first), shown(value_of(m, "last_wrong")));
     return words;
   };
@@ -200,7 +200,7 @@ std::vector<finding> of_operations() {
         }}}};
 }
 
-// Cells whose measured value is not within a factor of 2 of a law that predicts it (and does not bound it).
+// Cells whose measured value differs by more than a factor of 2 from a law that predicts it (and is not just a bound).
 std::string differences(const std::vector<measured_cell>& cells) {
   const std::map<std::string, std::pair<const char*, const char*>> predicted{{"scan", {"rms", "law"}},
                                                                              {"counter", {"first_wrong", "law"}},

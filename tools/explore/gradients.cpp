@@ -1,4 +1,4 @@
-// Gradients of the recurrence: their error, how far they reach, and what the inputs' errors do to the states.
+// Gradients of the recurrence: their error, how far they reach, and the effect of errors of the inputs on the states.
 #include <algorithm>
 #include <boost/math/statistics/univariate_statistics.hpp>
 #include <cmath>
@@ -61,9 +61,9 @@ results gradient_errors(const cell& c) {
       of_h.push_back(relative(found.h[i], truth.h[i]));
     }
   }
-  // A suffix sum of n terms whose errors are u |A_n| each, of either sign, against a value of about p. The constant
-  // was measured, independently of this code, for mean gate logits of 0 and -8, where s forgets within a few tokens.
-  // Where u |A_n| is 1 no digit is left to obey a law.
+  // A suffix sum of n terms with errors of u |A_n| each, of either sign, relative to a value of about p. The constant
+  // was measured, independently of this code, for mean gate logits of 0 and -8, where s forgets within a few tokens. If
+  // u |A_n| is 1, no digit is left and no law holds.
   const double p = 1.0 / (1.0 + std::exp(-c.decay)), n = static_cast<double>(c.size);
   const double u = find_format(c.storage)->unit_roundoff();
   const bool has_law = c.implementation == "cumsum" && c.decay <= 0.0 && u * log_decay < 1.0;
@@ -73,9 +73,9 @@ results gradient_errors(const cell& c) {
           {"law", has_law ? 0.3 * u * log_decay * std::sqrt(n) / p : nothing}};
 }
 
-// How many tokens back a gradient reaches: ds_n/ds_0 = w_1 ... w_n = p^n e^(s_0 - s_n) for constant p, h = 0. It ends
-// where it is 0, or where it changes no more: w times the smallest numbers of a format rounds to the same number for w
-// above 1/2, and w itself rounds to 1 for p near 1.
+// The number of tokens that a gradient reaches back: ds_n/ds_0 = w_1 ... w_n = p^n e^(s_0 - s_n) for constant p, h = 0.
+// It ends where it is 0, or where it stops changing: w times the smallest numbers of a format rounds to the same number
+// for w above 1/2, and w itself rounds to 1 for p near 1.
 results reach(const cell& c) {
   const core::dtype type = *core::dtype_named(c.arithmetic);
   const reference::computing_in format(type);
@@ -89,14 +89,14 @@ results reach(const cell& c) {
     if (product.number < core::unit_roundoff(type) && std::isnan(below_u)) below_u = static_cast<double>(i);
     if (product.number == 0.0 || product.number == before.number) ends = static_cast<double>(i);
   }
-  // p^n (1 - p) is the product once s_n is at its fixed point. k times the smallest number is kept for k (1 - p) up to
-  // 1/2; where no k is, half the smallest number is 0. A weight that holds no digits of 1 - p obeys no such law.
+  // The product is p^n (1 - p) once s_n is at its fixed point. k times the smallest number is kept for k (1 - p) up to
+  // 1/2; if no k fulfils this, half the smallest number becomes 0. A weight without digits of 1 - p obeys no such law.
   const auto tokens_to = [&](double level) { return (level - std::log1p(-c.decay)) / std::log(c.decay); };
   const double kept = std::floor(0.5 / (1.0 - c.decay)), smallest = std::log(core::smallest_subnormal(type));
   const bool is_held = 1.0 - c.decay > 8.0 * core::unit_roundoff(type);
   const double law = is_held ? tokens_to(smallest + (kept > 1.0 ? std::log(kept) : -std::log(2.0))) : nothing;
   // Chunks of 64, upstream gradients of 1: the share of the gradient that detached chunks leave out. Token i from the
-  // end has 1 + w + w^2 + ... attached, and w^(64 - i) less detached.
+  // end has 1 + w + w^2 + ... if attached; detached, it lacks the terms from w^(64 - i) on.
   constexpr int chunk = 64;
   double whole = 0, lost = 0;
   for (int i = 0; i < chunk; ++i) {
@@ -111,7 +111,7 @@ results reach(const cell& c) {
           {"detached_loses", lost / whole}};
 }
 
-// |ds_n| for a relative change of all p, of all log p, and for a change of all h: constant p, h = 0.
+// |ds_n| for a relative change of all p, for one of all log p, and for a change of all h: constant p, h = 0.
 results condition(const cell& c) {
   constexpr double change = 0x1p-30;
   const double a = std::log(c.decay);
@@ -123,8 +123,8 @@ results condition(const cell& c) {
   const double moved_a = c.implementation == "p" ? a + std::log1p(-change) : a * (1.0 + change);
   const ball before = state(a, 0.0), after = c.implementation == "h" ? state(a, change) : state(moved_a, 0.0);
   const ball moved = after - before;
-  // X = e^s = p^n + 1 + p + ... + p^(n-1) exactly: ds / d log p = p X' / X is the mean age of what is remembered, which
-  // tends to p / (1 - p); h moves all but s_0, whose share is p^n / X.
+  // X = e^s = p^n + 1 + p + ... + p^(n-1) exactly: ds / d log p = p X' / X is the mean age of the remembered tokens,
+  // which tends to p / (1 - p). h shifts all terms but s_0's, whose share is p^n / X.
   const double p = c.decay, n = static_cast<double>(c.size), oldest = std::pow(p, n), left = 1.0 - p;
   const double x = oldest + (1.0 - oldest) / left;
   const double sum = (p * (1.0 - oldest) / left - n * oldest) / left;

@@ -1,4 +1,4 @@
-// ranks.so: the channel of ranks.hpp on MPI. A fault of MPI ends the launch, in MPI's own words.
+// ranks.so: the channel of ranks.hpp, implemented with MPI. A fault of MPI ends the launch, with MPI's own message.
 #include <mpi.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ class mpi_channel : public rank_channel {
     MPI_Send(message.data(), static_cast<int>(message.size()), MPI_BYTE, to, 0, MPI_COMM_WORLD);
   }
 
-  // MPI's own waiting takes a whole core, which others measure on.
+  // MPI's own waiting uses a whole core, on which others measure.
   std::pair<int, std::string> receive() override {
     using std::chrono::microseconds;
     MPI_Message message = MPI_MESSAGE_NULL;

@@ -1,10 +1,9 @@
-// Measures of any operation, by what it declares: its error along what errors grow with, what a rounding of its inputs
-// moves, and where rows of neighbouring positions are the same.
+// Measures of any operation, from its declarations: its error along the quantity with which errors grow, the effect of
+// rounding its inputs, and where rows of neighbouring positions are equal.
 //
-// Outputs are those of a candidate, of an algorithm that a class is named after ("cumsum"), or of the formula in plain
-// arithmetic: all of it ("formula"), but for one stage, which is computed in the storage format ("angle"), or with the
-// stages in that format that common code has in it ("usual"; assay list stages). Inputs are numbers of the storage
-// format.
+// Outputs are those of a candidate, of an algorithm after which a class is named ("cumsum"), or of the formula in plain
+// arithmetic: the whole formula ("formula"), with one stage in the storage format ("angle"), or with those stages in
+// that format that common code computes in it ("usual"; assay list stages). Inputs are numbers of the storage format.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +20,7 @@
 namespace assay::explore {
 namespace {
 
-// How far an element of an output stands, in a call of errors_of; NaN where that is not told by positions.
+// The distance of an element of an output, in a call of errors_of; NaN if positions do not give it.
 double place_of(const core::request& call, const core::tensor_declaration& output, const core::shape& shape,
                 std::size_t element, double size, std::size_t rows) {
   const core::operation& op = *call.operation;
@@ -40,8 +39,8 @@ double digits_of(double error) {
   return std::isnan(error) ? 0.0 : std::clamp(-std::log10(error), 0.0, most) + 0.0;
 }
 
-// Errors, relative to the scale of the output (core::error_scales), up to `size` of what they grow with: at the last
-// positions up to it, of a query at it from the first keys, or of so many tokens.
+// Errors, relative to the scale of the output (core::error_scales), where the quantity with which errors grow is up to
+// `size`: at the last positions up to it, for a query at it and the first keys, or for so many tokens.
 core::result<results> errors_of(const asked& what, const cell& c, const caller& outside) {
   const core::operation& op = *what.operation;
   const core::request call = call_growing_to_size(what, c);
@@ -59,8 +58,8 @@ core::result<results> errors_of(const asked& what, const cell& c, const caller& 
     std::vector<double> values(found.values.size());
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = proved.truth(i);
     const std::vector<double> scales = core::error_scales(d, d.type_in(what.type), found.shape(), values);
-    // Of numbers that are relative to themselves those count beside which a subnormal number is less than a rounding:
-    // below them a law allows all of a number. In f16 most numbers are below, and all count.
+    // For numbers relative to themselves, only those count that are so large that a subnormal number is less than a
+    // rounding: below them a law allows the whole number. In f16 most numbers are below, and all count.
     const bool is_relative = d.scale == core::error_scale::relative && what.type != core::dtype::f16 && !d.own_type;
     const double least = is_relative ? core::smallest_normal(what.type) / u : 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -92,8 +91,8 @@ core::result<results> errors_of(const asked& what, const cell& c, const caller& 
                  {"last_wrong", last}};
 }
 
-// Of an output, how far a rounding of each input moves an element, relative to its scale: no code that takes rounded
-// inputs has more digits of what it means.
+// For an output: how far a rounding of each input moves an element, relative to its scale. No code that takes rounded
+// inputs has more digits of the intended result.
 core::result<results> moved_by_inputs(const asked& what, const cell& c, const caller&) {
   constexpr int draws = 8;
   const core::operation& op = *what.operation;
@@ -132,8 +131,8 @@ core::result<results> moved_by_inputs(const asked& what, const cell& c, const ca
   return results{{"largest", largest}, {"rms", std::sqrt(sum / std::max(count, 1.0))}, {"digits", digits_of(largest)}};
 }
 
-// The first position, or distance of a key from the query, whose row is that of the next one; all other inputs are
-// those of one token.
+// The first position, or distance of a key from the query, whose row equals the next one; all other inputs are those of
+// one token.
 core::result<results> first_repeated_row(const asked& what, const cell& c, const caller& outside) {
   const core::operation& op = *what.operation;
   const auto [own, key] = core::places_of(op);
@@ -166,8 +165,9 @@ core::result<results> first_repeated_row(const asked& what, const cell& c, const
   return results{{"merged_at", merged}, {"distinct_of_16", distinct}};
 }
 
-// How far off m theta is, in radians, where theta is what the implementation gives of the base 10000, and the product
-// is rounded to the arithmetic: code that turns by it has no more digits, whatever it computes the rest in.
+// The error of m theta in radians, with theta as the implementation gives it for the base 10000, and the product
+// rounded to the arithmetic. Code that rotates by this angle has no more digits, in whatever format it computes the
+// rest.
 core::result<results> errors_of_angles(const asked& what, const cell& c, const caller& outside) {
   core::request call = call_of(what, c, 1);
   put(call, what.operation->input("base"), [](double) { return 10000.0; });

@@ -8,22 +8,22 @@
 
 namespace assay::explore {
 
-/// One self-contained page: no file beside it, no network, nothing to install.
+/// One self-contained page: it needs no other file, no network, and no installation.
 std::string page(const sweep_identity& identity, const std::vector<question>& questions,
                  const std::vector<std::string>& answers, std::size_t cells, const std::string& beside = "");
 
-/// One line a result: the axes, the name, the value (empty: none), the text of the cell.
+/// One line for each result: the axes, the name, the value (empty: none), the text of the cell.
 std::string as_csv(const std::vector<measured_cell>& cells);
 /// {"format": "assay-sweep/1", ..., "cells": [{"cell": "...", axes, "results": {...}}]}; null: none; infinities as
 /// text.
 std::string as_json(const sweep_identity& identity, const std::vector<measured_cell>& cells);
 
-/// "Numerical limits of position encodings": the measured tables beside the laws, in Markdown, each with the command
-/// that makes its cells.
+/// "Numerical limits of position encodings": the measured tables with the laws, in Markdown, each with the command that
+/// makes its cells.
 std::string findings(const sweep_identity& identity, const std::vector<measured_cell>& cells);
 
-/// index.html, cells.csv, cells.json, findings.md, and with `figures` figures/*.svg. Each file is written beside its
-/// place and renamed. Throws std::runtime_error where it cannot be written.
+/// Writes index.html, cells.csv, cells.json, findings.md, and with `figures` figures/*.svg. Each file is written under
+/// another name and renamed. Throws std::runtime_error if one cannot be written.
 void write_documents(const std::filesystem::path& folder, const sweep_identity& identity,
                      const std::vector<measured_cell>& cells, bool figures,
                      const std::vector<measured_cell>& beside = {}, const std::string& beside_name = "");

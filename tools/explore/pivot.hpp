@@ -1,4 +1,4 @@
-// A table of cells in Markdown: for findings.cpp.
+// A table of cells in Markdown; used by findings.cpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,8 +19,8 @@ using words_of = std::function<std::string(const cell&)>;
 using shown_of = std::function<std::string(const measured_cell&)>;
 using rank_of = std::function<double(const measured_cell&)>;
 
-// Rows by columns, in the order in which the cells come. Where an entry has several cells it shows the first, or that
-// of the least rank; with ranks, rows that have no cell in more than half of the columns are left out.
+// Rows by columns, in the order of the cells. If an entry has several cells, it shows the first, or the one with the
+// least rank; with ranks, rows without a cell in more than half of the columns are left out.
 class pivot {
  public:
   pivot(std::string corner, words_of row, words_of column, shown_of value, rank_of rank = {})

@@ -18,14 +18,14 @@ namespace {
 
 using nlohmann::json;
 
-// MessagePack keeps every bit of a double but those of a NaN.
+// MessagePack keeps every bit of a double, except those of a NaN.
 std::string packed(const json& message) {
   std::string bytes;
   json::to_msgpack(message, bytes);
   return bytes;
 }
 
-// What launchers tell those that they start: Open MPI, those with Hydra (MPICH, Intel MPI), Slurm.
+// The environment that launchers set: Open MPI, launchers with Hydra (MPICH, Intel MPI), Slurm.
 int ranks_that_a_launcher_started() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (const char* text = std::getenv(name)) return std::atoi(text);
@@ -64,7 +64,7 @@ core::result<std::unique_ptr<rank_channel>> ranks_of_launch() {
   if (!std::filesystem::exists(library))
     return wrong(
         fmt::format("there is no {}: this Assay was built without MPI (Debian: libopenmpi-dev)", library.string()));
-  // Open MPI loads parts of itself, which look for its symbols.
+  // Open MPI loads parts of itself, which need its symbols.
   void* opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (opened == nullptr) return wrong(::dlerror());
   auto* make = reinterpret_cast<make_rank_channel*>(::dlsym(opened, "assay_rank_channel"));
@@ -83,7 +83,7 @@ asking_ranks::asking_ranks(rank_channel& channel, const std::string& version) : 
     if (other != version) difference_ = fmt::format("rank {} is Assay {}, the first is {}", from, other, version);
     threads_ += hello.at("threads").get<std::size_t>();
   }
-  // Until then no rank asks: its question would be taken for the hello of another.
+  // Before this no rank may ask: its question would be taken for another rank's hello.
   for (int k = 1; k < channel.size(); ++k) channel.send(k, packed(json::object()));
 }
 

@@ -1,9 +1,9 @@
-// A sweep over the ranks of MPI: `mpirun -n K assay explore ...`. The first rank owns the file of the sweep and the
-// queue of cells, and measures, too. The others ask it for cells and tell it what they measured. So a shared file
-// system is not needed, and a file is written by one process alone.
+// A sweep over the ranks of MPI: `mpirun -n K assay explore ...`. The first rank owns the sweep's file and the queue of
+// cells, and measures too. The others ask it for cells and send it their results. So no shared file system is needed,
+// and only one process writes a file.
 //
-// The program does not need MPI: it loads lib/assay/ranks.so, beside which it is installed, where a launcher has
-// started several ranks (mpi_channel.cpp).
+// The program does not need MPI: if a launcher has started several ranks, it loads lib/assay/ranks.so, which is
+// installed beside it (mpi_channel.cpp).
 #pragma once
 
 #include <memory>
@@ -22,20 +22,21 @@ class rank_channel {
   virtual ~rank_channel() = default;
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
-  /// The ranks on this machine.
+  /// The number of ranks on this machine.
   [[nodiscard]] virtual int neighbours() const = 0;
   virtual void send(int to, const std::string& message) = 0;
-  /// Waits for the next message, without using a core. Its sender comes first.
+  /// Waits for the next message, without using a core. Returns the sender first.
   virtual std::pair<int, std::string> receive() = 0;
 };
-/// What ranks.so gives as `assay_rank_channel`. Leaves MPI when it is destroyed.
+/// The type of the function `assay_rank_channel` in ranks.so. The channel leaves MPI when it is destroyed.
 using make_rank_channel = rank_channel*();
 
-/// The ranks that a launcher has started, null where there is one process alone. An error says why they cannot talk.
+/// The channel to the ranks that a launcher has started; null if this is the only process. The error says why the ranks
+/// cannot communicate.
 core::result<std::unique_ptr<rank_channel>> ranks_of_launch();
 
 struct work_for_ranks {
-  std::uint64_t index = 0;  ///< of a batch
+  std::uint64_t index = 0;  ///< index of a batch
   std::vector<cell> cells;
 };
 struct result_of_ranks {
@@ -44,21 +45,21 @@ struct result_of_ranks {
   double seconds = 0;
 };
 
-/// The other ranks, as the first sees them: threads that ask. A question is answered before the next is read.
+/// The other ranks, as the first rank sees them: threads that ask. A question is answered before the next is read.
 class asking_ranks {
  public:
-  /// Waits until each has said which version it is, and how many threads it has.
+  /// Waits until each rank has sent its version and its number of threads.
   asking_ranks(rank_channel& channel, const std::string& version);
-  /// Ends those that still ask.
+  /// Ends the ranks that still ask.
   ~asking_ranks();
   asking_ranks(const asking_ranks&) = delete;
   asking_ranks& operator=(const asking_ranks&) = delete;
 
-  /// Empty, or which rank is of another version.
+  /// Empty, or which rank has another version.
   [[nodiscard]] const std::string& difference() const { return difference_; }
-  /// Threads that will ask again.
+  /// The number of threads that will ask again.
   [[nodiscard]] std::size_t threads() const { return threads_; }
-  /// The next question, with what was measured before it. Throws std::runtime_error where a rank broke.
+  /// The next question, with the results measured before it. Throws std::runtime_error if a rank failed.
   std::optional<result_of_ranks> next();
   void give(const work_for_ranks& batch);
   void end();
@@ -70,7 +71,7 @@ class asking_ranks {
   std::optional<int> asks_;  ///< the rank whose question is not answered yet
 };
 
-/// What every other rank does: measures what it is given on so many threads, until there is no more.
+/// The work of every other rank: it measures the cells it is given, on so many threads, until there are no more.
 void measure_for_first_rank(rank_channel& channel, const std::string& version, std::size_t threads,
                             const std::function<caller()>& make_caller);
 

@@ -16,7 +16,8 @@ struct recorded_inputs {
 };
 
 bool is_recorded(const std::string& family);
-/// Read once. The error names the file and what is wrong with it. Precondition: is_recorded(family).
+/// The inputs of the file, read only once. The error names the file and what is wrong. Precondition:
+/// is_recorded(family).
 core::result<std::shared_ptr<const recorded_inputs>> recorded_inputs_of(const std::string& family);
 
 }  // namespace assay::explore

@@ -19,7 +19,7 @@ struct batch {
   double seconds = 0;  // estimated
 };
 
-// What is measured together is lost together where a run is killed: at most a second or so, or one implementation.
+// If a run is killed, a batch is lost as a whole: so a batch takes at most about a second, or has one implementation.
 void split(batch whole, std::vector<batch>& to) {
   constexpr double most_steps = 3e6;
   std::map<std::string, batch> by_implementation;
@@ -57,7 +57,7 @@ std::vector<batch> batches_of(const std::vector<cell>& cells, const sweep_store&
   return list;
 }
 
-// Hands out batches, the longest first, and takes in what was measured.
+// Hands out batches, the longest first, and collects the results.
 class work {
  public:
   work(std::vector<batch> batches, sweep_store& store, const run_settings& settings)
@@ -99,7 +99,7 @@ class work {
       take_in(*b, std::move(found), seconds_since(start));
     }
   }
-  // Other ranks, until each of their threads was told that there is no more.
+  // Serves other ranks until each of their threads was told that there is no more work.
   void serve(asking_ranks& ranks) {
     while (ranks.threads() > 0) {
       if (auto done = ranks.next()) {
@@ -131,7 +131,7 @@ class work {
     report_.elsewhere += elsewhere;
     seconds_done_ += b.seconds;
     report_.elapsed = seconds_since(start_);
-    // The estimate, corrected by how it fared so far.
+    // The estimate, corrected by the time taken so far.
     report_.left = seconds_done_ > 0 ? report_.elapsed * (seconds_ - seconds_done_) / seconds_done_ : 0.0;
     settings_.tell(report_);
   }
@@ -152,7 +152,7 @@ class work {
 
 time_estimate::time_estimate(const std::vector<cell>& cells, const caller& call) {
   constexpr std::uint64_t small = 512;
-  std::map<std::string, cell> probes;  // the shortest of each implementation in each arithmetic
+  std::map<std::string, cell> probes;  // the shortest cell of each implementation in each arithmetic
   for (const cell& c : cells) {
     if (is_candidate(c.implementation)) continue;
     cell& probe = probes.try_emplace(c.measure + " " + c.implementation + " " + c.arithmetic, c).first->second;

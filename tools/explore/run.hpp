@@ -1,4 +1,4 @@
-// Measures the cells of a sweep that are not yet in its file, on all cores, and on other ranks where there are some.
+// Measures the cells of a sweep that are not yet in its file, on all cores, and on other ranks if there are any.
 #pragma once
 
 #include <functional>
@@ -18,21 +18,21 @@ struct progress_report {
 
 struct run_settings {
   std::size_t threads = 1;
-  /// Told once before anything is measured, after each batch, and at the end; by one thread at a time.
+  /// Called once before anything is measured, after each batch, and at the end; by one thread at a time.
   std::function<void(const progress_report&)> tell = [](const progress_report&) {};
-  /// A caller for one thread, with programs of its own.
+  /// Makes a caller for one thread, with its own programs.
   std::function<caller()> make_caller;
-  asking_ranks* ranks = nullptr;  ///< of an MPI launch, which measure too; null: there are none
+  asking_ranks* ranks = nullptr;  ///< ranks of an MPI launch, which measure too; null: there are none
 };
 
-/// A cell of a candidate that gave no outputs, and why. It is not in the file: it is tried again where the run is gone
-/// on with.
+/// A cell for which a candidate gave no outputs, and why. It is not in the file: when the run is continued, it is tried
+/// again.
 struct failed_cell {
   cell what;
   std::string why;
 };
 
-/// The seconds that batches will take on one core, from a few small cells that are measured for it.
+/// The seconds that batches will take on one core, estimated from a few small cells that it measures.
 class time_estimate {
  public:
   time_estimate(const std::vector<cell>& cells, const caller& call);
@@ -42,8 +42,8 @@ class time_estimate {
   std::map<std::string, double> seconds_per_step_;  // by measure
 };
 
-/// Cell k of the sweep is measured by shard k mod shards + 1, so that every shard has its part of each grid. Throws
-/// where the file cannot be written.
+/// Cell k of the sweep is measured by shard k mod shards + 1, so that every shard has its part of each grid. Throws if
+/// the file cannot be written.
 std::vector<failed_cell> run_sweep(const std::vector<cell>& cells, sweep_store& store, const run_settings& settings);
 
 }  // namespace assay::explore

@@ -1,8 +1,8 @@
-// The error of the recurrence against its length: all algorithms and lengths that share their inputs in one pass, whose
+// The error of the recurrence against its length: all algorithms and lengths that share inputs run in one pass, whose
 // memory does not depend on the length.
 //
-// The truth is the same formula read by balls (reference/readings/ball.hpp): a number and a proved radius, in double
-// arithmetic, and in two-double arithmetic where f64 is stored. The largest radius is stored with every cell.
+// The truth is the same formula evaluated with balls (reference/readings/ball.hpp): a number and a proved radius, in
+// double arithmetic, and in two-double arithmetic for f64 storage. The largest radius is stored with every cell.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,28 +22,28 @@
 namespace assay::explore {
 namespace {
 
-// Short sequences are many, so that about as many tokens are measured at every length.
+// Short sequences have many lanes, so that about as many tokens are measured at every length.
 std::size_t lanes_of(const cell& c) {
   if (c.family == "still") return 1;
   const std::size_t most = is_recorded(c.family) ? recorded_inputs_of(c.family).value()->lanes : 64;
   return std::clamp<std::size_t>((std::size_t{1} << 16) / c.size, 1, std::min<std::size_t>(most, 64));
 }
-// The last tokens: those that the root mean square is taken over.
+// The number of last tokens over which the root mean square is taken.
 std::size_t window_of(std::uint64_t n) { return std::clamp<std::uint64_t>(n / 4, 1, 1024); }
 
-// An implementation in an arithmetic, with the lengths that are asked of it.
+// An implementation in an arithmetic, with the lengths for which it is measured.
 struct subject {
   std::string implementation;
   core::dtype arithmetic;
   std::vector<tally*> lengths;  // ascending
   std::unique_ptr<streaming_scan> scan{};
-  std::vector<double> outputs{};  // of a candidate: all of one lane
+  std::vector<double> outputs{};  // for a candidate: all outputs of one lane
   progress lane{};
 };
 
 // The inputs and truths of a block of one lane.
 struct block {
-  std::size_t first = 0;  // tokens before it
+  std::size_t first = 0;  // the number of tokens before it
   std::vector<double> a, h, log_decay;
   std::vector<truth::number> states;
 };
@@ -95,7 +95,7 @@ core::result<std::vector<double>> outputs_of(const cell& c, std::size_t lane, co
   return std::vector<double>(s.begin(), s.end());
 }
 
-// One lane of all subjects that have it.
+// Runs one lane for all subjects that have it.
 core::result<void> run_lane(const cell& inputs, std::size_t lane, std::vector<subject>& all, const caller& call) {
   const storage_format& stored = *find_format(inputs.storage);
   std::uint64_t longest = 0;
@@ -200,7 +200,8 @@ core::result<std::vector<results>> run(std::span<const cell> batch, const caller
   return all;
 }
 
-// A lane runs once for all lengths of a subject; inputs and truth cost about as much as a subject, in f64 ten times.
+// A lane runs once for all lengths of a subject; inputs and truth cost about as much as one subject, in f64 ten times
+// as much.
 double steps(std::span<const cell> batch) {
   std::map<std::string, std::map<std::size_t, double>> longest;  // by subject and lane
   for (const cell& c : batch)
@@ -253,7 +254,7 @@ measure scan_errors() {
             .steps = steps,
             .batch =
                 [](const cell& c) {
-                  // A candidate may compute a short sequence otherwise than the beginning of a long one.
+                  // A candidate may compute a short sequence in another way than the beginning of a long one.
                   const bool alone = is_candidate(c.implementation);
                   return fmt::format("{} {} {} {} {} {}", c.family, c.decay, c.scale, c.storage, c.seed,
                                      alone ? text_of(c) : std::string());

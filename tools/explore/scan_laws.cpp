@@ -7,10 +7,10 @@
 namespace assay::explore {
 namespace {
 
-// In units of u, but for cumsum in units of u |A_n|.
+// In units of u; for cumsum in units of u |A_n|.
 struct constants {
   double decay;
-  std::uint64_t shortest;  // some mean ages of what is remembered
+  std::uint64_t shortest;  // several times the mean age of the remembered tokens
   double cumsum, wide_cumsum, sequential, tree, linear;
 };
 constexpr constants of_gates[] = {{0, 16, 0.58, 0.50, 0.9, 1.2, 1.2}, {4, 256, 1.9, 0.43, 11.75, 4.3, 4.4}};

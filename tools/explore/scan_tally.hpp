@@ -1,4 +1,4 @@
-// The truth of one lane of the recurrence, and what errors are counted up to: for scan_errors.cpp.
+// The truth of one lane of the recurrence, and the counts of errors; used by scan_errors.cpp.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class truth {
 
   struct number {
     double high = 0, low = 0, radius = 0;
-    /// |x - truth|, 0 for the same infinity, infinite where one of them is not finite.
+    /// |x - truth|; 0 for the same infinity, infinite if only one of them is finite.
     [[nodiscard]] double distance(double x) const {
       if (x == high && !std::isfinite(x)) return 0.0;
       const double d = std::fabs((x - high) - low);
@@ -42,29 +42,29 @@ class truth {
  private:
   using state = std::variant<reference::double_ball, reference::two_double_ball>;
   state state_;
-  double radius_ = 0;  // the largest so far
+  double radius_ = 0;  // the largest radius so far
 };
 
-// What is known of one cell so far.
+// The facts about one cell so far.
 struct tally {
   const cell* measured = nullptr;
   std::size_t lanes = 1, window = 1;
   double squares = 0, relative_squares = 0, state_squares = 0, samples = 0;  // over the windows of all lanes
   double largest = 0, worst = 0, log_decay = 0, radius = 0;
   double nonfinite_at = std::nan(""), lost_at = std::nan("");
-  std::array<double, digits_asked + 1> left_at;  // by digits: the first token without them
+  std::array<double, digits_asked + 1> left_at;  // for each number of digits: the first token without so many
 };
 
 inline void keep_first(double& first, double at) {
   if (std::isnan(first) || at < first) first = at;
 }
 
-// What is known of one lane of one subject so far.
+// The facts about one lane of one subject so far.
 struct progress {
   double worst = 0;
   double nonfinite_at = std::nan(""), lost_at = std::nan("");
   std::array<double, digits_asked + 1> left_at;
-  std::size_t digits = digits_asked;  // that all errors so far have left
+  std::size_t digits = digits_asked;  // the digits that all errors so far leave
 
   progress() { left_at.fill(std::nan("")); }
   void see(double token, double error, double state) {

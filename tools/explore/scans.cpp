@@ -14,7 +14,7 @@ namespace {
 using R = reference::rounded;
 using element = reference::affine_step<R>;
 
-// An algorithm that needs nothing but the last state: State::step(a, h) gives the next one.
+// An algorithm that needs only the last state: State::step(a, h) gives the next state.
 template <class State>
 class stepping : public streaming_scan {
  public:
@@ -27,7 +27,7 @@ class stepping : public streaming_scan {
   State state_;
 };
 
-// Prefixes within a chunk, the last state of which is carried on.
+// Prefixes within a chunk; the last state of a chunk is carried on.
 template <std::size_t Chunk, std::vector<element> (*Prefixes)(std::vector<element>)>
 class chunked : public streaming_scan {
  public:
@@ -57,8 +57,8 @@ struct sequential {
   R step(R a, R h) { return s = log_sum_exp(a + s, h); }
 };
 
-// The aligned blocks that make up the prefix, the largest first, each with the prefix up to its end. Prefix m of
-// balanced_prefixes is the prefix before the last aligned block, joined to that block: the same bits.
+// The aligned blocks of which the prefix consists, the largest first, each with the prefix up to its end. Prefix m of
+// balanced_prefixes is the prefix before the last aligned block, joined to that block: the bits are the same.
 class balanced_tree {
  public:
   explicit balanced_tree(const storage_format&) { push({R(0.0), R(0.0)}); }
@@ -119,7 +119,7 @@ struct bare_linear {
   R step(R a, R h) { return log(x = exp(a) * x + exp(h)); }
 };
 
-// The sums are kept in the working format, as accumulators are; A, h - A and the log-sum-exp are stored.
+// The sums are kept in the working format, as in accumulators; A, h - A and the log-sum-exp are stored.
 class cumsum {
  public:
   explicit cumsum(const storage_format& stored) : stored_(&stored) {}

@@ -1,5 +1,6 @@
-// The algorithms of the recurrence as a stream: the next tokens in, their states out, in memory that does not depend on
-// the length. Every operation is rounded to the working format of the thread (reference/readings/rounded.hpp).
+// The algorithms of the recurrence as streams: the next tokens go in, their states come out, in memory that does not
+// depend on the length. Every operation is rounded to the working format of the thread
+// (reference/readings/rounded.hpp).
 //
 // | name            | algorithm                                                                        |
 // | sequential      | as written, step by step                                                          |
@@ -22,23 +23,23 @@
 
 namespace assay::explore {
 
-/// Blocks of inputs have this length, the last one excepted: a multiple of every chunk.
+/// Blocks of inputs have this length, except the last one: a multiple of every chunk.
 inline constexpr std::size_t block_tokens = 4096;
 
 class streaming_scan {
  public:
   virtual ~streaming_scan() = default;
-  /// The states of the next tokens, from s_0 = 0, in the working format of the thread.
+  /// The states of the next tokens, starting from s_0 = 0, in the working format of the thread.
   virtual void run(std::span<const double> a, std::span<const double> h, std::span<double> s) = 0;
 };
 
 struct scan_algorithm {
   std::string_view name, summary;
-  /// What it writes to memory between its steps is rounded to `stored`.
+  /// Starts the algorithm; numbers that it writes to memory between its steps are rounded to `stored`.
   std::unique_ptr<streaming_scan> (*start)(const storage_format& stored);
 };
 const std::vector<scan_algorithm>& scan_algorithms();
-/// Null where there is none of that name.
+/// Returns null if there is no algorithm of that name.
 const scan_algorithm* find_scan(std::string_view name);
 
 }  // namespace assay::explore

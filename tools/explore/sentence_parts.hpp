@@ -1,4 +1,4 @@
-// What the sentences of all questions are made of.
+// Parts that the sentences of all questions share.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace assay::explore {
 using all_cells = std::vector<const measured_cell*>;
 using sentences = std::vector<std::string>;
 
-// Cells by a name that they share, in the order of their sizes.
+// Cells grouped by a name that they share, in the order of their sizes.
 inline std::map<std::string, all_cells> grouped(const all_cells& cells,
                                                 const std::function<std::string(const cell&)>& name) {
   std::map<std::string, all_cells> groups;
@@ -41,7 +41,7 @@ struct range {
   }
 };
 
-// Measured over predicted.
+// Measured values divided by predicted ones.
 inline range ratios(const all_cells& cells, const std::string& result, const std::string& law) {
   range r;
   for (const measured_cell* m : cells) {

@@ -1,4 +1,4 @@
-// The answers in words. A sentence is said only where its facts hold in the cells.
+// The answers in words. A sentence is stated only if its facts hold in the cells.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace assay::explore {
 namespace {
 
-// How an error grows: by the fitted exponent, over errors that are below 0.1.
+// Words for the growth of an error. They follow from the exponent that is fitted over errors below 0.1.
 bool grows_with_n(double slope) { return slope > 0.85 && slope < 1.15; }
 std::string growth_words(double slope) {
   if (grows_with_n(slope)) return "grows in proportion to n";
@@ -23,8 +23,8 @@ std::string growth_words(double slope) {
   return fmt::format("grows like n^{:.2f}", slope);
 }
 
-// Random gates and inputs of one size: what growth is read off. Shorter sequences than 256 tokens count where there
-// are no three longer ones that have digits left.
+// Cells with random gates and inputs of one size, from which growth is fitted. Sequences shorter than 256 tokens count
+// only if fewer than three longer ones have digits left.
 std::vector<chart_point> growth_of(const all_cells& group, range& constant) {
   for (const std::uint64_t shortest : {256, 16}) {
     std::vector<chart_point> points;
@@ -46,7 +46,7 @@ sentences of_scan(const all_cells& cells) {
   const auto name = [](const cell& c) {
     return fmt::format("{} in {} ({})", c.implementation, format_words(c), regime_words(c));
   };
-  std::map<std::string, range> slopes;  // by implementation, over all formats that have digits left
+  std::map<std::string, range> slopes;  // by implementation, over all formats with digits left
   std::map<std::string, std::set<std::string>> without_digits;
   for (const auto& [words, group] : grouped(cells, name)) {
     const cell& c = group.front()->what;
@@ -212,7 +212,7 @@ sentences of_reach(const all_cells& cells) {
 sentences of_conditioning(const all_cells& cells) {
   sentences all;
   for (const auto& [input, group] : grouped(cells, [](const cell& c) { return c.implementation; })) {
-    all_cells settled;  // long enough for the mean age to be that of an endless sequence
+    all_cells settled;  // long enough that the mean age is that of an infinite sequence
     range response;
     for (const measured_cell* m : group)
       if (static_cast<double>(m->what.size) * (1.0 - m->what.decay) > 9.0)

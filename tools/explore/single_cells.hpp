@@ -7,7 +7,7 @@
 
 namespace assay::explore {
 
-/// `found` and `steps` of one cell. Precondition: m has all else.
+/// Adds `found` and `steps` of one cell to a measure. Precondition: m has the rest.
 inline measure of_single_cells(measure m, results (*found)(const cell&), double (*steps)(const cell&)) {
   m.batch = text_of;
   m.steps = [steps](std::span<const cell> batch) { return steps(batch.front()); };
@@ -19,10 +19,10 @@ inline measure of_single_cells(measure m, results (*found)(const cell&), double 
   return m;
 }
 
-/// Steps of what reads every token once.
+/// The steps of a measure that reads every token once.
 inline double every_token(const cell& c) { return static_cast<double>(c.size); }
 
-/// In place of a result that a cell has not.
+/// Stands in place of a result that a cell does not have.
 inline constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
 inline core::result<void> refuse_cell(const cell& c, const std::string& what) {

@@ -45,7 +45,7 @@ std::map<std::string, std::string> as_meta(const sweep_identity& i) {
 std::string definition_of(const std::vector<cell>& cells) {
   std::uint64_t hash = 0;
   for (const cell& c : cells) hash = core::fnv1a(text_of(c), hash);
-  // Recorded inputs are part of what is measured.
+  // Recorded inputs are part of the definition.
   std::set<std::string> files;
   for (const cell& c : cells)
     if (is_recorded(c.family)) files.insert(c.family);
@@ -81,7 +81,7 @@ std::string difference(const sweep_identity& x, const sweep_identity& y) {
 struct sweep_store::database {
   SQLite::Database file;
   database(const std::filesystem::path& path, int flags) : file(path.string(), flags) {
-    // Held until the end: a second run would measure the same cells.
+    // The lock is held until the end: a second run would measure the same cells.
     file.exec("PRAGMA locking_mode=EXCLUSIVE");
   }
 };
@@ -93,7 +93,7 @@ sweep_store::~sweep_store() = default;
 
 bool sweep_store::is_blank(const std::filesystem::path& file) {
   try {
-    // Not only to read: what was begun is rolled back first.
+    // Opened for writing too: an unfinished transaction is rolled back first.
     const SQLite::Database db(file.string(), SQLite::OPEN_READWRITE);
     SQLite::Statement tables(db, "SELECT count(*) FROM sqlite_master");
     return tables.executeStep() && tables.getColumn(0).getInt() == 0;

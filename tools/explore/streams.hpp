@@ -1,6 +1,6 @@
-// Inputs of the recurrence s_i = LSE(a_i + s_{i-1}, h_i) (Heinsen 2024, eq. (3)), token by token: one lane, of any
-// length, in memory that does not depend on it. All numbers are of the storage format, so that they are exact for all
-// who read them. s_0 = 0.
+// Inputs of the recurrence s_i = LSE(a_i + s_{i-1}, h_i) (Heinsen 2024, eq. (3)), token by token: one lane of any
+// length, in memory that does not depend on it. All numbers are of the storage format, so they are exact for every
+// reader. s_0 = 0.
 //
 // | family   | a_i = log p_i                       | h_i                  |
 // | gates    | log sigmoid(g_i), g ~ N(decay, 1)   | scale N(0, 1)        |
@@ -33,12 +33,12 @@ struct stream_family {
 };
 const std::vector<stream_family>& stream_families();
 
-/// Lane `lane` of a cell: its family, decay, scale, storage and seed count, and nothing else.
+/// Lane `lane` of a cell: only its family, decay, scale, storage and seed matter.
 class token_stream {
  public:
-  /// Precondition: the cell's family and storage exist; of a file, no more tokens are asked for than it holds.
+  /// Precondition: the cell's family and storage exist; from a file, no more tokens are requested than it holds.
   token_stream(const cell& c, std::size_t lane);
-  /// The next tokens, as many as the spans hold.
+  /// Fills the spans with the next tokens.
   void next(std::span<double> a, std::span<double> h);
 
  private:
@@ -46,7 +46,7 @@ class token_stream {
   cell cell_;
   const storage_format* format_;
   core::counter_random random_;
-  std::uint64_t index_ = 0;  ///< of the last token, from 1
+  std::uint64_t index_ = 0;  ///< index of the last token, from 1
   double constant_ = 0;
   std::shared_ptr<const recorded_inputs> recorded_;
   std::size_t recorded_at_ = 0;

@@ -14,9 +14,9 @@
 //   size = [16, 256, 4096]
 //   seed = [1]                        # may be left out
 //
-// A grid is the product of its lists. Instead of a list of one thing the thing itself may stand. Of operations the word
-// "each" stands for all of them as families, of which those count that such a cell can ask for in at most 2^23 steps,
-// with a scale of 1 where they have no width; and for all algorithms that an operation has.
+// A grid is the product of its lists. A list of one value may be written as the value. For operations, the word "each"
+// stands for all of them as families: those for which such a cell takes at most 2^23 steps, with a scale of 1 if they
+// have no width. As an implementation it stands for all algorithms of an operation.
 #pragma once
 
 #include <filesystem>
@@ -33,7 +33,7 @@ struct grid {
   std::vector<std::string> implementation, arithmetic, storage{"same"}, family{""};
   std::vector<double> decay{0.0}, scale{1.0};
   std::vector<std::uint64_t> size, seed{1};
-  bool of_each_family = false;  ///< cells that the measure refuses, or that are dear, are none of it
+  bool of_each_family = false;  ///< cells that the measure refuses, or that are expensive, are left out
 };
 
 struct sweep {
@@ -44,14 +44,14 @@ struct sweep {
 struct preset {
   std::string_view name, text;  ///< TOML
 };
-/// Those that ship with Assay: presets/*.toml, in the order of their names.
+/// The presets that ship with Assay: presets/*.toml, in the order of their names.
 const std::vector<preset>& presets();
 
-/// A preset by its name, or a file. The error names file, line and rule.
+/// Loads a preset by its name, or a file. The error names file, line and rule.
 core::result<sweep> load_sweep(const std::string& name_or_file);
 core::result<sweep> read_sweep(std::string_view text, const std::string& origin);
 
-/// All cells, each once, in the order of the grids; an error where check_cell refuses one.
+/// All cells, each once, in the order of the grids; an error if check_cell refuses one.
 core::result<std::vector<cell>> cells_of(const sweep& s);
 
 }  // namespace assay::explore

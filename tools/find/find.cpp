@@ -1,4 +1,4 @@
-// `assay find WORDS`: the operation that somebody's code is, and what to paste.
+// `assay find WORDS`: the operation that a user's code computes, and text to paste.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,7 +14,7 @@
 namespace assay::tools {
 namespace {
 
-// Letters and digits alone, in lower case: "Llama-3.1" and "llama 3.1" are the same name.
+// Only letters and digits, in lower case: "Llama-3.1" and "llama 3.1" are the same name.
 std::string folded(const std::string& text) {
   std::string all;
   for (const char c : text)
@@ -51,7 +51,7 @@ void show(const known_code& code) {
 }
 
 enum fit { none, mentioned, part_of_name, contains_name, begins_name, whole_name };
-// How well a thing fits, and how long the name is that it fits by.
+// The quality of a fit, and the length of the name that fits.
 using rank = std::pair<fit, std::size_t>;
 
 bool is_word_of(const std::string& word, const std::string& text) {
@@ -64,7 +64,7 @@ bool is_word_of(const std::string& word, const std::string& text) {
     if (folded(one).starts_with(word)) return true;
     one.clear();
   }
-  return folded(text).find(word) != std::string::npos && word.size() > 5;  // "flashattention" of "flash-attention"
+  return folded(text).find(word) != std::string::npos && word.size() > 5;  // "flashattention" fits "flash-attention"
 }
 
 rank rank_of(const std::vector<std::string>& words, const std::vector<std::string>& names, const std::string& rest) {
@@ -87,7 +87,7 @@ rank rank_of(const std::vector<std::string>& words, const std::vector<std::strin
   return std::max(best, rank{std::ranges::all_of(words, is_said) ? mentioned : none, 0});
 }
 
-// Where something begins with the name, or is part of what was asked for, the rest is not meant.
+// If some name begins with the words, or is part of them, weaker matches are dropped.
 template <class Thing>
 std::vector<const Thing*> best_of(const std::vector<Thing>& all, std::size_t most, auto rank_of_one) {
   std::vector<std::pair<rank, const Thing*>> found;

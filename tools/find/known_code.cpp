@@ -27,7 +27,7 @@ use_of_operation use_from(const std::string& text) {
   use_of_operation use;
   words >> use.operation;
   const core::operation* op = reference::find_operation(use.operation);
-  if (op == nullptr) {  // a program of some encodings (ASSAY_ONLY) has not all
+  if (op == nullptr) {  // a program with only some encodings (ASSAY_ONLY) lacks operations
     const auto& encodings = reference::encoding_names();
     const std::string encoding = use.operation.substr(0, use.operation.find('/'));
     if (std::ranges::find(encodings, encoding) != encodings.end()) throw std::runtime_error(text + ": no operation");

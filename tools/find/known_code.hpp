@@ -1,4 +1,4 @@
-// What people have, by the names that they know it by, and the operations that it is.
+// Published code by the names that people know, and the operations that it computes.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace assay::tools {
 
-/// An operation as a model or a kernel computes it: the settings that are not the standard ones.
+/// An operation as a model or a kernel computes it: the settings that differ from the standard ones.
 struct use_of_operation {
   std::string operation;
   std::vector<std::pair<std::string, core::attribute>> settings;
@@ -22,9 +22,9 @@ struct known_code {
   std::string note;
 };
 
-/// Of known_code.toml. An exception where a use is no call of its operation: that is a mistake in the file.
+/// The entries of known_code.toml. Throws if a use is no call of its operation: that is a mistake in the file.
 const std::vector<known_code>& all_known_code();
-/// The file as it was compiled in.
+/// The text of the file as compiled in.
 const char* known_code_text();
 
 }  // namespace assay::tools

@@ -15,7 +15,7 @@ namespace {
 
 namespace formula = reference::formula;
 
-// Which steps are edited: in each program those of one operator in one place of the source.
+// The edited steps: in each program those of one operator at one place in the source.
 struct edited_place {
   formula_step at;
   formula::op what;
@@ -28,7 +28,7 @@ struct edited_place {
   }
 };
 
-// What the source calls a node, where it has a name of its own beside that of the step which takes it.
+// The source text of a node, if it is a part of the text of the step that takes it.
 std::string name_in_source(const formula::node& n, const formula_step& own, const formula_step& beside) {
   if (n.what == formula::op::input && own.text.empty()) return fmt::format("`{}`", n.text);
   if (n.what == formula::op::number) return fmt::format("{:.6g}", n.number);
@@ -56,7 +56,7 @@ std::vector<formula::program_edit> edits_at(const placed_program& p, const edite
   return formula::edits_of(*first.in, first.at, named);
 }
 
-/// The formula with such an edit, in the plain arithmetic of most code.
+/// The formula with such an edit, in the arithmetic of most code.
 class edited_formula final : public properties::implementation {
  public:
   edited_formula(const std::string& id, const core::operation& op, std::shared_ptr<formula_source> source,

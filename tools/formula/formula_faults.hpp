@@ -1,4 +1,4 @@
-// Wrong code by rule: a formula of one's own with one step of it wrong, in the words of the formula.
+// Wrong code by rule: a user formula with one wrong step, described in the words of the formula.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace assay::tools {
 
-/// A mutant for each edit of each step (reference/formula/edits.hpp) that the function's source tells apart:
-/// "`i - j` (reference.py:7) the other way round". None where the steps are not known, as in a record.
+/// A mutant for each edit of each step (reference/formula/edits.hpp) that can be located in the function's source: "`i
+/// - j` (reference.py:7) the other way round". Empty if the steps are not known, as in a record.
 std::vector<properties::variant> formula_faults(const std::shared_ptr<formula_source>& source,
                                                 const core::operation& op);
 

@@ -21,7 +21,7 @@ namespace formula = reference::formula;
 
 constexpr auto patience = std::chrono::milliseconds(60'000);
 
-/// The program around the function. Threads ask one after the other.
+/// The child process that runs the function. Threads ask it one after the other.
 class formula_host final : public formula_source {
  public:
   static core::result<std::shared_ptr<formula_host>> start(const std::string& module, const std::string& function,
@@ -56,7 +56,7 @@ class formula_host final : public formula_source {
     if (!answer) throw formula_fault(answer.error().message);
     return std::move(*answer);
   }
-  // An empty text: the greeting. After a fault the child is ended: it may answer late.
+  // An empty text asks for the greeting. After a fault the child is ended, because it may answer late.
   core::result<json> ask(const std::string& text) {
     using outcome = transports::child_process::outcome;
     const std::lock_guard lock(mutex_);
@@ -103,7 +103,7 @@ core::result<void> add_hosted_formula(const asked_formula& asked, bool tells_gro
   try {
     auto host = formula_host::start(place.substr(0, colon), place.substr(colon + 1), given);
     if (!host) return tl::make_unexpected(host.error());
-    // The function as its own candidate, in a child of its own: adapters/python/assay/formulas/itself.py.
+    // The function as its own candidate, in its own child process: adapters/python/assay/formulas/itself.py.
     setenv("ASSAY_FORMULA", place.c_str(), 1);
     setenv("ASSAY_FORMULA_NARROWEST", (*host)->about().says.at("narrowest").get<std::string>().c_str(), 1);
     return add_formula_source(std::move(*host), tells_growth);

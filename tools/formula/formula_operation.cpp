@@ -74,7 +74,7 @@ core::attribute_declaration setting_of(const json& j) {
   return d;
 }
 
-// A mean or a maximum of nothing is none.
+// A mean or a maximum over nothing does not exist.
 std::string conflict_of(const std::map<std::string, std::string>& multiples, const core::axis_sizes& sizes) {
   const auto empty = std::ranges::find_if(sizes, [](const auto& axis) { return axis.second == 0; });
   if (empty != sizes.end()) return "the axis " + empty->first + " is empty";
@@ -88,7 +88,7 @@ std::string conflict_of(const std::map<std::string, std::string>& multiples, con
   return "";
 }
 
-// A setting that is the size of an axis has the values that are declared, and no others.
+// A setting that is the size of an axis takes only its declared values.
 std::string no_declared_size(const std::map<std::string, std::vector<core::attribute>>& counts,
                              const core::axis_sizes& sizes) {
   for (const auto& [axis, values] : counts)
@@ -98,7 +98,7 @@ std::string no_declared_size(const std::map<std::string, std::vector<core::attri
   return "";
 }
 
-// An array of the program would be too large.
+// Whether an array of the program would be too large.
 std::string beyond_an_array(const std::vector<std::vector<std::string>>& arrays, const core::axis_sizes& sizes) {
   for (const std::vector<std::string>& axes : arrays) {
     double elements = 1;
@@ -113,8 +113,8 @@ std::string beyond_an_array(const std::vector<std::vector<std::string>>& arrays,
   return "";
 }
 
-// Loops are traced turn by turn; those that are not rolled up are written out, and their gradient has three times as
-// much.
+// Loops are traced turn by turn. Loops that are not rolled up are written out, and their gradient is three times as
+// large.
 std::string beyond_a_program(const std::vector<std::string>& looped, const std::vector<int>& powers, bool is_rolled,
                              std::size_t operations, const core::axis_sizes& sizes) {
   constexpr std::size_t most_traced = std::size_t{1} << 18;
@@ -131,14 +131,14 @@ std::string beyond_a_program(const std::vector<std::string>& looped, const std::
 
 namespace {
 
-// What the first line of a host names is there: a record of one may come from anywhere.
+// Checks the names in the first line of a host: a record of one may come from anywhere.
 void check_names(const core::operation& op, const json& says) {
   const auto refuse = [](const std::string& why) { throw core::contract_violation(why); };
   const std::set<std::string> symbols = core::axis_symbols(op);
   const std::regex plain(R"([1-9][0-9]{0,3}|([1-9][0-9]?)?[A-Za-z_]\w*(\+[0-9]{1,3})?)"),
       made(R"([0-9]{0,8}|([0-9]{0,4})[A-Za-z_]\w*(\+[0-9]{1,3}|\*[A-Za-z_]\w*|/[1-9][0-9]{0,3})?)"),
       name(R"([A-Za-z_]\w*)");
-  constexpr std::size_t longest = 64;  // std::regex goes as deep as a text is long
+  constexpr std::size_t longest = 64;  // std::regex recurses as deep as a text is long
   const auto check_axes = [&](const core::tensor_declaration& d, const std::regex& form) {
     for (const std::string& axis : d.axes) {
       if (axis.size() > longest || !std::regex_match(axis, form))

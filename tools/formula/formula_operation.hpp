@@ -1,4 +1,4 @@
-// What a formula of one's own says of itself, as an operation "formula/NAME".
+// The description that a user formula gives of itself, as an operation "formula/NAME".
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,8 +7,8 @@
 
 namespace assay::tools {
 
-/// Of the first line of its host (adapters/python/assay/formulas/host.py): its inputs and outputs with their axes, and
-/// its settings. A json::exception where it is none.
+/// Reads the first line of its host (adapters/python/assay/formulas/host.py): its inputs and outputs with their axes,
+/// and its settings. Throws json::exception if it is not such a line.
 core::operation operation_of_formula(const nlohmann::json& says);
 
 }  // namespace assay::tools

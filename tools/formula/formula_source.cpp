@@ -25,12 +25,12 @@ std::shared_ptr<formula_source> of_process;
 json question_of(const core::operation& op, const core::attributes& settings, const core::axis_sizes& axes) {
   json sizes = json::object(), named = json::object();
   for (const auto& [axis, size] : axes) sizes[axis] = size;
-  for (const core::attribute_declaration& a : op.attributes)  // a call has more: how its arrays lie
+  for (const core::attribute_declaration& a : op.attributes)  // a call has one more: the layout of its arrays
     std::visit([&](const auto& x) { named[a.name] = x; }, settings.at(a.name));
   return {{"sizes", sizes}, {"settings", named}};
 }
 
-/// What a host answered once.
+/// A source from a record of a host's answers.
 class recorded_source final : public formula_source {
  public:
   using formula_source::formula_source;
@@ -127,7 +127,7 @@ json formula_source::programs_within(const core::request& call) {
   const core::operation_name name(call.operation->name);
   const core::operation& op = *reference::find_operation(name.forward);
   const json of = question_of(op, core::completed(*call.operation, call.attributes), core::sizes_of(call));
-  // A law may ask for other settings, for less, and for twice as much.
+  // A law may ask for other settings, for smaller sizes, and for up to twice the sizes.
   const auto is_near = [&](const json& question) {
     return std::ranges::all_of(question["sizes"].items(), [&](const auto& one) {
       return of["sizes"].contains(one.key()) && one.value() <= 2 * of["sizes"][one.key()].template get<std::size_t>();
@@ -238,7 +238,7 @@ judged_formula judged_formula::that_says(std::string spec, json says) {
 
 core::axis_sizes judged_formula::trial_sizes() const { return says.at("sizes").get<core::axis_sizes>(); }
 
-// Of one row and head, of two of all else, and of as many turns of a loop as make it one.
+// At one row and one head, two of every other axis, and as many turns of a loop as are needed to show it as a loop.
 std::string mathematics_of_formula() {
   const core::operation& op = *reference::find_operation(of_process->about().operation);
   core::axis_sizes sizes;

@@ -1,5 +1,5 @@
-// The formula of one's own that a process judges against: what it says of itself, and its programs by sizes and
-// settings. A host answers for them, or a record of what a host answered.
+// The user formula against which a process judges: its description, and its programs by sizes and settings. A host
+// answers for them, or a record of a host's answers does.
 #pragma once
 
 #include <deque>
@@ -14,23 +14,23 @@
 
 namespace assay::tools {
 
-/// A formula broke while a gate ran: it cannot be traced at some sizes, hangs or dies. No candidate is at fault.
+/// A formula failed while a gate ran: it cannot be traced at some sizes, hangs or crashes. No candidate is at fault.
 struct formula_fault : reference::no_answer {
   using no_answer::no_answer;
 };
 
-/// What of a function's source a node is of.
+/// The part of a function's source to which a node belongs.
 struct formula_step {
   std::string file{};
   int line = 0;
-  std::string text{};  ///< the expression; empty where it is not told
+  std::string text{};  ///< the expression; empty if it is not known
   friend bool operator==(const formula_step&, const formula_step&) = default;
 };
-/// A program, and the step that each of its nodes is of; no steps where they are not known.
+/// A program, with the step of each of its nodes; empty steps if they are not known.
 struct placed_program {
   reference::formula::program made;
   std::vector<formula_step> steps{};
-  std::vector<reference::formula::program> other_ways{};  ///< of the same function (assay.same_as)
+  std::vector<reference::formula::program> other_ways{};  ///< other programs of the same function (assay.same_as)
 };
 
 class formula_source {
@@ -41,28 +41,28 @@ class formula_source {
   virtual ~formula_source() = default;
 
   [[nodiscard]] const judged_formula& about() const { return about_; }
-  /// What its host does not know (properties/formula_trials.hpp), under "found".
+  /// Stores what its host does not know (properties/formula_trials.hpp) under "found".
   void finds(nlohmann::json found) { about_.says["found"] = std::move(found); }
   /// Whether its programs come with their steps.
   [[nodiscard]] virtual bool tells_steps() const { return false; }
-  /// The program of a call, from many threads. A formula_fault where there is none.
+  /// The program of a call; may be called from many threads. Throws formula_fault if there is none.
   std::shared_ptr<const placed_program> placed(const reference::formula::program_sizes& call);
   reference::formula::program trace(const reference::formula::program_sizes& call) {
     const auto p = placed(call);
     return call.form == 0 ? p->made : p->other_ways.at(call.form - 1);
   }
-  /// Inputs that its own function draws, by seed: see operation::drawn. A formula_fault where it breaks.
+  /// Inputs that its own function draws, by seed: see operation::drawn. Throws formula_fault if that fails.
   core::tensors draw(const core::operation& op, core::dtype type, const core::attributes& settings,
                      const core::axis_sizes& sizes, std::uint64_t seed);
-  /// The programs that were there of such settings, of these sizes and of smaller ones: what checks of a call ask.
+  /// The known programs for such settings, at these sizes and smaller ones: those that checks of a call need.
   [[nodiscard]] nlohmann::json programs_within(const core::request& call);
 
  protected:
-  /// Of {"sizes": {"n": 3}, "settings": {"window": 3}}: {"program": assay-program/1}, and where they are known "steps",
-  /// [file, line, expression] each, and "step_of", which of them each node is of; "other_ways", programs. A
-  /// formula_fault where there is none.
+  /// For {"sizes": {"n": 3}, "settings": {"window": 3}} returns {"program": assay-program/1}. If steps are known, also
+  /// "steps", each [file, line, expression], and "step_of", the step of each node; and "other_ways", programs. Throws
+  /// formula_fault if there is no program.
   virtual nlohmann::json answer_to(const nlohmann::json& question) = 0;
-  /// Of {"sizes": ..., "settings": ..., "seed": 1}: {"inputs": {"table": [0, 3, ...]}}, row by row.
+  /// For {"sizes": ..., "settings": ..., "seed": 1} returns {"inputs": {"table": [0, 3, ...]}}, row by row.
   virtual nlohmann::json draws_for(const nlohmann::json& question) = 0;
   void has_program_for(const nlohmann::json& question);
   judged_formula about_;  ///< complete once the source is added
@@ -74,23 +74,23 @@ class formula_source {
   std::deque<std::pair<std::string, std::shared_ptr<const placed_program>>> of_late_;
 };
 
-/// Adds the operation "formula/NAME" of what the source says to the registry, and families of its inputs by rule.
-/// Before the first look-up of an operation, and once. An error where it declares no operation. `tells_growth`:
-/// its errors are asked for by the number of its tokens, or else of its keys.
+/// Adds the operation "formula/NAME" of the source to the registry, and families of its inputs by rule. Call it once,
+/// before the first look-up of an operation. An error if the source declares no operation. `tells_growth`: errors are
+/// reported by the number of tokens, or else of keys.
 core::result<void> add_formula_source(std::shared_ptr<formula_source> source, bool tells_growth = false);
 
-/// What judges these calls elsewhere, without the function: {"spec": ..., "says": {...}, "programs": [...]}. Null where
-/// this process judges against none. Calls of other operations count for nothing.
+/// The data to judge these calls elsewhere, without the function: {"spec": ..., "says": {...}, "programs": [...]}. Null
+/// if this process has no formula. Calls of other operations are ignored.
 nlohmann::json formula_record(const std::vector<const core::request*>& calls);
 
-/// Adds the formula of such a record, or its programs to those of an earlier record of the same formula. Read as if it
-/// were hostile.
+/// Adds the formula of such a record, or adds its programs to those of an earlier record of the same formula. The
+/// record is not trusted.
 core::result<void> add_recorded_formula(const nlohmann::json& record);
 
 /// The formula of this process, if any.
 const judged_formula* formula_of_process();
-/// Its program at the smallest sizes, as mathematics. Precondition: there is one. A formula_fault where it has no
-/// program.
+/// Its program at the smallest sizes, as mathematics. Precondition: there is a formula. Throws formula_fault if it has
+/// no program.
 std::string mathematics_of_formula();
 
 }  // namespace assay::tools

@@ -51,7 +51,7 @@ void read_and_run_program(std::string_view bytes) {
   for (const formula::node_id k : p->inputs()) of_inputs += formula::elements_of(p->type_of(k).shape);
   if (!cheap || of_inputs > most_work) return;
   const core::tensors inputs = ones(*p);
-  // Balls alone: of one double and of two.
+  // Only with balls of one double and of two.
   const auto truth = formula::certify(*p, inputs, core::dtype::f32, 0);
   const auto plain = formula::evaluate_in(*p, inputs, core::dtype::f32, core::dtype::f32);
   const auto law = formula::allow(*p, inputs, core::dtype::f32);

@@ -1,4 +1,4 @@
-// Texts of programs as a target: what is read is written and read again, and what is cheap is evaluated.
+// Texts of programs as a fuzz target: accepted texts are written and read again, and cheap ones are evaluated.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace assay::fuzz {
 
-/// Aborts, having said why, where a rule is broken.
+/// Prints the reason and aborts if a rule is broken.
 void read_and_run_program(std::string_view bytes);
 std::vector<std::string> program_seeds();
 /// Operators and their members.

@@ -33,7 +33,7 @@ void spill(const fs::path& path, std::string_view bytes) {
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-// What runs now, for the handler of signals.
+// The current input, for the signal handler.
 std::string current;
 fs::path crash_file;
 
@@ -43,7 +43,7 @@ void run(const fuzz::target& t, std::string bytes) {
   t.run(current);
 }
 
-// Also of std::terminate. The process is lost anyway, so the handler may do what handlers should not.
+// std::terminate also raises a signal. The process is lost anyway, so the handler may use unsafe functions.
 extern "C" void keep_input(int number) {
   std::signal(number, SIG_DFL);
   spill(crash_file, current);
@@ -51,7 +51,7 @@ extern "C" void keep_input(int number) {
   std::raise(number);
 }
 
-// One to four changes: bits, bytes, digits, words, ranges cut, doubled or taken from another seed.
+// One to four changes: bits, bytes, digits and words changed; ranges cut, doubled or taken from another seed.
 std::string mutated(const std::vector<std::string>& seeds, core::counter_random& random) {
   std::string out = seeds[random.below(seeds.size())];
   for (std::size_t changes = 1 + random.below(4); changes > 0; --changes) {

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 constexpr std::uint64_t most_bytes = std::uint64_t{16} << 20;
-constexpr std::size_t small_work = 40;  // elements of a call, its axes multiplied
+constexpr std::size_t small_work = 40;  // elements of a call: the product of its axes
 
 std::string recipe_path(const std::string& source, const std::string& encoding) {
   return source + "/golden/recipes/" + encoding + ".json";
@@ -141,7 +141,7 @@ std::vector<std::string> sweeps() {
   return out;
 }
 
-// What a gate found that asked one small call of each property and operation: every second check failed.
+// The findings of a gate with one small call of each property and operation, where every second check failed.
 std::vector<tools::shard_record> shards(const std::string& source) {
   std::vector<tools::shard_record> out;
   for (auto& c : calls(source)) {

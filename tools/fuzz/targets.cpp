@@ -31,7 +31,7 @@ void require(bool holds, const char* rule) {
   std::abort();
 }
 
-// A reader of files gets its bytes in a file of this folder, in memory where $TMPDIR is a file system in memory.
+// A reader of files gets its bytes in a file of this folder; it is in memory if $TMPDIR is a file system in memory.
 const std::filesystem::path& scratch() {
   static const auto folder = formats::temporary_folder::make();
   require(folder.has_value(), "a temporary folder can be made");
@@ -133,7 +133,7 @@ void read_sweep(std::string_view bytes) {
   if (cells < 2000) (void)explore::cells_of(*sweep);
 }
 
-// A baseline is held against a run that checked nothing, and against one that checked one thing.
+// A baseline is compared with a run that checked nothing, and with a run that checked one thing.
 void read_baseline(std::string_view bytes) {
   const auto baseline = tools::read_report(in_scratch("report.json", bytes));
   if (!baseline) return;
@@ -165,7 +165,7 @@ void read_shard(std::string_view bytes) {
   const std::string written = text(*first);
   const auto again = tools::read_shard(scratch());
   require(again.has_value() && text(*again) == written, "a shard that was written reads as the same");
-  tools::gate_report report;  // as `assay merge` makes it of parts that were planned
+  tools::gate_report report;  // as `assay merge` makes it from planned parts
   report.candidate = first->candidate;
   for (const tools::part_record& part : first->parts)
     for (const auto& check : part.checks)

@@ -1,5 +1,5 @@
-// The readers of foreign bytes as functions of any bytes, for fuzzing: whatever the bytes are, a reader gives a result
-// or an error. What it accepts is written and read again, and must be the same.
+// The readers of foreign bytes as functions of arbitrary bytes, for fuzzing: for any bytes a reader gives a result or
+// an error. An accepted input is written and read again, and must be the same.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace assay::fuzz {
 
 struct target {
   std::string_view name;
-  void (*run)(std::string_view bytes);  ///< aborts, having said why, where a rule is broken
+  void (*run)(std::string_view bytes);  ///< prints the reason and aborts if a rule is broken
 };
 
 /// In alphabetical order of their names.

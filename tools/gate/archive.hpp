@@ -1,5 +1,5 @@
-// Values to JSON and back. The members of a type are listed once, for both directions, and the compiler refuses a list
-// that lacks one.
+// Conversion of values to JSON and back. The members of a type are listed once, for both directions; the compiler
+// refuses an incomplete list.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace assay::tools::archive {
 
 using nlohmann::json;
 
-/// What a file holds is not what was written.
+/// The file does not hold what was written.
 struct malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -55,7 +55,7 @@ class reader {
   const json& object_;
 };
 
-/// Each member under its name; `names` are "first, second".
+/// Reads or writes each member under its name; `names` has the form "first, second".
 template <class Archive, class... Members>
 void each(Archive& a, std::string_view names, Members&... all) {
   const auto next = [&] {
@@ -67,7 +67,7 @@ void each(Archive& a, std::string_view names, Members&... all) {
 }
 #define ASSAY_ARCHIVE(a, ...) ::assay::tools::archive::each(a, #__VA_ARGS__, __VA_ARGS__)
 
-/// Defines `members` of a type from the list of all that it has: the names in the file, in the order of declaration.
+/// Defines `members` of a type from the list of all its members: the names in the file, in the order of declaration.
 #define ASSAY_MEMBERS(type, ...)      \
   template <class Archive>            \
   void members(Archive& a, type& x) { \
@@ -75,7 +75,7 @@ void each(Archive& a, std::string_view names, Members&... all) {
     ASSAY_ARCHIVE(a, __VA_ARGS__);    \
   }
 
-/// An integer that the type holds: JSON's own conversion cuts off fractions and wraps.
+/// Reads an integer that fits the type: JSON's own conversion truncates fractions and wraps.
 template <class T>
 T integer_from(const json& j) {
   const bool fits = j.is_number_unsigned()  ? std::in_range<T>(j.get<std::uint64_t>())
@@ -85,7 +85,7 @@ T integer_from(const json& j) {
   return j.get<T>();
 }
 
-/// An enumerator by its number, from 0 to that of the last.
+/// Reads an enumerator by its number, from 0 to that of the last.
 template <class E>
 E enumerator_from(const json& j, E last) {
   const int number = integer_from<int>(j);
@@ -108,8 +108,8 @@ inline constexpr bool is_map = false;
 template <class K, class V>
 inline constexpr bool is_map<std::map<K, V>> = true;
 
-/// Types that are neither scalars nor containers say how they are written: `members(archive, x)` lists their members,
-/// or `to_scalar` and `from_scalar` make one JSON value of them.
+/// Types that are neither scalars nor containers define how they are written: `members(archive, x)` lists their
+/// members, or `to_scalar` and `from_scalar` convert them to and from one JSON value.
 template <class T>
 concept has_members = requires(writer& a, T& x) {
   members(a, x);

@@ -106,7 +106,7 @@ void assemble(const gate_options& options, const selection& selected, const std:
 int publish(const gate_report& report, const std::filesystem::path& folder, const std::string& output_format) {
   const auto summary = write_report(report, folder);
   if (!summary) return complain(summary.error().message), own_fault;
-  // Not fmt::print, which throws where nobody reads.
+  // fmt::print would throw if nobody reads the output.
   std::fputs(fmt::format("{}\nReport: {}\n", *summary, (folder / "report.json").string()).c_str(), stdout);
   if (output_format == "github") std::fputs(to_github(report).c_str(), stdout);
   return exit_code_of(report.verdict);

@@ -64,7 +64,7 @@ void compare_checks(const json& baseline, const gate_options& o, gate_report& re
   }
 }
 
-// What the candidate of a baseline was written for; reports from before there were lists do not say it.
+// The list for which the candidate of a baseline was written; reports older than the lists do not state it.
 core::list_version list_of(const json& baseline) {
   const json named = member_of(baseline["candidate"], "written_for");
   return named.is_string() ? core::list_version_from(named.get<std::string>()).value_or(core::newest_list)
@@ -73,7 +73,7 @@ core::list_version list_of(const json& baseline) {
 
 bool is_among(const std::set<std::string>& names, const json& name) { return names.contains(name.get<std::string>()); }
 
-// The operations of which the lists of the two candidates ask different questions: their errors are not comparable.
+// The operations for which the lists of the two candidates ask different questions: their errors are not comparable.
 std::set<std::string> asked_otherwise(const json& baseline, gate_report& report) {
   const core::list_version before = list_of(baseline), now = report.candidate.written_for;
   std::set<std::string> all;
@@ -95,16 +95,16 @@ void compare_classes(const json& baseline, const gate_options& o, const std::set
     const auto before = reference::accuracy_class_named(e["class"].get<std::string>());
     const check_result* now = find_check(report, e);
     const auto reached = now == nullptr ? std::nullopt : now->accuracy_class();
-    // What fails, or was not run, is said of the check.
+    // A failure, or a check that was not run, is reported for the check.
     if (!before || !reached || *reached <= *before) continue;
     report.complaints.push_back(fmt::format("worse than the baseline: {} was of class {} and is of class {}",
                                             name_of_entry(e), name_of(*before), name_of(*reached)));
   }
 }
 
-// By how much an error may grow: to `factor` times of what it was. Where the seed, the effort and all else that makes
-// the cases are equal, it is the same elements that are compared, and a bit is lost beyond that; a sum in another order
-// stays within it. Of other cases it is a digit. What grows by less than half an ulp, or a tenth of the allowance, is
+// The growth that an error may have: up to `factor` times its old value. If seed, effort and everything else that
+// determines the cases are equal, the same elements are compared, and more growth is a lost bit; a sum in another order
+// stays within it. With other cases it is a digit. Growth by less than half an ulp, or by a tenth of the allowance, is
 // the last rounding.
 struct growth_margin {
   double factor;
@@ -129,7 +129,8 @@ bool has_equal_cases(const json& baseline, const json& e, const gate_report& r, 
          member_of(member_of(e, "counts"), "planned") == now.planned && member_of(e, "families") == json(now.families);
 }
 
-// What the largest error, or that of a family, takes of its allowance. Other cases of a family are not comparable.
+// Compares the share of its allowance that the largest error, or that of a family, takes. Different cases of a family
+// are not comparable.
 void compare_shares(const json& e, const check_result& now, bool equal_cases, gate_report& report) {
   const growth_margin& margin = equal_cases ? of_equal_cases : of_other_cases;
   double before = -1, after = 0;
@@ -152,7 +153,7 @@ void compare_shares(const json& e, const check_result& now, bool equal_cases, ga
                     name_of_entry(e), where, before, after, margin.words));
 }
 
-// On other cases the largest error in ulp tells nothing: one ill-conditioned element more makes it.
+// With other cases the largest error in ulp tells nothing: one more ill-conditioned element changes it.
 void compare_errors(const json& baseline, const json& e, const check_result& now, gate_report& report) {
   for (const json& part : baseline["accuracy_class"]) {
     if (part["operation"] != e["operation"] || part["dtype"] != e["dtype"]) continue;
@@ -165,7 +166,7 @@ void compare_errors(const json& baseline, const json& e, const check_result& now
   }
 }
 
-// A digit less is a matter of a hair where the error lies near a power of ten; two are not.
+// One digit less may be a tiny difference if the error is near a power of ten; two digits are not.
 void compare_digits(const json& e, const check_result& now, gate_report& report) {
   const json told = member_of(member_of(e, "error_along"), "digits");
   if (!told.is_array() || !now.tells_digits()) return;

@@ -11,7 +11,7 @@ constexpr double farthest = 32, right_to = 4;
 constexpr std::size_t most_kept = 32;
 constexpr double shortest = 1e-6;  // seconds: no time is 0
 
-// 1, the size of each axis, and the elements of the largest tensor.
+// The terms are 1, the size of each axis, and the number of elements of the largest tensor.
 std::vector<double> terms_of(const properties::request& call, const core::axis_sizes& sizes) {
   std::vector<double> terms{1.0};
   for (const auto& [axis, size] : sizes) terms.push_back(static_cast<double>(size));
@@ -29,7 +29,7 @@ double product(const std::vector<double>& x, const std::vector<double>& y) {
 
 }  // namespace
 
-// The least squares over weights that are not negative, one weight after the other: each step lessens a convex sum.
+// Least squares with non-negative weights, one weight after the other: each step reduces a convex sum.
 call_times::numbers call_times::fit::weights() const {
   constexpr int rounds = 4000;
   numbers w(sums.size(), 0.0);
@@ -64,7 +64,7 @@ void call_times::note(const properties::request& call, double seconds) {
 std::optional<expected_time> call_times::expected(const properties::request& call) const {
   const auto found = fits_.find({call.operation->name, call.type});
   const auto sizes = core::check_request(call);
-  // 32 times the longest one is known without a fit.
+  // Up to 32 times the longest call, no fit is needed.
   if (found == fits_.end() || !sizes || found->second.longest.front().seconds * farthest * right_to < limit_ / 4)
     return std::nullopt;
   return by_fit(found->second, call);
@@ -81,7 +81,7 @@ std::optional<expected_time> call_times::by_fit(const fit& f, const properties::
   const auto sizes = core::check_request(call);
   const numbers w = f.weights();
   const double fitted_here = product(w, terms_of(call, *sizes));
-  // The largest call that it is right about.
+  // The largest call for which the fit is right.
   double largest = 0, slower = 1;
   for (const timed& x : f.longest) {
     const double fitted = product(w, x.terms);

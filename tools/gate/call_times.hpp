@@ -1,4 +1,4 @@
-// What large calls will take, by what smaller ones took: slow is not wrong.
+// The time that large calls will take, estimated from smaller ones: slow is not wrong.
 #pragma once
 
 #include <map>
@@ -11,37 +11,37 @@
 
 namespace assay::tools {
 
-/// What a call is expected to take.
+/// The time that a call is expected to take.
 struct expected_time {
   double least = 0, most = 0;  ///< seconds
-  std::string axis;            ///< of whose size it has the largest multiple of what was answered
-  std::size_t tried = 0;       ///< the largest size of that axis that was answered
+  std::string axis;            ///< the axis whose size is the largest multiple of answered sizes
+  std::size_t tried = 0;       ///< the largest answered size of that axis
 };
 
-/// The times of calls that were answered, and what they say of larger ones. Of each operation in a dtype
+/// The times of answered calls, and estimates for larger ones. For each operation in a dtype
 ///
 ///   t = w0 + sum over axes of w_axis size + w_elements (elements of the largest tensor),  w >= 0,
 ///
-/// is fitted with the least squares of fitted / measured - 1: a pause of the machine, however long, counts as one call
-/// that is off by 1, and where other programs share the machine the fit is near the times of the calls that met none.
-/// Code whose time grows faster is expected to take less than it will. The fit is believed up to 32 times a call that
-/// took long, if it is right about that call to a factor of 4; by this factor the machine may be slower than the fit.
+/// is fitted by least squares of fitted / measured - 1. A pause of the machine, however long, counts as one call with
+/// an error of 1; if other programs share the machine, the fit is near the times of undisturbed calls. Code whose time
+/// grows faster is expected to take less time than it will. The fit is trusted up to 32 times a long call, if it is
+/// right for that call within a factor of 4; by this factor the machine may be slower than the fit.
 class call_times {
  public:
-  /// `limit`: seconds that a call may take; infinite where there is none, and then nothing is expected.
+  /// `limit`: the seconds that a call may take; infinite if there is no limit, and then nothing is estimated.
   explicit call_times(double limit) : limit_(limit) {}
 
   void note(const properties::request& call, double seconds);
-  /// Nothing where the calls do not tell.
+  /// Nothing if the known calls do not suffice.
   [[nodiscard]] std::optional<expected_time> expected(const properties::request& call) const;
 
-  /// Even if its time grows with the square of a size that is `multiple` times what was answered, it is far below the
-  /// limit.
+  /// Whether the call is far below the limit, even if its time grows with the square of a size that is `multiple` times
+  /// the answered one.
   [[nodiscard]] bool is_short(const properties::request& call, double multiple) const;
 
-  /// It would clearly outlast the limit, and is not worth the wait.
+  /// Whether the call would clearly exceed the limit and is not worth the wait.
   [[nodiscard]] bool outlasts(const expected_time& t) const { return t.least > 1.25 * limit_; }
-  /// It may well outlast the limit: then it is no hang.
+  /// Whether the call may exceed the limit: then exceeding it is no hang.
   [[nodiscard]] bool may_outlast(const expected_time& t) const { return t.most > limit_ / 4; }
 
  private:
@@ -51,8 +51,8 @@ class call_times {
     double seconds;
   };
   struct fit {
-    std::vector<numbers> products;  ///< of the terms, by call over the square of its time, summed
-    numbers sums;                   ///< of the terms over the time
+    std::vector<numbers> products;  ///< products of the terms, divided by the square of the call's time, summed
+    numbers sums;                   ///< the terms divided by the time, summed
     std::vector<timed> longest;     ///< the calls that took longest
     core::axis_sizes tried;
     [[nodiscard]] numbers weights() const;

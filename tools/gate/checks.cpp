@@ -20,10 +20,10 @@ using properties::status;
 constexpr std::size_t shrink_calls = 300;
 constexpr std::chrono::seconds shrink_time{30};
 
-// How far a run is: "3/40, about 120 s to go", as if all parts took as long.
+// The progress of a run: "3/40, about 120 s to go", assuming that all parts take equally long.
 struct share_of_run {
-  std::size_t part, parts;  ///< the part that runs, from 1 on
-  double seconds;           ///< that those before it took
+  std::size_t part, parts;  ///< the running part, from 1 on
+  double seconds;           ///< time of the parts before it
 
   [[nodiscard]] std::string text() const {
     const double done = static_cast<double>(part - 1), left = static_cast<double>(parts) - done;
@@ -32,13 +32,13 @@ struct share_of_run {
   }
 };
 
-// One line a check on stderr; on a terminal the line is rewritten.
+// One line for each check on stderr; on a terminal the line is rewritten.
 void progress(const check_result& c, const share_of_run& share) {
   static const bool terminal = isatty(STDERR_FILENO) != 0;
   const std::string line = fmt::format("{}{:10} {:28} {:5} {:14} {:6} cases  [{}]{}", terminal ? "\r\033[K" : "",
                                        c.checked->name, c.operation->name, core::name_of(c.type), name_of(c.verdict()),
                                        c.run(), share.text(), terminal ? "" : "\n");
-  std::fputs(line.c_str(), stderr);  // unlike fmt::print it does not throw where nobody reads
+  std::fputs(line.c_str(), stderr);  // unlike fmt::print it does not throw if nobody reads
   std::fflush(stderr);
 }
 
@@ -107,7 +107,7 @@ class part {
     return options;
   }
 
-  // Where no check met it again: it may have been the state of that moment.
+  // No check met the fault again: it may have depended on the state at that moment.
   void note_first(const first_calls& first) {
     adapter_fault f = fault_of_part(first, op(), record_.type);
     f.others_answered = true;
@@ -125,7 +125,7 @@ class part {
     const std::string length = fmt::format("{} tokens", selected_.level->horizon_tokens);
     const std::string where = words_for_part(op(), record_.type) + ", " + length + ": ";
     if (h) {
-      // The class and the digits must hold on these sequences too.
+      // The class and the digits must also hold on these sequences.
       for (properties::check_result& check : record_.checks)
         if (check.checked->decides_class && check.run() > 0) record_horizon(check, c, *h);
       if (!h->judged.passed) {
@@ -140,7 +140,7 @@ class part {
     }
   }
 
-  // Asks again, with the counterexamples of failed checks but those that end the program.
+  // Asks the candidate again, with the counterexamples of failed checks, except those that end the program.
   void diagnose() {
     candidate_.begin_part();
     if (candidate_.run_is_over()) return;
@@ -171,7 +171,7 @@ class part {
   std::vector<std::size_t> failed_{};  // indices of checks
 };
 
-// Calls of integers alone have no dtype: those of the widest one are made, which bounds integers least.
+// Calls with only integers have no dtype: they are made in the widest one, which limits integers least.
 std::vector<core::dtype> dtypes_asked(const properties::description& about, const core::operation& op,
                                       const selection& s) {
   std::vector<core::dtype> all;

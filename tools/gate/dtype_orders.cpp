@@ -11,7 +11,7 @@ namespace {
 using properties::status;
 using properties::test_case;
 
-// A few tokens, and more than what small tables begin with.
+// A few tokens, and more than the first size of small tables.
 constexpr std::size_t tokens_tried[] = {3, 33};
 
 class orders {
@@ -40,7 +40,7 @@ class orders {
                         [](const properties::check_result& c) { return c.verdict() == status::failed; });
   }
 
-  // A mild case inside the domain in both dtypes, if one of a few is.
+  // A mild case inside the domain in both dtypes, if one of a few drawn cases is.
   [[nodiscard]] std::optional<test_case> draw_case(const part_record& r, core::dtype first, std::size_t tokens) const {
     constexpr std::uint64_t draws = 64;
     for (std::uint64_t k = 0; k < draws; ++k) {
@@ -52,13 +52,13 @@ class orders {
     return std::nullopt;
   }
 
-  // Whether a case fails, which is then what the record shows.
+  // Whether a case fails; if so, the record shows it.
   bool fails(part_record& r, const test_case& c, properties::implementation& started) {
     properties::outcome o = law_.check(started, c);
     std::optional<core::dtype> kept;
     if (o.verdict == status::failed) {
       kept = properties::wrong_after_dtype(c, about_, fresh_);
-      // A second program beside the first one may lack a device: that tells nothing of dtypes.
+      // A second program beside the first one may lack a device: this says nothing about dtypes.
       if (o.failure && !kept) o = {status::unsupported};
     }
     properties::check_result& check = check_of(r);

@@ -26,7 +26,7 @@ struct part_key {
   friend bool operator==(const part_key&, const part_key&) = default;
 };
 
-// Sentences in the order in which they came up, each with what it is true of.
+// Sentences in order of appearance, each with the parts to which it applies.
 class sentence_list {
  public:
   void add(const std::string& sentence, const part_key& of) {
@@ -70,7 +70,7 @@ std::vector<const check_result*> failed_checks(const gate_report& r, const part_
   return failed;
 }
 
-// What the failed properties themselves say.
+// Adds what the failed properties themselves say.
 void add_property_facts(const std::vector<const check_result*>& failed, const part_key& part,
                         const properties::diagnosis& found, sentence_list& sentences) {
   const bool diagnosed = found.says_something();
@@ -78,7 +78,7 @@ void add_property_facts(const std::vector<const check_result*>& failed, const pa
   for (const check_result* c : failed) {
     const bool broke = c->found && c->found->shown.failure;
     if (broke && !said) {
-      // Other properties make calls of their own of a case; their message says which.
+      // Other properties make their own calls from a case; their message names the call.
       const std::string of = c->checked->decides_class ? summary(c->found->minimal)
                                                        : fmt::format("a call of the check '{}'", c->checked->name);
       const bool has_sizes = c->checked->decides_class && found.unanswered;
@@ -100,20 +100,20 @@ struct examined_part {
   properties::diagnosis found;
 };
 
-// Whether another finding accounts for this one: the operation whose derivative it is, or the scan inside it. A
-// gradient that is wrong where its function is right has a fault of its own.
+// Whether another finding accounts for this one: that of the operation whose derivative it is, or of the scan inside
+// it. A gradient that is wrong where its function is right has a fault of its own.
 bool is_consequence(const gate_report& report, const examined_part& of, const std::vector<examined_part>& all) {
   if (of.found.explained || of.found.function_is_right) return false;
   const core::operation& forward = reference::forward_of(*of.part.operation);
   return std::any_of(all.begin(), all.end(), [&](const examined_part& other) {
     if (other.part == of.part || other.part.type != of.part.type) return false;
-    // A function that is right but for a law of its own (empty axes, say) explains no wrong gradient.
+    // A function that fails only a law of its own (such as empty axes) does not explain a wrong gradient.
     if (!of.part.operation->is_forward() && other.part.operation == &forward) {
       const auto failed = failed_checks(report, other.part);
       return other.found.explained ||
              std::any_of(failed.begin(), failed.end(), [](const check_result* c) { return c->checked->decides_class; });
     }
-    // The module holds the scan: its own failure adds nothing to an explained one of the same kind.
+    // The module contains the scan: its failure adds nothing to an explained failure of the same kind.
     return other.found.explained && other.part.operation->recurrent && of.part.operation->recurrent &&
            other.part.operation->kind() == of.part.operation->kind();
   });
@@ -122,7 +122,7 @@ bool is_consequence(const gate_report& report, const examined_part& of, const st
 void add_faults(const std::vector<part_record>& records, const gate_report& report, sentence_list& sentences) {
   std::vector<examined_part> parts;
   for (const part_record& r : records) {
-    // A complaint says of which no call is answered.
+    // If no call is answered, a complaint says so.
     if (r.adapter && !r.adapter->others_answered) continue;
     if (const part_key part{r.operation, r.type}; !failed_checks(report, part).empty())
       parts.push_back({part, r.found});
@@ -141,7 +141,7 @@ void add_faults(const std::vector<part_record>& records, const gate_report& repo
   }
 }
 
-// The parts that passed: what rounding explains of their errors. Operations with one algorithm share one sentence.
+// Adds what rounding explains of the errors of parts that passed. Operations with one algorithm share one sentence.
 void add_passed(const gate_report& report, sentence_list& sentences) {
   const bool run_passed = report.verdict == gate_verdict::passed;
   std::vector<const check_result*> explained;
@@ -176,8 +176,8 @@ std::vector<std::string> digits_of(const gate_report& report) {
   return texts;
 }
 
-// What is not taken although nobody said so: no fault, but somebody may have counted on it. Sentences that differ in
-// numbers alone, by the sizes of other dtypes, are one.
+// Adds calls that are refused without a declaration: this is no fault, but users may have relied on them. Sentences
+// that differ only in numbers, such as the sizes of other dtypes, count as one.
 void add_refusals(const gate_report& report, sentence_list& sentences) {
   std::map<std::string, std::string> said;
   for (const check_result& c : report.checks) {

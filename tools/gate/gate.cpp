@@ -18,7 +18,7 @@
 namespace assay::tools {
 namespace {
 
-/// A candidate started anew, with patience of its own: what it is asked there ends nothing here.
+/// A newly started candidate with its own limits: its faults do not count for the run.
 class fresh_candidate final : public properties::implementation {
  public:
   fresh_candidate(std::unique_ptr<properties::implementation> opened, std::function<void()> around, double limit,
@@ -84,12 +84,12 @@ void report_no_start(const candidate_error& why, gate_report& report) {
   report.complaints.emplace_back(did_not_start + f.name + ": " + f.message, f);
 }
 
-// Arrays of megabytes come and go with every part of a large call: glibc would hand each back to the system, whose
-// zeroed pages cost a quarter of the time of such a run (measured with 8 rows, 4096 tokens and 1024 features, where the
-// most memory that it held was the same).
+// Arrays of megabytes are allocated and freed with every part of a large call. glibc would return each to the system,
+// whose zeroed pages cost a quarter of the time of such a run (measured with 8 rows, 4096 tokens and 1024 features; the
+// peak memory was the same).
 void keep_freed_memory() {
 #ifdef __GLIBC__
-  // The second alone would hold the first at 128 KiB; before glibc 2.35 it is refused.
+  // The second setting alone would keep the first at 128 KiB; before glibc 2.35 the first is refused.
   if (mallopt(M_MMAP_THRESHOLD, 1 << 28) == 1) mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif
 }
@@ -123,8 +123,8 @@ int run_gate(const gate_options& options, const interruption& signals) {
   return publish(report, options.report, options.output_format);
 }
 
-// A trace sees what the function does with arrays alone: here the function itself runs against its program, in f64
-// or in what it casts to.
+// A trace only sees what the function does with arrays. Here the function itself runs against its program, in f64 or in
+// the dtype to which it casts.
 core::result<void> hold_against_function(const judged_formula& formula, const gate_options& options) {
   const auto itself = open_candidate(formula.spec + "@" + formula.operation, options.limits);
   if (!itself) return core::failure(itself.error().message);
@@ -156,8 +156,10 @@ int gate(const gate_options& asked) {
       if (options.shows_formula) {
         fmt::print("{}\n", mathematics_of_formula());
         for (const std::string& line : formula->captured) fmt::print("taken as it is: {}\n", line);
-        options.candidate = options.formula.spec + "@" + formula->operation;  // which is held against itself anyway
-        const std::string narrowest = formula->says.at("narrowest");          // it is itself in no wider one
+        // The formula is judged against its function anyway.
+        options.candidate = options.formula.spec + "@" + formula->operation;
+        // In wider dtypes the function is not itself.
+        const std::string narrowest = formula->says.at("narrowest");
         if (narrowest != "f64") options.dtypes = {narrowest};
       } else if (formula != nullptr) {
         if (const auto same = hold_against_function(*formula, options); !same)

@@ -11,7 +11,7 @@ namespace {
 
 using properties::fault;
 
-// Of plain code, at its slowest and with every copy that it keeps.
+// For plain code, at its slowest and with all copies that it keeps.
 constexpr double seconds_of_step = 1e-5, bytes_of_step = 128;
 constexpr int most_hangs = 3, most_faults = 18, most_faults_of_part = 4;
 
@@ -19,8 +19,8 @@ constexpr int most_hangs = 3, most_faults = 18, most_faults_of_part = 4;
 
 bool ends_the_program(fault f) { return f != fault::unsupported && f != fault::error_reply && !is_bad_output(f); }
 
-// The limit that a call met for its size, in words, where it is larger than all that was answered: then it is slow or
-// large, and no hang. Nothing where plain code of that size meets none, or where its time is known to be short.
+// The limit that a call met because of its size, in words, if it is larger than all answered calls: then it is slow or
+// large, and no hang. Nothing if plain code of that size meets no limit, or if its time is known to be short.
 std::optional<std::string> guarded_candidate::limit_met(const properties::request& call,
                                                         const properties::call_failure& failure) const {
   if (!sizes_.is_larger_than_answered(call)) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<std::string> guarded_candidate::limit_met(const properties::reques
       return std::nullopt;
     return failure.message + " (--case-timeout gives it longer)";
   }
-  // A system that has no memory left kills what takes most of it.
+  // A system without free memory kills the process that uses most.
   const bool answered = failure.kind == fault::error_reply || failure.kind == fault::unsupported;
   const bool no_memory = failure.kind == fault::out_of_memory || (answered && says_no_memory(failure.message)) ||
                          (failure.kind == fault::crashed && (failure.message.starts_with("ended by signal 9 ") ||
@@ -58,15 +58,15 @@ properties::call_result guarded_candidate::evaluate(const properties::request& c
   auto result = inner_.evaluate(call);
   const double took = now_() - began;
   around_();
-  // The first call of an operation may compile it.
+  // The first call of an operation may include compilation.
   if (result) sizes_.note_answered(call);
   if (result && !warm_.insert(call.operation->name).second) times_.note(call, took);
-  // A report has the same text for the same seed.
+  // The text of a report must be the same for the same seed.
   if (!result)
     for (std::string* text : {&result.error().message, &result.error().errors})
       *text = formats::without_temporary_folders(std::move(*text));
   if (!result && ends_the_program(result.error().kind)) warm_.clear();
-  // Declining for want of memory is for large calls.
+  // Only large calls may be declined for lack of memory.
   if (!result && result.error().kind == fault::unsupported && says_no_memory(result.error().message) &&
       most_steps(core::sizes_of(call)) * bytes_of_step < memory_)
     result.error().kind = fault::error_reply;

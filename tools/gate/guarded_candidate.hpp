@@ -1,4 +1,4 @@
-// The candidate as the gate calls it: with an end to patience, and open to interruption.
+// The candidate as the gate calls it: with limits on its faults, and interruptible.
 #pragma once
 
 #include <functional>
@@ -15,24 +15,25 @@
 
 namespace assay::tools {
 
-/// Whether the program must be started anew after such a fault.
+/// Whether the program must be restarted after such a fault.
 bool ends_the_program(properties::fault f);
 
 /// Seconds of a clock that never goes back.
 double steady_seconds();
 
-/// Passes every call on until the candidate has broken too often: three hangs or 18 faults that end the program in
-/// the whole run, or four of the latter in one part of it (an operation in a dtype). From then on nothing is asked
-/// any more, so that a run ends in bounded time and no verdict rests on a call that was never made. A shard is a run of
-/// its own here: it knows nothing of the others, and what it found is not thrown away where they are merged.
+/// Passes every call on until the candidate has failed too often: three hangs or 18 faults that end the program in the
+/// whole run, or four of the latter in one part of it (an operation in a dtype). After that nothing is asked any more,
+/// so a run ends in bounded time and no verdict depends on a call that was never made. A shard counts as a run here: it
+/// does not know the others, and its findings are kept when they are merged.
 ///
-/// A call that is ended at its time limit is declined, and is no hang, where the times of the calls before it let
-/// expect as much (call_times), or where it is larger than all that was answered and may be slow for its size alone;
-/// and so is one that meets the limit on memory (size_limits). Calls as large are then not made: no other part loses by
-/// it.
+/// A call that is ended at its time limit counts as declined, and not as a hang, in two cases: the times of earlier
+/// calls let expect it (call_times), or the call is larger than all answered calls and may be slow because of its size.
+/// The same holds for a call that meets the memory limit (size_limits). Calls of that size are then not made; no other
+/// part is affected.
 class guarded_candidate final : public properties::implementation {
  public:
-  /// `before_and_after` each call, and may throw. `limit`: seconds that a call may take; `memory`: bytes.
+  /// `before_and_after` runs before and after each call, and may throw. `limit`: seconds that a call may take;
+  /// `memory`: bytes.
   guarded_candidate(properties::implementation& inner, std::function<void()> before_and_after,
                     double limit = std::numeric_limits<double>::infinity(),
                     std::function<double()> now = steady_seconds, double memory = 0x1p32)
@@ -47,22 +48,22 @@ class guarded_candidate final : public properties::implementation {
   properties::call_result evaluate(const properties::request& call) override;
 
   void begin_part() { faults_of_part_ = 0; }
-  /// No further call will be made in this part, or in this run.
+  /// Whether no further call will be made in this part, or in this run.
   [[nodiscard]] bool part_is_over() const;
   [[nodiscard]] bool run_is_over() const;
   /// "it hung 3 times", "it had to be started again 18 times: crash: ..."
   [[nodiscard]] std::string why_over() const;
 
-  /// Whether the call would clearly outlast the limit, or is as large as one that met it: then it is not to be made.
+  /// Whether the call would clearly exceed the limit, or is as large as one that met it: then it must not be made.
   bool would_outlast(const properties::request& call);
-  /// What was not made of an operation in a dtype, or not waited for to its end, a sentence for each axis: "not tried
+  /// The calls of an operation in a dtype that were not made, or not waited for; one sentence for each axis: "not tried
   /// beyond n = 65537: at about 40 us for each of n, n = 1000003 would outlast the 30 s that a call may take".
   [[nodiscard]] std::vector<std::string> too_slow(const core::operation& op, core::dtype type) const;
 
  private:
   struct slow_axis {
     expected_time expected;
-    std::size_t size = 0;  ///< the smallest one that was not made
+    std::size_t size = 0;  ///< the smallest size that was not tried
   };
   [[nodiscard]] std::optional<std::string> limit_met(const properties::request& call,
                                                      const properties::call_failure& failure) const;
@@ -74,7 +75,7 @@ class guarded_candidate final : public properties::implementation {
   double limit_, memory_;
   call_times times_;
   size_limits sizes_{};
-  std::set<std::string> warm_{};  ///< operations of which a call was answered since the program was started
+  std::set<std::string> warm_{};  ///< operations with an answered call since the program was started
   std::map<std::pair<std::string, core::dtype>, std::map<std::string, slow_axis>> slow_{};  ///< by axis
   int hangs_ = 0, faults_ = 0, faults_of_part_ = 0;
   properties::call_failure last_;

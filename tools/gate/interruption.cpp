@@ -27,7 +27,8 @@ sigset_t watched_signals() {
   return set;
 }
 
-// Those, and that of a reader of the output who has gone: writes then fail, and the run goes on to its report.
+// The watched signals, and the one for an output without a reader: writes then fail, and the run continues to its
+// report.
 sigset_t held_signals() {
   sigset_t set = watched_signals();
   sigaddset(&set, SIGPIPE);
@@ -38,7 +39,7 @@ struct family_ties {
   pid_t parent = -1, group = -1;
 };
 
-// From /proc/<pid>/stat: the fields after the last ')' are state, parent and group.
+// Reads /proc/<pid>/stat: the fields after the last ')' are state, parent and group.
 family_ties ties_of(const char* pid) {
   std::ifstream file(std::string("/proc/") + pid + "/stat");
   std::string text;
@@ -74,7 +75,7 @@ interruption::~interruption() {
   before_.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before_.c_str(), 1);
   // A second signal that came meanwhile would end the program without its exit code.
   if (signal_ != 0) return;
-  const sigset_t signals = held_signals();  // here SIGPIPE ends a run whose report is written
+  const sigset_t signals = held_signals();  // from here on SIGPIPE may end a run whose report is written
   ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 

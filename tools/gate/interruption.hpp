@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM during a run: no process left, no private folder left, and no verdict but on what is known to
-// fail.
+// SIGINT and SIGTERM during a run: no process and no private folder may remain, and the only verdict is on checks that
+// are known to fail.
 #pragma once
 
 #include <atomic>
@@ -13,16 +13,16 @@
 
 namespace assay::tools {
 
-/// Thrown out of the run once a signal came; its exit code is 128 + signal, as a shell reports it.
+/// Thrown from the run after a signal; the exit code is 128 + signal, as a shell reports it.
 struct interrupted {
   int signal = 0;
-  bool reported = false;  ///< what was judged before
+  bool reported = false;  ///< whether the results so far were reported
 };
 
-/// Holds SIGINT, SIGTERM and SIGPIPE back while it lives and makes $TMPDIR a private folder, which it removes at the end.
-/// Once a signal came, every process group that this process has started is killed again and again, so that no
-/// wait for a candidate goes on, until the run has unwound by `throw_if_interrupted`; a run that does not within
-/// ten seconds is ended on the spot. One at a time, made before any other thread.
+/// Blocks SIGINT, SIGTERM and SIGPIPE while it lives. Makes $TMPDIR a private folder, and removes it at the end. After
+/// a signal, every process group that this process has started is killed again and again, so that no wait for a
+/// candidate continues, until the run has unwound by `throw_if_interrupted`. A run that does not unwind within ten
+/// seconds is ended at once. Only one may exist; create it before any other thread.
 class interruption {
  public:
   static core::result<std::unique_ptr<interruption>> watch();

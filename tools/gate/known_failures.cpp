@@ -17,7 +17,7 @@ using properties::check_result;
 using properties::status;
 constexpr std::uint64_t largest_list = std::uint64_t{4} << 20;
 
-// How a check failed: in a coarse word such as "bad output", and in the precise one of report.json.
+// The words for a failed check: a coarse word such as "bad output", and the precise word of report.json.
 struct failure_words {
   std::string coarse, precise;
   [[nodiscard]] bool covers(const std::string& listed) const { return listed == coarse || listed == precise; }
@@ -27,7 +27,7 @@ struct failure_words {
 failure_words wrong_outputs() { return {"failed", wrong_result}; }
 failure_words words_of(properties::fault f) { return {properties::name_of(f), properties::kind_of(f)}; }
 
-// Of every fault by which a check can fail, and of wrong outputs; a call that is unsupported fails no check.
+// The words for every fault by which a check can fail, and for wrong outputs; an unsupported call fails no check.
 std::vector<failure_words> all_failure_words() {
   std::vector<failure_words> all{wrong_outputs()};
   constexpr int last = static_cast<int>(properties::fault::wrong_id);
@@ -116,7 +116,7 @@ core::result<std::vector<known_failure>> parse_lines(std::istream& file) {
   return all;
 }
 
-// How a check ended, in the words of a list.
+// The result of a check, in the words of a list.
 failure_words words_of(const check_result& c) {
   if (c.verdict() != status::failed) return {properties::name_of(c.verdict()), properties::name_of(c.verdict())};
   return c.found && c.found->shown.failure ? words_of(c.found->shown.failure->kind) : wrong_outputs();

@@ -13,7 +13,7 @@
 namespace assay::tools {
 namespace {
 
-// Why two shards are not of one run; empty where they are.
+// Why two shards are not from one run; empty if they are.
 std::string difference(const shard_record& a, const shard_record& b) {
   const gate_options &x = a.options, &y = b.options;
   if (x.shard.count != y.shard.count) return "the number of shards";
@@ -53,7 +53,7 @@ core::result<std::map<std::size_t, shard_record>> read_shards(const std::vector<
   return shards;
 }
 
-// The record is of the planned part, and so is all that it holds.
+// Whether the record, and everything in it, is of the planned part.
 bool is_of(const part_record& record, const planned_part& part) {
   const auto fits = [&](const auto& x) { return x.operation == part.operation && x.type == part.type; };
   return fits(record) && std::all_of(record.checks.begin(), record.checks.end(), fits) &&
@@ -84,7 +84,7 @@ int merge(const merge_options& options) {
   const auto held_against = read_pins(whole);
   if (!held_against) return wrong(held_against.error());
 
-  // The parts in the order of one run; each shard holds its own in that order, and nothing else.
+  // The parts in the order of a single run; each shard has its own parts in that order, and nothing else.
   std::vector<part_record> parts;
   std::map<std::size_t, std::size_t> taken;
   const std::size_t count = shards->size();

@@ -79,7 +79,7 @@ core::result<void> select_families(const gate_options& o, selection& s) {
   return {};
 }
 
-// "B=8,n=4096" as sizes.
+// Parses "B=8,n=4096" into sizes.
 core::result<core::axis_sizes> parse_shape(const std::string& text) {
   core::axis_sizes sizes;
   std::istringstream parts(text);
@@ -115,7 +115,7 @@ bool has_axes(const core::operation& op, const core::axis_sizes& sizes) {
   return std::all_of(sizes.begin(), sizes.end(), [&](const auto& axis) { return symbols.contains(axis.first); });
 }
 
-// "heinsen/scan has B, d, n; rope/rotate has B, d, h, n": functions alone, as derivatives have the same axes.
+// "heinsen/scan has B, d, n; rope/rotate has B, d, h, n": only functions, because derivatives have the same axes.
 std::string axes_in_words(const std::vector<const core::operation*>& operations) {
   std::vector<std::string> all;
   for (const core::operation* op : operations)
@@ -125,7 +125,7 @@ std::string axes_in_words(const std::vector<const core::operation*>& operations)
   return fmt::format("{}", fmt::join(all, "; "));
 }
 
-// Some of the operations must have its axes.
+// An error unless some operation has the axes of the shape.
 core::result<void> check_axes(const std::string& shape, const core::axis_sizes& sizes, const char* which,
                               const std::vector<const core::operation*>& operations) {
   if (std::any_of(operations.begin(), operations.end(), [&](const auto* op) { return has_axes(*op, sizes); }))
@@ -189,7 +189,7 @@ std::vector<const core::operation*> offered_operations(const selection& s, const
 
 core::result<void> check_shapes(const gate_options& o, const selection& s, const properties::description& about) {
   const auto offered = offered_operations(s, about);
-  if (offered.empty()) return {};  // nothing is run, which is said elsewhere
+  if (offered.empty()) return {};  // nothing is run; another message says so
   for (std::size_t k = 0; k < s.shapes.size(); ++k) {
     if (auto ok = check_axes(o.shapes[k], s.shapes[k], "offered", offered); !ok) return ok;
     std::string conflict;
@@ -222,7 +222,7 @@ std::vector<std::string> sizes_left_out(const gate_options& o, const selection& 
       const bool fits = has_axes(*op, s.shapes[k]);
       if (!fits && !op->is_forward() &&
           std::any_of(offered.begin(), offered.end(), [&](const auto* of) { return of->name == op->forward_name(); }))
-        continue;  // as its function, of which it is said
+        continue;  // as its function, which is already listed
       if (!fits) all.push_back(fmt::format("--shape {} was not tried: {}", o.shapes[k], axes_in_words({op})));
       if (const std::string why = fits ? properties::conflict_of_shape(*op, s.shapes[k]) : ""; !why.empty())
         all.push_back(fmt::format("--shape {} was not tried of {}: {}", o.shapes[k], op->name, why));

@@ -1,4 +1,4 @@
-// What a gate run was asked to check: operations, dtypes, properties, families, effort, accuracy classes.
+// The selection that a gate run was asked to check: operations, dtypes, properties, families, effort, accuracy classes.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 
 namespace assay::tools {
 
-/// Effort is a number of cases, not of seconds.
+/// The effort of a run. It is a number of cases, not of seconds.
 struct effort {
   std::string name;
   std::size_t cases_per_family;
   std::size_t horizon_tokens;  ///< 0: no long sequence is tried
   properties::run_options::usual sizes;
-  /// What is asked for where nobody names it: values and derivatives in one dtype, f32 where there is f32; else all.
+  /// The default selection: values and derivatives in one dtype (f32 if it is offered); else all.
   bool values_in_one_dtype = false;
 };
 
-/// "6@131072": errors leave so many digits up to that many tokens, keys or positions.
+/// "6@131072": errors leave this many digits up to that many tokens, keys or positions.
 struct required_digits {
   int digits = 0;
   std::uint64_t up_to = 0;
@@ -36,15 +36,15 @@ struct selection {
   std::set<reference::accuracy_class> good_enough;
   std::vector<required_digits> digits;
   const effort* level = nullptr;
-  std::size_t most_elements = 0;         ///< of a tensor at the usual sizes of the effort
-  std::vector<core::axis_sizes> shapes;  ///< besides those of the effort
+  std::size_t most_elements = 0;         ///< the most elements of a tensor at the usual sizes of the effort
+  std::vector<core::axis_sizes> shapes;  ///< in addition to those of the effort
   bool dtypes_named = false;
-  /// Of those offered: f32, or else the first.
+  /// Whether only one of the offered dtypes is checked: f32, or else the first.
   [[nodiscard]] bool asks_one_dtype() const { return level->values_in_one_dtype && !dtypes_named; }
   bool properties_named = false;
-  bool goes_on = false;  ///< whatever fails, every planned case is run
+  bool goes_on = false;  ///< every planned case is run, even after failures
 
-  /// Outputs of the operation are compared with the truth on mild inputs, as those of long sequences are.
+  /// Whether outputs of the operation are compared with the truth on mild inputs, as those of long sequences are.
   [[nodiscard]] bool holds_mild_values(const core::operation& op) const {
     return std::any_of(properties.begin(), properties.end(), [](const auto* p) { return p->name == "value"; }) &&
            (families.empty() || std::any_of(families.begin(), families.end(),
@@ -52,14 +52,14 @@ struct selection {
   }
 };
 
-/// An error that names what is unknown and says what there is.
+/// The error names what is unknown and lists what exists.
 core::result<selection> select(const gate_options& o);
 
-/// An error where a shape has axes that none of the selected operations has which the candidate offers, or where a
-/// tensor of it would be larger than wanted.
+/// An error if a shape has axes that no selected and offered operation has, or if a tensor of it would be larger than
+/// wanted.
 core::result<void> check_shapes(const gate_options& o, const selection& s, const properties::description& about);
 
-/// Which sizes and shapes were not tried of which offered operation, and why, a sentence each.
+/// The sizes and shapes that were not tried for an offered operation, and why; one sentence each.
 std::vector<std::string> sizes_left_out(const gate_options& o, const selection& s,
                                         const properties::description& about);
 

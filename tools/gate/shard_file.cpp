@@ -8,7 +8,7 @@
 #include "tools/formula/formula_source.hpp"
 #include "tools/gate/archive.hpp"
 
-// The members of what a shard holds, beside the types, where argument-dependent lookup finds them.
+// Converters for the contents of a shard, in the namespaces of the types, so that argument-dependent lookup finds them.
 
 namespace assay::core {
 
@@ -56,7 +56,7 @@ void members(Archive& a, request& r) {
 
 }  // namespace assay::core
 
-// core::attribute is a std::variant: its functions must lie in namespace std or here, before the archive is used.
+// core::attribute is a std::variant: its functions must be in namespace std or here, before the archive is used.
 namespace assay::tools::archive {
 
 template <>
@@ -132,12 +132,12 @@ ASSAY_MEMBERS(asked_formula, spec, axes)
 ASSAY_MEMBERS(candidate_limits, start_seconds, case_seconds, memory_bytes)
 template <class Archive>
 void members(Archive& a, shard& s) {
-  auto& [index, count, is_kept] = s;  // that it is kept says the file itself
+  auto& [index, count, is_kept] = s;  // `is_kept` follows from the existence of the file
   ASSAY_ARCHIVE(a, index, count);
 }
 template <class Archive>
 void members(Archive& a, gate_options& o) {
-  // Files are named anew to the process that merges.
+  // The merging process names its own files.
   auto& [candidate, formula, shown, encodings, operations, dtypes, properties, families, require_class, require_digits,
          strict, effort, shapes, most_elements, seed, limits, baseline, known_failures, report, output_format, part] =
       o;

@@ -1,4 +1,4 @@
-// The parts of a shard as a file, with every bit of every number, for `assay merge`.
+// The parts of a shard as a file that keeps every bit of every number, for `assay merge`.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace assay::tools {
 
-/// What one process of a run found.
+/// The findings of one process of a run.
 struct shard_record {
   gate_options options;
   properties::description candidate;

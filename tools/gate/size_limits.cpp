@@ -22,7 +22,7 @@ bool any_covers(const std::vector<core::axis_sizes>& all, const core::axis_sizes
   return std::any_of(all.begin(), all.end(), [&](const auto& one) { return covers(one, sizes); });
 }
 
-// The axis that has the largest multiple of the sizes that were answered, and this multiple.
+// The axis whose size is the largest multiple of the answered sizes, and this multiple.
 std::pair<std::string, double> farthest_axis(const core::axis_sizes& largest, const core::axis_sizes& sizes) {
   std::pair<std::string, double> most{"", 0};
   for (const auto& [axis, size] : sizes) {
@@ -84,7 +84,7 @@ std::vector<std::string> size_limits::sentences(const core::operation& op, core:
   std::vector<std::string> all;
   const auto found = all_.find({op.name, type});
   if (found == all_.end()) return all;
-  // Of each axis the smallest one.
+  // The smallest oversized call for each axis.
   std::map<std::string, const oversized_call*> by_axis;
   for (const oversized_call& o : found->second.oversized) {
     const auto [axis, multiple] = farthest_axis(found->second.largest, o.sizes);

@@ -14,11 +14,11 @@ using properties::fault;
 using properties::test_case;
 
 struct small_model {
-  std::size_t features;  ///< of a head
+  std::size_t features;  ///< features of a head
   std::size_t tokens = 8, heads = 8, rows = 2;
 };
 
-// A number of parameters is the standard one where it is a setting.
+// Numbers of parameters that are settings have their standard value.
 core::axis_sizes sizes_of(const core::operation& op, const small_model& model) {
   using core::axis_role;
   const std::size_t features = model.features;
@@ -71,7 +71,7 @@ bool is_nan_flood(const first_calls& calls) { return !calls.lost->shown.failure;
 
 std::vector<case_key> telling_calls(const properties::description& about, const core::operation& op, core::dtype type,
                                     std::uint64_t seed) {
-  // What carries a matrix of two widths from token to token computes so many numbers for each.
+  // An operation that carries a matrix of two widths from token to token computes as many numbers for each token.
   const auto& recurrent = reference::forward_of(op).recurrent;
   if (recurrent && widths_of(*op.input(recurrent->state_in), op) > 1)
     return {

@@ -1,4 +1,4 @@
-// How long a check took.
+// Measures how long a check took.
 #pragma once
 
 #include <chrono>

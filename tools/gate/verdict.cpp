@@ -16,7 +16,7 @@ using properties::status;
 
 bool is_broken(const adapter_fault& f) { return f.kind != nan_flood && !f.others_answered; }
 
-// It met a fault of the process, or it stands for a part of which no call was answered.
+// Whether the check met a fault of the process, or stands for a part in which no call was answered.
 bool is_process_fault(const gate_report& report, const check_result& c) {
   const bool of_part = std::any_of(
       report.adapter_faults.begin(), report.adapter_faults.end(),
@@ -44,13 +44,13 @@ std::string why_no_check(const selection& s, const properties::description& cand
                      offered.size() == 1 ? "has" : "have", fmt::join(theirs, ", "));
 }
 
-// How a Python function declares dtypes; other candidates name theirs.
+// The way in which a Python function declares dtypes; other candidates list theirs.
 std::string how_to_offer(const gate_options& options) {
   return options.candidate.starts_with("python:") ? ": declare it as ASSAY_DTYPES = [...] in the module, or as dtypes"
                                                   : ": name it among the operation's dtypes";
 }
 
-// An operation that is offered in other dtypes than the selected ones says which.
+// If an operation is offered only in dtypes that are not selected, the message names them.
 std::string not_offered(const std::string& name, const properties::description& candidate, const selection& s) {
   const auto it = candidate.operations.find(name);
   const bool in_others =
@@ -69,7 +69,7 @@ std::string calls_in_words(const adapter_fault& f) {
   return f.calls == 1 ? "its first call" : fmt::format("any of {} calls", f.calls);
 }
 
-// Why none of the cases of the core checks decided anything, and what would help.
+// Why no case of the core checks decided anything, and what would help.
 std::string why_undecided(const part_record& part, const properties::description& candidate) {
   std::size_t uninformative = 0, unsupported = 0, outside = 0;
   for (const check_result& c : part.checks)
@@ -96,7 +96,7 @@ std::string why_undecided(const part_record& part, const properties::description
   return fmt::format("{}", fmt::join(all, "; "));
 }
 
-// A fault of an operation in some dtypes.
+// The words for a fault of an operation in some dtypes.
 std::string words_of(const std::vector<const adapter_fault*>& in_each_dtype) {
   const adapter_fault& f = *in_each_dtype.front();
   std::vector<std::string_view> dtypes;
@@ -158,7 +158,7 @@ void complain_about_missing(const gate_options& options, const selection& s, gat
             fmt::format("{} was requested and is not offered{}", core::name_of(wanted), how_to_offer(options)));
 }
 
-// Lengths and positions: the magnitude of a state is neither.
+// Whether errors grow with a length or a position; the magnitude of a state is neither.
 bool grows_with_length(const core::operation& op) {
   return op.grows_with && op.grows_with->quantity != core::with_state.quantity;
 }
@@ -194,7 +194,7 @@ void complain_about_required_digits(const selection& s, gate_report& report) {
     report.complaints.emplace_back("--require-digits asks for what no check tells: digits along a length");
 }
 
-// Of the families that were asked for the check that compares with the truth has some: values of NaN have no gradient.
+// Whether the check that compares with the truth has some of the requested families: values of NaN have no gradient.
 bool has_families_asked_for(const selection& s, const core::operation& op) {
   return s.families.empty() || std::any_of(s.properties.begin(), s.properties.end(), [&](const auto* p) {
            if (!p->decides_class || !p->applies(op)) return false;

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The user's code, as far as the command line says what it is.
+// The user's code, as far as the command line describes it.
 properties::description user_of(const golden_check_options& options) {
   properties::description user;
   const fs::path folder = options.against.lexically_normal();
@@ -38,7 +38,7 @@ const properties::property* value_property(const core::operation& op) {
 // The verdicts on the files of an operation in one dtype.
 struct part_verdict {
   std::size_t files = 0, wrong = 0;
-  properties::check_result page;  ///< the same as the page shows it; a file is a case, and a family
+  properties::check_result page;  ///< the same for the page; each file is a case and a family
 };
 
 void add(part_verdict& part, const golden::golden_file& file, const properties::outcome& o) {
@@ -58,7 +58,7 @@ void add(part_verdict& part, const golden::golden_file& file, const properties::
   check.worst_case = file.about.name();
 }
 
-// What --against found.
+// The findings of --against.
 struct comparison_of_sets {
   std::map<std::pair<std::string, core::dtype>, part_verdict> parts;
   std::size_t files = 0, wrong = 0, broken = 0;

@@ -33,7 +33,7 @@ core::result<std::optional<golden::recipe>> recipe_for(const fs::path& set, cons
   return std::optional(std::move(*r));
 }
 
-// A set by itself and by its recipe.
+// Checks a set alone and against its recipe.
 golden::set_check check_one(const fs::path& set, const fs::path& given, const golden::set_options& options) {
   const auto recipe = recipe_for(set, given);
   if (!recipe) return {{{true, recipe.error().message}}, 0, 0};

@@ -24,10 +24,10 @@ int golden_against(const golden_check_options& options);
 /// The files of a set or of a folder of sets, or the file itself.
 core::result<std::vector<std::filesystem::path>> golden_files_at(const std::filesystem::path& path);
 
-/// A line on stderr that says how far the work is and how long the rest takes: overwritten on a terminal, else a new
-/// one every ten seconds.
+/// A line on stderr with the progress of the work and the remaining time: overwritten on a terminal, else a new line
+/// every ten seconds.
 golden::progress golden_progress();
-/// Ends it.
+/// Ends the progress line.
 void end_progress();
 
 // Each adds the options of a command of `assay golden` and returns its work.

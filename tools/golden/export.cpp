@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-// NumPy has no bf16: its values travel as f32, which holds them all.
+// NumPy has no bf16: its values are written as f32, which holds all of them.
 core::dtype exported_type(core::dtype type) { return type == core::dtype::bf16 ? core::dtype::f32 : type; }
 
 const char* npy_type(core::dtype type) {
@@ -53,7 +53,7 @@ core::result<std::string> npy_bytes(const core::tensor& t) {
   return bytes + header + *data;
 }
 
-// Numbers as text that keeps every bit; what the file says of itself beside them.
+// Numbers as text that keeps every bit, with the description in the file.
 std::string json_text(const golden::golden_file& file) {
   ordered_json tensors = ordered_json::object();
   for (const auto& [name, t] : file.tensors) {
@@ -79,7 +79,7 @@ core::result<void> export_file(const golden::golden_file& file, const export_opt
   for (const auto& [tensor, t] : file.tensors) {
     const auto bytes = npy_bytes(t);
     if (!bytes) return tl::make_unexpected(bytes.error());
-    std::string part = tensor;  // a colon is no name of a file everywhere
+    std::string part = tensor;  // a file name cannot contain a colon everywhere
     for (char& c : part)
       if (c == ':') c = '-';
     if (auto ok = formats::replace_file(options.out / (name + "." + part + ".npy"), *bytes); !ok) return ok;

@@ -5,7 +5,8 @@
 
 namespace assay::tools {
 
-/// Those of the catalogue. An entry's inputs are those of the case of this seed, these sizes and these settings.
+/// The families of the catalogue. An entry's inputs are those of the case with this seed, these sizes and these
+/// settings.
 golden::input_families all_families();
 
 }  // namespace assay::tools

@@ -21,7 +21,7 @@ bool holds_all(const std::vector<std::string>& wanted, const std::vector<std::st
   });
 }
 
-// "layout=half_split": the value as JSON writes it, without quotes.
+// "layout=half_split": the value in JSON form, without quotes.
 std::vector<std::string> settings_of(const golden::set_file& f) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : f.attributes) {
@@ -38,7 +38,7 @@ struct find_options {
   asked_formula formula{};
 };
 
-// A word that nothing has would find no file, and nobody would know why.
+// Checks names: a search for a name that does not exist would find nothing, and nobody would know why.
 core::result<void> check_words(const find_options& o) {
   if (!o.operation.empty() && reference::find_operation(o.operation) == nullptr)
     return core::failure("unknown operation '" + o.operation + "'; see: assay list operations");

@@ -29,7 +29,7 @@ std::vector<properties::variant> wanted_mutants(const std::vector<std::string>& 
   std::vector<properties::variant> wanted;
   for (const properties::encoding_tests& tests : properties::all_encoding_tests())
     for (const properties::variant& m : tests.mutants)
-      // A file is one call: what is wrong in a later one it cannot show.
+      // A file is one call: it cannot show what is wrong in a later one.
       if (names.empty() ? !m.remembers : std::find(names.begin(), names.end(), m.id) != names.end())
         wanted.push_back(m);
   return wanted;

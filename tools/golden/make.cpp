@@ -76,7 +76,7 @@ core::result<void> make_all(const std::vector<golden::recipe>& recipes, fs::path
   return partial->finish(names);
 }
 
-// The families of a formula that are drawn at the sizes at which it was traced, of it and of its gradient.
+// The families of a formula, drawn at the sizes at which it was traced, for it and for its gradient.
 core::result<golden::recipe> recipe_of(const judged_formula& formula) {
   nlohmann::json entries = nlohmann::json::array();
   std::set<std::string> seen;

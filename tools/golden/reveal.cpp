@@ -15,7 +15,7 @@ struct wrong_code {
   std::shared_ptr<properties::implementation> code;
 };
 
-// The mutants by the operations that they offer.
+// Mutants grouped by the operations that they offer.
 std::map<std::string, std::vector<wrong_code>> mutants_by_operation() {
   std::map<std::string, std::vector<wrong_code>> all;
   for (const properties::encoding_tests& tests : properties::all_encoding_tests())
@@ -91,7 +91,7 @@ std::vector<passing_answer> passed_by(const golden::golden_file& file, core::dty
   try_answer("the previous step", properties::previous_step(call, truth));
   const auto roles = golden::roles_of(*call.operation, call.type);
   for (const auto& [input, given] : call.inputs) {
-    // An input in the place of the outputs of its shape, zeros in that of the others.
+    // Outputs are an input of the same shape, or zeros if there is none.
     core::tensors echo = zeros;
     bool fits = false;
     for (auto& [name, t] : echo)

@@ -1,4 +1,5 @@
-// Which wrong implementations the files of golden sets reveal, and whether an answer that knows nothing passes one.
+// Finds the wrong implementations that the files of golden sets reveal, and the files that an answer without any
+// knowledge passes.
 #pragma once
 
 #include "golden/compare_set.hpp"
@@ -6,26 +7,28 @@
 
 namespace assay::tools {
 
-/// The arithmetic whose allowance the author of an implementation would take: f32 where all that it does to f16 and
-/// bf16 is declared to be in f32, or is by default; else that of the tensors.
+/// The arithmetic whose allowance the author of an implementation would take: f32 if all its computing in f16 and bf16
+/// is declared to be in f32, or is by default; else the arithmetic of the tensors.
 core::dtype arithmetic_for(const properties::implementation& of, const core::request& call);
 
-/// Whether the printed assertion is false for what an implementation answers; nothing where it offers no answer.
+/// Whether the printed assertion is false for the outputs of an implementation; nothing if it gives no outputs.
 std::optional<bool> is_revealed(properties::implementation& wrong, const golden::golden_file& file);
 
-/// The mutants of the catalogue that a file reveals, but for those that need calls before; and whether it is wide.
+/// The mutants of the catalogue that a file reveals, except those that need earlier calls; and whether the file is
+/// wide.
 golden::revealing all_revealed();
 
-/// An answer that knows nothing and yet passes a file.
+/// An answer that knows nothing but passes a file.
 struct passing_answer {
-  std::string what;  ///< "zeros", "the previous step", "input h", "cotangent grad_s", or as an encoding declares it
-  bool is_right = false;  ///< it is the truth
+  /// "zeros", "the previous step", "input h", "cotangent grad_s", or an answer that an encoding declares.
+  std::string what;
+  bool is_right = false;  ///< it equals the truth
 };
 
-/// Those by y:bug of this arithmetic: zeros, the previous step, an input, a cotangent, what the encoding declares ("the
-/// maximum for the sum").
+/// The answers that pass y:bug of this arithmetic: zeros, the previous step, an input, a cotangent, and what the
+/// encoding declares ("the maximum for the sum").
 std::vector<passing_answer> passed_by(const golden::golden_file& file, core::dtype arithmetic);
-/// Whether one of them is wrong.
+/// Whether some wrong answer of this kind passes.
 bool is_vacuous(const golden::golden_file& file, core::dtype arithmetic);
 
 }  // namespace assay::tools

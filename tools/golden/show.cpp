@@ -32,7 +32,7 @@ int show_set(const fs::path& folder) {
   return all_passed;
 }
 
-// The numbers that stand side by side: an output and what stands beside it, or one input.
+// Prints numbers next to one another: an output with its companions, or one input.
 void print_table(const golden::golden_file& file, const std::vector<std::string>& names) {
   const core::tensor& first = file.tensors.at(names.front());
   fmt::print("\n{} {} {}\n{:16}", names.front(), core::name_of(first.type), core::to_string(first.shape()), "");

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// The dtype of the first tensor that has none of its own; f32 where all have.
+// The dtype of the first tensor without a dtype of its own; f32 if every tensor has one.
 core::result<core::dtype> dtype_of(const core::operation& op, const core::tensors& inputs, const std::string& asked) {
   if (!asked.empty()) {
     const auto type = core::dtype_named(asked);
@@ -37,7 +37,7 @@ core::result<core::precisions> precisions_from(const core::operation& op, core::
   try {
     if (!compute.is_null()) transports::parse_compute({{core::name_of(type), compute}}, about);
   } catch (const transports::malformed& wrong) {
-    return core::failure(wrong.rule.substr(wrong.rule.find('.') + 1));  // of no greeting: "hello.compute ..."
+    return core::failure(wrong.rule.substr(wrong.rule.find('.') + 1));  // without "hello.": there is no greeting here
   }
   return about.precisions_of(op, type);
 }

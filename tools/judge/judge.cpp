@@ -33,7 +33,7 @@ std::string words_of_wrong(const asked_call& asked, const core::tensors& outputs
   return words;
 }
 
-// "uniform" contains least: a class that is wider than asked for.
+// Whether the outputs need a wider class than requested; "uniform" is the narrowest.
 bool exceeds(const asked_call& asked, const properties::value_report& r) {
   if (!asked.within) return false;
   const auto reached = r.accuracy_class();
@@ -47,7 +47,7 @@ std::string in_words(double seconds) {
                           : fmt::format("{:.0f} hours", seconds / 3600.0);
 }
 
-// Who waits is told how long, before it begins; beyond the limit it does not.
+// A user who must wait is told how long, before the computation begins. Beyond the limit it does not begin.
 core::result<void> check_duration(const asked_call& asked) {
   constexpr double worth_saying = 20.0;
   const double seconds = reference::seconds_of_truth(asked.call);
@@ -73,7 +73,7 @@ core::result<void> write_truth(const asked_call& asked, const std::filesystem::p
 core::result<judgement> judge_outputs(const asked_call& asked, const std::filesystem::path& outputs) {
   if (const auto ok = check_duration(asked); !ok) return tl::make_unexpected(ok.error());
   const auto given = transports::read_outputs(outputs, asked.call);
-  // Outputs of another shape or dtype are wrong outputs; a file that is none is no answer.
+  // Outputs of another shape or dtype are wrong outputs; a file that cannot be read is no answer.
   using properties::fault;
   const auto is_wrong = [](fault f) {
     return f == fault::missing_output || f == fault::unknown_output || f == fault::wrong_dtype ||
@@ -83,7 +83,7 @@ core::result<judgement> judge_outputs(const asked_call& asked, const std::filesy
   if (!given) return core::failure(given.error().message);
   const properties::value_report r = properties::judge(asked.call, asked.compute, *given);
   if (!r.passed) return judgement{false, words_of_wrong(asked, *given, r)};
-  // Of a large call of a formula 32 more runs take longer than all else: who is strict asks for them.
+  // For a large call of a formula, 32 more runs take longer than everything else: only a strict judgement makes them.
   std::optional<properties::suspicion> suspicious;
   if (asked.strict || !asked.call.operation->name.starts_with("formula/"))
     suspicious = properties::usual_errors(asked.call, asked.compute).suspicion_of(*given);

@@ -1,4 +1,4 @@
-// `assay truth` and `assay judge`: the truth of one call and what is allowed of it, and whether its outputs are right.
+// `assay truth` and `assay judge`: the truth of one call with its allowances, and whether given outputs are right.
 #pragma once
 
 #include <filesystem>
@@ -9,15 +9,16 @@
 
 namespace assay::tools {
 
-/// Writes every output, correctly rounded, and beside it "NAME:allowed" in f64: the error that each element may have
+/// Writes every output, correctly rounded, and with it "NAME:allowed" in f64: the error that each element may have
 /// (golden/expected_outputs.hpp).
 core::result<void> write_truth(const asked_call& asked, const std::filesystem::path& out);
 
 struct judgement {
   bool right = true;
-  std::string words;  ///< what is wrong, or how right it is, a sentence a line
+  std::string words;  ///< what is wrong, or how accurate it is, one sentence on each line
 };
-/// Of outputs in a file. An error where they are none, with the words that the gate has for a candidate.
+/// Judges the outputs in a file. An error if the file holds none, with the same messages as the gate has for a
+/// candidate.
 core::result<judgement> judge_outputs(const asked_call& asked, const std::filesystem::path& outputs);
 
 /// Adds the operation formula/NAME of "NAME=FILE", a program (assay-program/1). Before the first look-up.

@@ -81,7 +81,7 @@ int serve(const std::vector<std::string>& formula) {
     nlohmann::ordered_json reply{{"id", parsed->value["id"]}, {"ok", false}};
     try {
       answer(parsed->value, reply);
-    } catch (const reference::formula::evaluation_error& wrong) {  // an index beyond its axis, for instance
+    } catch (const reference::formula::evaluation_error& wrong) {  // such as an index beyond its axis
       reply["error"] = wrong.what();
     }
     fmt::print("{}\n", reply.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));

@@ -12,7 +12,7 @@ namespace {
 using properties::check_result;
 constexpr std::size_t rows_shown = 40;
 
-// All tensors of one shape share a table, one row per element.
+// All tensors of one shape share a table, with one row for each element.
 struct shape_group {
   core::shape shape;
   std::vector<std::pair<std::string, const core::tensor*>> inputs;
@@ -43,7 +43,7 @@ class writer {
  public:
   writer(const gate_report& r, const check_result& c)
       : found_(*c.found), type_(c.type), compute_(r.candidate.precisions_of(*c.operation, c.type)) {
-    // Only of a plain comparison are the outputs those that the laws speak of.
+    // Only in a plain comparison do the laws apply to these outputs.
     if (c.checked->decides_class && found_.shown.value)
       laws_ = properties::allowances_of(found_.minimal.call, compute_);
   }
@@ -66,7 +66,7 @@ class writer {
   }
 
  private:
-  // The first ones, and the worst: a row in place of the last one where it lies behind them.
+  // The first elements, and the worst one: if it is further behind, it replaces the last row.
   [[nodiscard]] std::vector<std::size_t> shown_of(const shape_group& g, std::size_t elements) const {
     std::vector<std::size_t> all(std::min(elements, rows_shown));
     std::iota(all.begin(), all.end(), std::size_t{0});

@@ -12,10 +12,10 @@ constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
 struct decoded {
   std::uint32_t character = 0;
-  std::size_t bytes = 0;  ///< 0: no UTF-8 here
+  std::size_t bytes = 0;  ///< 0: not valid UTF-8
 };
 
-// Rejects overlong forms, surrogates and what lies beyond U+10FFFF.
+// Rejects overlong forms, surrogates and code points above U+10FFFF.
 decoded decode(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -53,7 +53,7 @@ std::string plain(std::string_view text) {
   while (!text.empty()) {
     const decoded d = decode(text);
     const std::size_t bytes = std::max<std::size_t>(d.bytes, 1);
-    if (d.bytes == 0 || (d.character & 0xFFFE) == 0xFFFE)  // no character of XML either
+    if (d.bytes == 0 || (d.character & 0xFFFE) == 0xFFFE)  // not a character of XML
       out += replacement;
     else if (is_control(d.character))
       out += ' ';
@@ -90,7 +90,8 @@ std::string escape_markup(std::string_view text) {
 
 namespace {
 
-// "rotate@rope/rotate" at the beginning of a text, or nothing: outside a code span, it would notify somebody.
+// A mention such as "rotate@rope/rotate" at the beginning of a text, or nothing: outside a code span it would notify a
+// user.
 std::string_view mention_at_start(std::string_view text) {
   const auto is_part = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_/.:+-@").find(c) != std::string::npos;
@@ -102,7 +103,7 @@ std::string_view mention_at_start(std::string_view text) {
 
 }  // namespace
 
-// Escapes only what acts: the text is read on terminals too, and is copied.
+// Escapes only characters with an effect: the text is also read on terminals, and copied.
 std::string escape_markdown(std::string_view text) {
   constexpr std::string_view always = "\\`*|~", at_start = "#+-=>";
   const std::string words = plain(text);
@@ -146,7 +147,7 @@ std::string markdown_link(std::string_view text, const std::string& address) {
 
 namespace {
 
-// What lies between backticks is code where each has another one.
+// Text between backticks is code if all backticks come in pairs.
 std::string with_code(std::string_view text, std::string (*plain_words)(std::string_view),
                       const std::function<std::string(std::string_view)>& code) {
   if (std::ranges::count(text, '`') % 2 != 0 || text.find("``") != std::string_view::npos) return plain_words(text);

@@ -18,7 +18,7 @@ std::string encoded(std::string_view text, std::string_view reserved) {
   return all;
 }
 
-// The source of a candidate "python:model:rotate" or "python:a/model.py:rotate", where it is there.
+// The source file of a candidate "python:model:rotate" or "python:a/model.py:rotate", if it exists.
 std::string file_of(const std::string& spec) {
   if (!spec.starts_with("python:")) return "";
   std::string module = spec.substr(7);

@@ -10,7 +10,7 @@ namespace assay::tools {
 namespace {
 
 using properties::check_result;
-// More failures than this are folded: the reader opens them.
+// If there are more failures, they are folded, and the reader opens them.
 constexpr std::size_t failures_open = 4;
 
 std::string section(const std::string& id, const std::string& title, const std::string& note, const std::string& body) {

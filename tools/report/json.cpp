@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 using properties::check_result;
 using properties::status;
 
-// JSON has no infinities: they stand as strings.
+// JSON has no infinities and no NaN: they are written as strings.
 ordered_json number(double x) {
   if (std::isfinite(x)) return x;
   return std::isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
@@ -60,7 +60,7 @@ ordered_json counts(const check_result& c) {
 
 ordered_json number(std::size_t count) { return count; }
 
-// Of the classes whose laws were looked at; its one law where the operation has no classes.
+// Values for the classes whose laws were used; for one_algorithm if the operation has no classes.
 template <typename Value>
 ordered_json by_class(const check_result& c, const std::array<Value, reference::accuracy_classes.size()>& values) {
   ordered_json j = ordered_json::object();
@@ -87,7 +87,7 @@ ordered_json class_json(const check_result& c) {
   return j;
 }
 
-// What the page draws: errors by family, and along what they grow with.
+// The data that the page draws: errors by family, and along the quantity with which they grow.
 void add_drawing(ordered_json& j, const check_result& c) {
   if (c.error_to_allowance.empty()) return;
   ordered_json families = ordered_json::object(), steps = ordered_json::array(), digits = ordered_json::array();
@@ -118,7 +118,7 @@ ordered_json fault_json(const adapter_fault& f) {
   return j;
 }
 
-// The tensors of a counterexample; of one that is too large for a report the shapes stay, in `left_out`.
+// The tensors of a counterexample; if they are too large for a report, only the shapes remain, in `left_out`.
 void add_tensors(ordered_json& j, const char* name, const core::tensors& all) {
   const bool is_large = is_too_large_to_show(all);
   j[name] = is_large ? ordered_json::object() : to_json(all);
@@ -171,7 +171,7 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
   return j;
 }
 
-// The digits are those of the check, which holds the long sequence too.
+// The digits are those of the check, which includes the long sequence.
 ordered_json horizon_json(const gate_report& r, const measured_horizon& h) {
   ordered_json marks = ordered_json::array(), errors = ordered_json::array();
   for (const check_result& c : r.checks)

@@ -1,5 +1,5 @@
-// junit.xml: one test suite per operation and dtype, one test case per property, for the views of CI servers.
-// The vocabulary is that of jenkinsci/xunit-plugin, junit-10.xsd; tools/report/junit.xsd is what is used of it.
+// junit.xml: one test suite for each operation and dtype, one test case for each property, for the views of CI servers.
+// The vocabulary is that of jenkinsci/xunit-plugin, junit-10.xsd; tools/report/junit.xsd is the part that is used.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +12,7 @@ namespace {
 using properties::check_result;
 using properties::status;
 
-// What a test case is called, and how long it took.
+// The name of a test case, and its time.
 struct test {
   std::string name;
   double seconds = 0;
@@ -31,7 +31,7 @@ struct suite {
     cases += fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\">\n{}  </testcase>\n",
                          escape_markup(name), escape_markup(t.name), t.seconds, body);
   }
-  /// A test that found a fault; of a broken candidate it is an error, no failure.
+  /// Adds a test that found a fault; for a broken candidate it is an error and not a failure.
   void add_fault(const test& t, bool broken, const complaint& found, const std::string& text) {
     ++(broken ? errors : failures);
     std::string said;
@@ -46,7 +46,7 @@ struct suite {
   }
 };
 
-// What views show of a failed test: what is wrong, or else the first wrong element.
+// The headline of a failed test: what is wrong, or else the first wrong element.
 std::string headline(const gate_report& r, const check_result& c) {
   const auto faults = faults_of(r, c);
   return faults.empty() ? c.found->shown.message : fmt::format("{}", fmt::join(faults, "; "));
@@ -83,7 +83,7 @@ void add_check(suite& to, const gate_report& r, const check_result& c) {
   }
 }
 
-// The run as a whole: red where something is missing although no check failed.
+// The run as a whole: red if something is missing, even if no check failed.
 suite whole_run(const gate_report& r) {
   suite whole{"assay"};
   std::string findings;

@@ -12,7 +12,7 @@ namespace {
 using properties::check_result;
 using properties::status;
 
-// More rows than this go into a block that the reader opens.
+// A table with more rows is folded, and the reader opens it.
 constexpr std::size_t rows_unfolded = 12;
 
 std::string folded(const std::string& title, const std::string& table) {
@@ -45,7 +45,7 @@ std::string class_table(const gate_report& r) {
       sizes += fmt::format("{}{} {}", sizes.empty() ? "" : ", ", symbol, size);
     text += fmt::format("| `{}` | {} | {} | {:.3g} | {} | {} | {} |\n", c.operation->name, dtype_word(c), class_word(c),
                         largest_error_ulp(c), ratio, escape_markdown(digits_in_words(c)), sizes);
-    // One case alone that needs this class is worth a look.
+    // A single case that needs this class is worth a look.
     if (reached && *reached != reference::accuracy_class::uniform) {
       const auto k = static_cast<std::size_t>(*reached);
       if (c.needed_by[k] == 1 && c.forced_by[k - 1])
@@ -82,7 +82,7 @@ std::string check_table(const gate_report& r) {
   return text;
 }
 
-// An error that a finding or a complaint tells is not told again.
+// An error that a finding or a complaint already states is not repeated.
 std::string message_of(const gate_report& r, const check_result& c) {
   const std::string& message = c.found->shown.message;
   const auto tells = [&](const std::string& text) { return text.find(message) != std::string::npos; };
@@ -97,7 +97,7 @@ std::string failures(const gate_report& r) {
   for (const check_result& c : r.checks)
     if (c.found && !c.is_consequence) {
       const std::string others = consequences_in_words(r, c);
-      // In a block of its own a command keeps every blank, and is copied as a line.
+      // In its own block a command keeps every blank, and can be copied as a line.
       text += fmt::format("- **{}** of `{}` in {}: {}\n  {}: {}. Replay:\n{}", c.checked->name, c.operation->name,
                           dtype_word(c), escape_markdown(message_of(r, c)), smallest_case_words(c),
                           escape_markdown(summary(c.found->minimal)),
@@ -113,7 +113,7 @@ std::string list(const std::vector<std::string>& sentences) {
   return text.empty() ? text : text + "\n";
 }
 
-// What it wrote before it ended.
+// The text that the candidate wrote before it ended.
 std::string stderr_blocks(const gate_report& r) {
   std::string text;
   const auto excerpts = stderr_excerpts(r);
@@ -125,7 +125,7 @@ std::string stderr_blocks(const gate_report& r) {
   return text;
 }
 
-// The accuracy table; folded where it is long.
+// The accuracy table; folded if it is long.
 std::string accuracy(const gate_report& r) {
   std::string text;
   const auto rows = static_cast<std::size_t>(

@@ -1,4 +1,4 @@
-// What a candidate does not take, although it never said so.
+// Calls that a candidate refuses without having declared it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

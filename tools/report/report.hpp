@@ -1,5 +1,5 @@
-// What a gate run found, and its readings: report.json and junit.xml for machines, summary.md and index.html for
-// people. All are made from the one value below, so that they cannot disagree.
+// The results of a gate run, and its documents: report.json and junit.xml for machines, summary.md and index.html for
+// people. All are made from the one value below, so they cannot disagree.
 #pragma once
 
 #include <filesystem>
@@ -26,27 +26,27 @@ struct measured_horizon {
   properties::horizon found;
 };
 
-/// When and by what: the only part of a report that differs between two runs with the same seed.
+/// When and by which version: the only part of a report that differs between two runs with the same seed.
 struct run_record {
   std::string started;  ///< UTC, such as 2026-01-31T23:59:59Z
   double seconds = 0;
-  std::string version;  ///< of Assay
+  std::string version;  ///< version of Assay
 };
 
-/// How the candidate broke outside the checks.
+/// A failure of the candidate outside the checks.
 struct adapter_fault {
-  const core::operation* operation = nullptr;  ///< null where it did not start
+  const core::operation* operation = nullptr;  ///< null if the candidate did not start
   core::dtype type{};
   std::string kind;              ///< for programs: kind_of a properties::fault, or "nan_flood"
-  std::string name;              ///< in words: name_of it, or "NaN flood"
+  std::string name;              ///< in plain words: name_of the fault, or "NaN flood"
   std::string message;           ///< what happened
-  std::string on;                ///< in which case
+  std::string on;                ///< the case in which it happened
   std::string errors{};          ///< the end of its stderr
-  std::size_t calls = 1;         ///< that were made, of which this is one and none went better
-  bool others_answered = false;  ///< and later calls were: the checks were run, and none met this again
+  std::size_t calls = 1;         ///< the number of calls made; this is one of them, and none went better
+  bool others_answered = false;  ///< later calls were answered: the checks ran, and none met this fault again
 };
 
-/// `op` is null where the candidate did not start.
+/// `op` is null if the candidate did not start.
 adapter_fault fault_of(const properties::call_failure& failure, const core::operation* op, core::dtype type,
                        const std::string& on);
 
@@ -57,12 +57,12 @@ struct complaint {
   complaint(std::string sentence, const adapter_fault& of)
       : text(std::move(sentence)), kind(of.kind), errors(of.errors) {}
   std::string text;
-  std::string kind = "run";  ///< for programs: of the fault that it is about, else "run"
+  std::string kind = "run";  ///< for programs: the kind of its fault, else "run"
   std::string errors{};      ///< the end of the candidate's stderr
 };
 
-/// What came of one part of a run: an operation in a dtype. Everything in a report but what concerns the run as a whole
-/// belongs to one part, so that parts can be run in other processes and put together again.
+/// The results of one part of a run: an operation in a dtype. Everything in a report except what concerns the whole run
+/// belongs to one part, so parts can run in other processes and be put together again.
 struct part_record {
   const core::operation* operation = nullptr;
   core::dtype type{};
@@ -70,32 +70,33 @@ struct part_record {
   std::optional<measured_horizon> horizon{};
   std::vector<complaint> complaints{};
   std::optional<adapter_fault> adapter{}, on_long_sequences{};
-  properties::diagnosis found{};            ///< of a part with a failed check
-  std::vector<std::string> not_tried{};     ///< sizes that would have taken too long, a sentence each
-  std::map<std::string, double> seconds{};  ///< that the checks took, by property
+  properties::diagnosis found{};            ///< the diagnosis, if a check failed
+  std::vector<std::string> not_tried{};     ///< sizes that would have taken too long; one sentence each
+  std::map<std::string, double> seconds{};  ///< time of the checks, by property
 };
 
 /// An operation in a dtype.
 using part_name = std::pair<std::string, core::dtype>;
 
-/// A failed check that was known to fail.
+/// A failed check that is listed as a known failure.
 struct excused_check {
   std::string property, operation, dtype, reason;
 };
 
-/// The formula that a candidate was held against, where it was one of somebody's own.
+/// The user formula against which a candidate was judged.
 struct judged_formula {
   std::string spec;
-  nlohmann::json says{};                ///< what its host says of it first (adapters/python/assay/formulas/host.py)
-  std::string sha256{};                 ///< of its programs at fixed sizes: another one is another truth
-  std::vector<std::string> captured{};  ///< arrays that no input and no size accounts for, taken as they are
+  /// The description by its host, in its first line (adapters/python/assay/formulas/host.py).
+  nlohmann::json says{};
+  std::string sha256{};                 ///< hash of its programs at fixed sizes: another hash is another truth
+  std::vector<std::string> captured{};  ///< arrays that come from no input and no size; they are taken as they are
   std::string operation{};              ///< "formula/NAME"
   std::vector<std::string>
-      other_ways{};  ///< functions that are the same (assay.same_as), whose roundings are right too
+      other_ways{};  ///< other ways to compute the same function (assay.same_as), whose roundings are right too
 
-  /// A json::exception where it says no such thing.
+  /// Throws json::exception if `says` is no such description.
   static judged_formula that_says(std::string spec, nlohmann::json says);
-  /// At which it has a program, and its axes are told apart.
+  /// Sizes at which it has a program, and at which its axes differ.
   [[nodiscard]] core::axis_sizes trial_sizes() const;
 };
 
@@ -107,144 +108,145 @@ struct gate_report {
   std::string effort;
   std::vector<properties::check_result> checks;
   std::vector<measured_horizon> horizons;
-  /// Faults of the run as a whole: an operation that executed no core check, a class not good enough.
+  /// Faults of the run as a whole: an operation without an executed core check, a class that is not good enough.
   std::vector<complaint> complaints;
   gate_verdict verdict = gate_verdict::passed;
-  /// What is wrong in plain language, one sentence each; may hold text of the candidate.
+  /// The faults in plain language, one sentence each. They may contain text of the candidate.
   std::vector<std::string> findings{};
-  /// Those of a part whose checks failed, without its name.
+  /// The sentences for each part whose checks failed, without the name of the part.
   std::map<part_name, std::vector<std::string>> faults{};
-  std::map<part_name, std::map<std::string, double>> seconds{};  ///< that the checks took, by property
-  std::filesystem::path folder{};                                ///< of the report, as the user wrote it
+  std::map<part_name, std::map<std::string, double>> seconds{};  ///< time of the checks, by property
+  std::filesystem::path folder{};                                ///< folder of the report, as the user wrote it
   candidate_limits limits{};
   run_record run{};
-  /// What looks like a mistake and fails nothing, such as an unknown operation in the candidate's hello.
+  /// Likely mistakes that fail nothing, such as an unknown operation in the candidate's hello.
   std::vector<std::string> warnings;
   std::optional<adapter_fault> start_fault{};
-  /// Of first calls. Unless others were answered, the checks were not run.
+  /// Faults of first calls. Unless later calls were answered, the checks were not run.
   std::vector<adapter_fault> adapter_faults;
-  /// On the long sequences that the horizon is measured on.
+  /// Faults on the long sequences on which the horizon is measured.
   std::vector<adapter_fault> horizon_faults{};
   std::vector<excused_check> excused;
-  /// Where only part of the checks was asked for.
+  /// Set if only some of the checks were requested.
   std::vector<std::string> only_properties, only_families;
   shard part_of{};
-  /// The golden sets that outputs were held against; empty where cases were drawn, of an effort and a seed.
+  /// The golden sets with which outputs were compared; empty if cases were drawn from an effort and a seed.
   std::filesystem::path golden{};
-  std::string golden_arithmetic{};  ///< that `golden check` was told of; empty: none
+  std::string golden_arithmetic{};  ///< the arithmetic given to `golden check`; empty: none
 };
 
-/// How many checks ended how.
+/// The number of checks that ended in each way.
 struct check_counts {
   std::size_t checks = 0, passed = 0, failed = 0, uninformative = 0, skipped = 0;
-  std::size_t consequences = 0;  ///< of the failed ones
+  std::size_t consequences = 0;  ///< among the failed ones
 };
 check_counts count_checks(const gate_report& r);
 
 /// "passed", "failed", "uninformative" or "skipped" (unsupported, or outside the declared domain).
 const char* verdict_word(const properties::check_result& c);
-/// "tree", "none: a bug", "none: near a bug" where it passed and no law explains it with the slack of a class, "one
-/// algorithm" where the operation has no classes, or "not decided".
+/// "tree"; "none: a bug"; "none: near a bug" if it passed and no law explains it with the class slack; "one algorithm"
+/// if the operation has no classes; or "not decided".
 std::string class_word(const properties::check_result& c);
 /// Whether all tensors of an operation are integers: nothing is rounded there, and a call has no dtype.
 bool is_exact(const core::operation& op);
-/// "f32", or "i64" of an operation on integers alone.
+/// "f32", or "i64" for an operation on integers alone.
 std::string dtype_word(const properties::check_result& c);
-/// "7 digits up to position 15, 4 up to position 2047": properties::check_result::digits; empty where errors grow with
-/// nothing.
+/// "7 digits up to position 15, 4 up to position 2047": properties::check_result::digits; empty if errors do not grow.
 std::string digits_in_words(const properties::check_result& c);
-/// The largest ratio of error to 1.25 times the law of its class, or to the law where the operation has one algorithm;
-/// nothing where nothing was decided.
+/// The largest ratio of error to 1.25 times the law of its class, or to the law if the operation has one algorithm;
+/// nothing if nothing was decided.
 std::optional<double> ratio_to_own_law(const properties::check_result& c);
-/// The classes that the operation has, `uniform` among them; none where it has one algorithm.
+/// The classes of the operation, with `uniform`; none if it has one algorithm.
 std::vector<reference::accuracy_class> classes_of(const core::operation& op);
-/// Those whose laws were looked at in every case: up to the one that explains the check, and the first two of a failed
-/// one. Wider laws are computed for the cases that need them.
+/// The classes whose laws were used in every case: up to the one that explains the check, or the first two for a failed
+/// check. Wider laws are computed only for the cases that need them.
 std::vector<reference::accuracy_class> classes_of(const properties::check_result& c);
-/// In what an operation's ulps are: "max(1, |x|)", "|x|", or several of them.
+/// The unit of an operation's ulps: "max(1, |x|)", "|x|", or several of them.
 std::string scale_words(const core::operation& op);
-/// What an ulp is in the tables of a report.
+/// The meaning of an ulp in the tables of a report.
 inline constexpr const char* ulp_words =
     "An ulp is one of max(1, |x|) where values pass through zero, of |x| where they do not (slopes, frequencies, "
     "decays "
     "and biases), and of the largest |x| of a row that turns or is averaged as a whole.";
-/// In ulp of the outputs' scales, of all cases of the check; 0 where the wrong value is no number.
+/// In ulp of the outputs' scales, over all cases of the check; 0 if the wrong value is not a number.
 double largest_error_ulp(const properties::check_result& c);
-/// by_growth where cases of the check lie: the horizon tells digits of powers of two between them, and no law.
+/// by_growth, only where cases of the check lie: between them the horizon gives digits for powers of two, but no law.
 std::map<std::uint64_t, properties::error_there> drawn_growth(const properties::check_result& c);
-/// The kind of failure that is no fault of the program: its outputs are wrong.
+/// The kind of failure that is no fault of the program as such: its outputs are wrong.
 inline constexpr const char* wrong_result = "wrong_result";
-/// How a failed check failed, for programs: kind_of the fault of the candidate, or wrong_result.
+/// The kind of a failure, for programs: kind_of the candidate's fault, or wrong_result.
 const char* failure_kind(const properties::check_result& c);
-/// What a check saw refused: "does not take B = 0, nor n = 0: ValueError: no tokens".
+/// The refusals that a check met: "does not take B = 0, nor n = 0: ValueError: no tokens".
 std::string refusals_in_words(const properties::check_result& c);
 using properties::without_digits;
 /// The operations and reasons of calls that the candidate declined, each reason once.
 std::vector<std::pair<std::string, std::string>> declined_calls(const gate_report& r);
-/// Why a check that neither passed nor failed did not; empty for the others.
+/// Why a check neither passed nor failed; empty for other checks.
 std::string reason_of(const gate_report& r, const properties::check_result& c);
 /// The end of a stderr that a report shows: at most 20 lines and 2000 bytes, each line plain().
 std::vector<std::string> stderr_lines(std::string_view errors);
-/// What the candidate wrote to stderr before it ended or was stopped, each text once, and where that was.
+/// The text that the candidate wrote to stderr before it ended or was stopped. Each text appears once, with the places
+/// where it occurred.
 struct stderr_excerpt {
   std::vector<std::string> places, lines;
 };
 std::vector<stderr_excerpt> stderr_excerpts(const gate_report& r);
-/// More texts than these stand in report.json alone.
+/// Further texts are only in report.json.
 inline constexpr std::size_t stderr_shown = 4;
 /// "value of heinsen/scan in f32", and how many more places.
 std::string places_in_words(const stderr_excerpt& e);
-/// The sentences alone.
+/// The sentences of complaints.
 std::vector<std::string> texts_of(const std::vector<complaint>& complaints);
 /// "24 checks: 17 passed, 4 failed (3 of them by the fault of another), 3 uninformative"
 std::string counts_in_words(const gate_report& r);
-/// The checks that fail by the fault that this one has found.
+/// The checks that fail because of the fault that this check has found.
 std::vector<const properties::check_result*> consequences_of(const gate_report& r, const properties::check_result& c);
-/// "This fault also fails 2 other checks: rotation_norms, shift."; empty where it fails no others.
+/// "This fault also fails 2 other checks: rotation_norms, shift."; empty if it fails no others.
 std::string consequences_in_words(const gate_report& r, const properties::check_result& c);
-/// The check that has found the fault by which this one fails; null where it fails by one of its own.
+/// The check that has found the fault by which this check fails; null if this check fails by a fault of its own.
 const properties::check_result* cause_of(const gate_report& r, const properties::check_result& c);
-/// What is wrong with the operation of a failed check in its dtype, a sentence each: those of the report's head that
-/// hold for it. None where another operation accounts for it.
+/// Returns the faults of the operation of a failed check in its dtype, one sentence each, from the head of the report.
+/// The result is empty if another operation accounts for the failure.
 std::vector<std::string> faults_of(const gate_report& r, const properties::check_result& c);
-/// " Taken as it is from it: reference.py:12: an array [3]."; empty where nothing is.
+/// " Taken as it is from it: reference.py:12: an array [3]."; empty if no array is.
 std::string captured_in_words(const judged_formula& f);
-/// The command that runs a counterexample again, or holds the outputs against the golden sets again, from the folder in
-/// which the gate ran, quoted for a POSIX shell; with the limits on the candidate that were not the usual ones, as its
-/// verdict may depend on them.
+/// The command that runs a counterexample again, or compares the outputs with the golden sets again, from the folder in
+/// which the gate ran, quoted for a POSIX shell. It includes limits on the candidate that differ from the usual ones,
+/// because the verdict may depend on them.
 std::string replay_command(const gate_report& r, const properties::check_result& c);
-/// What stands before the case of a failed check: laws make other calls of it.
+/// The words before the case of a failed check: laws make other calls from it.
 const char* smallest_case_words(const properties::check_result& c);
-/// By operation that was checked, then by input or setting, what the candidate takes: "finite", "in [-3, 3]",
-/// "= "half_split"".
+/// The domain that the candidate takes, by checked operation, then by input or setting: "finite", "in [-3, 3]", "=
+/// "half_split"".
 std::map<std::string, std::map<std::string, std::string>> narrower_domains(const gate_report& r);
-/// Whether a setting that came later is asked for with its standard value alone: who never heard of it declares
+/// Whether a later setting is asked only with its standard value: a program that does not know the setting declares
 /// nothing.
 bool is_unnamed_convention(const std::string& operation, const std::string& setting,
                            const std::vector<core::attribute>& values);
-/// What a reader must know besides the verdict: parts that were not asked for, known failures, warnings.
+/// The facts that a reader must know in addition to the verdict: parts that were not requested, known failures,
+/// warnings.
 std::vector<std::string> notes_of(const gate_report& r);
-/// Why a failed check does not fail the run; null where it does.
+/// Why a failed check does not fail the run; null if it does.
 const excused_check* excuse_of(const gate_report& r, const properties::check_result& c);
 /// "mutant/x 1": name and version.
 std::string candidate_title(const gate_report& r);
 run_record run_started_now();
 
-/// schema assay-report/1. The last member says complete: a report without it is truncated.
+/// The schema is assay-report/1. The last member says that it is complete: a report without it is truncated.
 nlohmann::ordered_json to_json(const gate_report& r);
 std::string to_markdown(const gate_report& r);
-/// Annotations of a job of GitHub Actions: an error for each fault, a warning for each warning, a line each.
+/// Annotations for a job of GitHub Actions: an error for each fault and a warning for each warning, one on each line.
 std::string to_github(const gate_report& r);
 std::string to_junit(const gate_report& r);
 /// One self-contained page without scripts.
 std::string to_html(const gate_report& r);
 
-/// "value-rope-rotate-f32": of a check with a counterexample, on the page.
+/// "value-rope-rotate-f32": the id of a check with a counterexample, on the page.
 std::string failure_id(const properties::check_result& c);
-/// File name of a counterexample in the folder counterexamples/.
+/// The file name of a counterexample in the folder counterexamples/.
 std::string counterexample_name(const properties::check_result& c);
 
-/// Makes the folder, without anything of an earlier run: it would be taken for this one's.
+/// Makes the folder and removes files of an earlier run: they would be taken for files of this run.
 core::result<void> prepare_report(const std::filesystem::path& folder);
 
 /// Writes report.json, junit.xml, summary.md, index.html and counterexamples/*.json, each under a temporary name first.

@@ -11,7 +11,7 @@ using reference::accuracy_class;
 
 struct class_text {
   accuracy_class is;
-  bool loses;  ///< digits that a better algorithm keeps
+  bool loses;  ///< loses digits that a better algorithm keeps
   const char* text;
 };
 constexpr class_text class_texts[] = {
@@ -22,7 +22,7 @@ constexpr class_text class_texts[] = {
     {accuracy_class::cumsum, true, "loses digits as the length grows, as prefix sums do"},
 };
 
-// The most telling one first.
+// The most telling property comes first.
 struct violation_text {
   const char *property, *text;
 };
@@ -43,8 +43,8 @@ std::string up_to(const core::operation& op, const digits_up_to& d) {
 }  // namespace
 
 std::string class_sentence(const core::operation& op, accuracy_class reached, bool run_passed) {
-  // What is no scan takes a logarithm of a sum, a sum of cosines, a product of what is left, or what a weight leaves: a
-  // filter has a state, too, but no error of it grows.
+  // Operations of class linear that are no scans take a logarithm of a sum, a sum of cosines, a product of remainders,
+  // or the remainder of a weight. A filter has a state too, but its errors do not grow.
   const core::operation& forward = reference::forward_of(op);
   const bool is_scan = forward.recurrent && forward.grows_with;
   for (const class_text& c : class_texts)

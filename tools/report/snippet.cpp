@@ -60,7 +60,7 @@ for name, truth in expected.items():
 {end}
 )";
 
-// A property that compares with the truth makes this call, and others make calls of their own of it.
+// A property that compares with the truth makes this call; other properties make their own calls from it.
 constexpr const char* codes_of_value = "1 where the fault is still there, 0 where it is mended";
 constexpr const char* end_of_value = "sys.exit(1 if is_wrong else 0)";
 constexpr const char* codes_of_other = "1 where these outputs are wrong, 2 where they are right, and replay must tell";
@@ -96,7 +96,7 @@ std::string entries(const core::tensors& all) {
   return text;
 }
 
-// How far the elements of an output may be off its rounded truth.
+// The error that the elements of an output may have, relative to the rounded truth.
 core::tensor allowed_of(const properties::expectation& e, const reference::allowances& laws, const std::string& name) {
   const reference::certified& truth = e.truth.at(name);
   const auto& k = laws.at(name).k[reference::accuracy_classes.size() - 1];
@@ -154,7 +154,7 @@ std::string python_snippet(const gate_report& r, const properties::check_result&
                             flag ? (*flag ? "True" : "False") : core::to_string(value));
   }
   const bool decides = c.checked->decides_class;
-  const std::string replay = nlohmann::json(plain(replay_command(r, c))).dump();  // a string of Python, too
+  const std::string replay = nlohmann::json(plain(replay_command(r, c))).dump();  // this is a Python string too
   return fmt::format(
       fmt::runtime(program), fmt::arg("summary", summary(c.found->minimal)), fmt::arg("property", c.checked->name),
       fmt::arg("message", one_line(c.found->shown.message)), fmt::arg("settings", settings),

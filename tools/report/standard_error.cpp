@@ -1,4 +1,4 @@
-// What a candidate wrote to stderr, where that helps: it ended, or was stopped.
+// The text that a candidate wrote to stderr, if it ended or was stopped.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ std::vector<std::string> stderr_lines(std::string_view errors) {
     lines.push_back(plain(errors.substr(begin, end - begin)));
     begin = end + 1;
   }
-  // Half a line says little where whole ones follow.
+  // Half a line says little if whole lines follow.
   if (cut && lines.size() > 1) lines.erase(lines.begin());
   if (lines.size() > most_lines) lines.erase(lines.begin(), lines.end() - most_lines);
   return lines;

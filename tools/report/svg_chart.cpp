@@ -15,7 +15,7 @@ namespace {
 using properties::check_result;
 using properties::error_there;
 
-// In units of the view box. The margins hold the labels: nothing is drawn there.
+// In units of the view box. The margins hold the labels; no points are drawn there.
 constexpr double width = 360, left = 44, right = 350, top = 24, bottom = 184;
 constexpr plot_frame frame{left, right, top, bottom, 38};
 
@@ -29,7 +29,7 @@ log_axis growth_axis(const growth& drawn) {
 
 bool is_drawn(double x) { return std::isfinite(x) && x > 0.0; }
 
-// The laws that are drawn, and what each is called.
+// The laws that are drawn, with their names.
 std::vector<std::pair<std::size_t, std::string_view>> drawn_laws(const check_result& c) {
   std::vector<std::pair<std::size_t, std::string_view>> all;
   for (const auto k : classes_of(c)) all.emplace_back(static_cast<std::size_t>(k), name_of(k));
@@ -37,7 +37,7 @@ std::vector<std::pair<std::size_t, std::string_view>> drawn_laws(const check_res
   return all;
 }
 
-// Room for every error, and for the laws as far as they are within four powers of ten of an error.
+// A range for every error, and for the laws as far as they lie within four powers of ten of an error.
 log_axis error_axis(const check_result& c, const growth& drawn) {
   double low = 1.0, high = 1.0;
   for (const auto& [n, e] : drawn)
@@ -50,26 +50,26 @@ log_axis error_axis(const check_result& c, const growth& drawn) {
   return {10.0, lowest, std::max(std::ceil(std::log10(high) + 0.1), lowest + 1), bottom - 8, top + 8};
 }
 
-// The most that a class has allowed the drawn elements up to each point. What it allows depends on the values of an
-// element, not on that alone, so that the allowances themselves would jump up and down from point to point.
+// The largest allowance of a class for the drawn elements up to each point. Allowances depend on the values of
+// elements, not only on this axis, so they would jump up and down from point to point.
 std::string law_line(const growth& drawn, std::size_t k, const log_axis& x, const log_axis& y) {
   std::string path;
   double most = 0;
   for (const auto& [n, e] : drawn) {
     most = std::max(most, e.law_ulp[k]);
     if (!(most > 0)) continue;
-    // Far beyond the frame a coordinate is cut: the line leaves the frame all the same.
+    // Far outside the frame a coordinate is clamped: the line leaves the frame anyway.
     const double at = std::clamp(y.at(most), -1000.0, 1000.0);
     path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x.at(static_cast<double>(n)), at);
   }
-  if (drawn.size() == 1 && !path.empty()) path += "h24";  // one point alone: no line, yet a level
+  if (drawn.size() == 1 && !path.empty()) path += "h24";  // one point makes no line, but shows a level
   return path.empty() ? "" : fmt::format("<path class=\"law law{}\" d=\"{}\"/>\n", k, path);
 }
 
 std::string cross(double x, double y) { return fmt::format("d=\"M{0:.1f} {1:.1f}l8 8m0 -8l-8 8\"", x - 4, y - 4); }
 
-// A dot; on the lower edge and hollow where the error is 0; a cross where such a case is a bug, on the
-// upper edge where its error is no number.
+// A dot; hollow at the lower edge if the error is 0; a cross if such a case is a bug, at the upper edge if its error is
+// not a number.
 std::string point(std::uint64_t from, const error_there& e, const log_axis& x, const log_axis& y) {
   const double at_x = x.at(static_cast<double>(from));
   const double none = e.failed ? top + 8 : bottom - 4;

@@ -1,4 +1,4 @@
-// Error against what it grows with beside the laws of the accuracy classes: one inline SVG panel.
+// Errors against the quantity with which they grow, with the laws of the accuracy classes: one inline SVG panel.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Phrases that more than one reading of a report uses.
+// Phrases that several documents of a report use.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -210,7 +210,7 @@ std::string failure_id(const check_result& c) {
 
 namespace {
 
-// Limits that are not the usual ones, as options.
+// Limits that differ from the usual ones, as options.
 std::string limit_options(const candidate_limits& limits) {
   const candidate_limits usual;
   std::string options;
@@ -245,7 +245,7 @@ std::string replay_command(const gate_report& r, const check_result& c) {
                        shell_word(r.candidate_spec),
                        r.golden_arithmetic.empty() ? "" : " --arithmetic " + r.golden_arithmetic);
   std::string path = (r.folder / "counterexamples" / counterexample_name(c)).string();
-  if (path.starts_with('-')) path.insert(0, "./");  // else it would be taken for an option
+  if (path.starts_with('-')) path.insert(0, "./");  // otherwise it would be taken for an option
   return fmt::format("assay replay {} --candidate {}{}", shell_word(path), shell_word(r.candidate_spec),
                      limit_options(r.limits));
 }
@@ -260,7 +260,7 @@ std::string in_words(const properties::declared_domain& range) {
                                : fmt::format("in [{}, {}]", range.low, range.high);
 }
 
-// The size 0 is that of an empty axis, which is a matter of its own.
+// The size 0 is that of an empty axis; declared sizes do not cover it.
 std::string in_words(const properties::declared_sizes& sizes) {
   std::string text;
   if (sizes.multiple_of > 1) text = fmt::format("a multiple of {}", sizes.multiple_of);
@@ -344,7 +344,7 @@ void add_unasked(std::vector<std::string>& notes, const gate_report& r) {
       to_string(r.candidate.written_for), fmt::join(all, "; "), to_string(core::newest_list)));
 }
 
-// " ("interleaved", "half_split")", in the order in which the meaning has them.
+// " ("interleaved", "half_split")", in the order of the setting's description.
 std::string choices_in_words(const core::attribute_declaration& a) {
   if (!std::holds_alternative<std::string>(a.standard)) return "";
   std::vector<std::string> all;
@@ -352,7 +352,7 @@ std::string choices_in_words(const core::attribute_declaration& a) {
   return fmt::format(" ({})", fmt::join(all, ", "));
 }
 
-// What each setting is whose value a finding names.
+// Adds the meaning of each setting whose value a finding names.
 void add_settings(std::vector<std::string>& notes, const gate_report& r) {
   if (r.findings.empty()) return;
   std::map<std::string, const core::operation*> judged;

@@ -13,7 +13,7 @@ core::result<void> prepare_report(const std::filesystem::path& folder) {
   std::error_code failed;
   const std::filesystem::path cases = folder / "counterexamples";
   std::filesystem::create_directories(cases, failed);
-  // One that was there may be another user's: what it holds could then be neither removed nor replaced.
+  // An existing folder may belong to another user: its contents could then be neither removed nor replaced.
   for (const std::filesystem::path& written : {folder, cases})
     if (!failed && ::access(written.c_str(), W_OK) != 0) failed.assign(errno, std::generic_category());
   if (failed)
@@ -23,7 +23,7 @@ core::result<void> prepare_report(const std::filesystem::path& folder) {
        entry.increment(failed))
     if (entry->path().extension() == ".json" || entry->path().extension() == ".py")
       std::filesystem::remove(entry->path(), failed);
-  // A run that is killed must not leave an earlier verdict behind, nor any run the parts of an earlier shard.
+  // A killed run must not leave an earlier verdict behind, and no run the parts of an earlier shard.
   for (const char* name : {"report.json", "junit.xml", "summary.md", "index.html", "shard.json"})
     std::filesystem::remove(folder / name, failed);
   return {};
@@ -44,7 +44,7 @@ core::result<std::string> write_report(const gate_report& r, const std::filesyst
     if (auto ok = write(cases / snippet_name(c), python_snippet(r, c)); !ok) return tl::make_unexpected(ok.error());
   }
   std::string summary = to_markdown(r);
-  // The last one says that the report is complete.
+  // The last file says that the report is complete.
   for (const auto& [name, text] : {std::pair("summary.md", summary),
                                    {"index.html", to_html(r)},
                                    {"junit.xml", to_junit(r)},

@@ -1,4 +1,4 @@
-// What the gate makes of times, with a clock of the test's own: nothing here waits.
+// Tests how the gate uses times, with the test's own clock: nothing here waits.
 #include "tools/gate/call_times.hpp"
 
 #include <catch2/catch.hpp>
@@ -25,8 +25,7 @@ properties::request scan_of(std::size_t rows, std::size_t tokens, std::size_t fe
   return {&op, core::dtype::f32, std::move(inputs)};
 }
 
-// Takes the time that a test says, on the clock that the gate looks at. A call that takes longer than the limit is
-// ended.
+// Takes the time that a test gives, on the clock that the gate reads. A call that takes longer than the limit is ended.
 class timed_candidate final : public properties::implementation {
  public:
   using seconds_of = std::function<double(double rows, double tokens, double features)>;
@@ -99,7 +98,7 @@ TEST_CASE("assay/call_times/a_step_loop_is_not_tried_where_it_outlasts_the_limit
 }
 
 TEST_CASE("assay/call_times/a_slow_call_that_is_ended_is_no_hang") {
-  // 36 s are beyond the limit and not clearly so.
+  // 36 s exceed the limit, but not clearly.
   gate_after_short_calls gate([](double, double n, double) { return 3.6e-5 * n; });
   const auto call = scan_of(1, 1000003, 1);
   CHECK_FALSE(gate.guarded.would_outlast(call));
@@ -127,7 +126,7 @@ TEST_CASE("assay/call_times/a_call_that_takes_far_longer_than_its_like_hangs") {
 }
 
 TEST_CASE("assay/call_times/what_is_far_larger_than_what_was_answered_may_meet_a_limit") {
-  // 0.08 s at 4097 tokens: at 65537 it would be 20 s if it grew with the square.
+  // 0.08 s at 4097 tokens: quadratic growth would give 20 s at 65537.
   gate_after_short_calls gate([](double, double n, double) { return n > 5000 ? 1e9 : 1e-3 + 2e-5 * n; });
   const auto calls = gate.timed.calls;
   CHECK(gate.guarded.would_outlast(scan_of(2, 65537, 3)));
@@ -159,7 +158,7 @@ TEST_CASE("assay/call_times/memory_is_a_limit_where_sizes_are_large_and_a_fault_
   CHECK(small.guarded.part_is_over());
   CHECK(small.guarded.evaluate(scan_of(1, 1, 1)).error().kind == fault::out_of_memory);
   CHECK(small.said().empty());
-  // What was answered before takes no more memory now: it leaks.
+  // A call that was answered before now runs out of memory: the program leaks.
   gate_after_short_calls leaks(fast);
   leaks.timed.memory_for = 1;
   CHECK(leaks.guarded.evaluate(scan_of(1, 1000, 2)).error().kind == fault::out_of_memory);
@@ -188,7 +187,7 @@ TEST_CASE("assay/call_times/a_shared_machine_makes_no_right_code_wrong") {
 
 TEST_CASE("assay/call_times/one_pause_of_the_machine_makes_nothing_slow") {
   const auto fast = [](double B, double n, double d) { return 1e-3 + 2e-9 * B * n * d; };
-  // In every call of the run once: the first, one of the short ones, the longest.
+  // The pause occurs in every call of the run once: in the first, in a short one, in the longest.
   for (std::size_t pause_at = 1; pause_at <= 226; ++pause_at)
     for (const double pause : {0.1, 5.0, 29.0}) {
       gate_after_short_calls gate(fast, pause_at, pause);

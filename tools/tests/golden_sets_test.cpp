@@ -1,4 +1,4 @@
-// The committed golden sets: what the recipes make, worth having, and small.
+// The committed golden sets: they are what the recipes make, useful, and small.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
@@ -88,8 +88,8 @@ TEST_CASE("golden/sets/recipes_reach_special_values_blocks_and_long_sequences") 
           if (std::isinf(x) && x > 0) with_plus_infinity.insert(entry.operation->name);
         }
     }
-  // All functions of tensors that are no integers, but for frequencies, whose bases are positive numbers, and for
-  // signed logarithms: what the sign of NaN is, is a matter of convention.
+  // All functions of tensors other than integers, except frequencies, whose bases are positive numbers, and signed
+  // logarithms: the sign of NaN is a matter of convention.
   for (const core::operation& op : reference::operations())
     if (op.is_forward() && std::any_of(op.inputs.begin(), op.inputs.end(), [](const auto& d) { return !d.own_type; }) &&
         op.name != "sinusoidal/decay" && !op.input("sign_a") && !(op.inputs.size() == 1 && op.input("base"))) {
@@ -105,8 +105,8 @@ TEST_CASE("golden/sets/recipes_reach_special_values_blocks_and_long_sequences") 
     CHECK(tokens.contains({op, 1100}));
 }
 
-// Whatever somebody edits by hand in the index is not what the sets make; that they are what the recipes make is tested
-// of each encoding.
+// A manual change in the index makes it differ from the index that the sets give. Other tests, one for each encoding,
+// check that the recipes make the sets.
 TEST_CASE("golden/sets/the_index_is_that_of_the_sets", "[golden]") {
   const auto index = golden::index_text(committed / "sets");
   REQUIRE(index.has_value());
@@ -127,23 +127,23 @@ TEST_CASE("golden/sets/every_mutant_is_revealed", "[golden]") {
       // Some are wrong only in a later call: a file is one call.
       if (!m.remembers && !revealed.contains(m.id)) missed.insert(m.id);
   const std::set<std::string> beyond_any_file{
-      // Wrong only with a block size, or strides, that the operation does not declare, and a file cannot ask for.
+      // Wrong only with a block size, or strides, that the operation does not declare: a file cannot ask for them.
       "mutant/one_tile_size_is_wrong", "mutant/strides_ignored",
-      // Wrong only where a query has no key at all, for which 0 and NaN are both right.
+      // Wrong only if a query has no key at all: then 0 and NaN are both right.
       "mutant/attention_all_keys_where_none_is", "mutant/fox_padding_averaged"};
   CHECK(missed == beyond_any_file);
 }
 
 TEST_CASE("golden/sets/no_answer_that_knows_nothing_passes_a_file", "[golden]") {
-  // Where such an answer is the truth itself: no element is there, or the definition says so.
+  // Files for which such an answer is the truth itself: there is no element, or the definition gives it.
   const std::set<std::string> degenerate{"fox/decay-one-token",      // a token does not forget itself: D = 0
                                          "fox/decay-vjp-one-token",  // and no gate has a gradient
                                          "fox/gated-decay-one-token", "fox/gated-decay-vjp-one-token",
                                          "sinusoidal/table-width-1-zero",  // its one column is 0
                                          "sinusoidal/frequencies-one-pair",
-                                         "rope/frequencies-vjp-one-pair",  // 1 whatever the base
+                                         "rope/frequencies-vjp-one-pair",  // 1 for every base
                                          "contextual/rotation-no-turn",    // y is x
-                                         // A sink takes all the weight; of one key alone grad_v is grad_o.
+                                         // A sink takes all the weight; with one key alone grad_v is grad_o.
                                          "attention/sinks-vjp-loud", "attention/grouped-query-vjp-one-key"};
   std::set<std::string> found;
   for (const golden::golden_file& file : all_files()) {
@@ -155,7 +155,7 @@ TEST_CASE("golden/sets/no_answer_that_knows_nothing_passes_a_file", "[golden]") 
       if (std::find(flags.begin(), flags.end(), "empty") == flags.end())
         found.insert(file.about.set + "/" + file.about.id);
     }
-    // And by the wider allowance of arithmetic in the dtype only where the file says so.
+    // With the wider allowance of arithmetic in the dtype, only if the file is flagged as wide.
     const bool says_wide =
         std::find(file.about.flags.begin(), file.about.flags.end(), "wide") != file.about.flags.end();
     CHECK(says_wide == tools::is_vacuous(file, file.about.type));
@@ -163,7 +163,7 @@ TEST_CASE("golden/sets/no_answer_that_knows_nothing_passes_a_file", "[golden]") 
   CHECK(found == degenerate);
 }
 
-// They are made on demand: here, that they can be. An encoding may have none.
+// These sets are made on demand: this tests that they can be made. An encoding may have none.
 TEST_CASE("golden/sets/the_recipes_of_long_sets_can_be_made", "[golden]") {
   for (const auto& file : fs::directory_iterator(committed / "recipes" / "full")) {
     const auto recipe = golden::read_recipe(file.path());
@@ -172,7 +172,7 @@ TEST_CASE("golden/sets/the_recipes_of_long_sets_can_be_made", "[golden]") {
     REQUIRE_FALSE(recipe->entries.empty());
     for (const golden::recipe_entry& entry : recipe->entries) {
       REQUIRE_FALSE(entry.dtypes.empty());
-      // What is hard to round is so in one dtype.
+      // A hard-to-round case is hard in one dtype only.
       const bool hard = entry.id.find("hard-to-round") != std::string::npos;
       INFO(file.path().stem() << " " << entry.id);
       CHECK(entry.dtypes.size() == (hard ? 1 : 4));
@@ -218,8 +218,8 @@ TEST_CASE("golden/sets/a_line_of_families_makes_a_set") {
           }
   CHECK(ids.contains("bias-vjp-mild-form-absolute"));
   CHECK(ids.contains("bias-nan-inside"));
-  CHECK_FALSE(ids.contains("bias-vjp-nan-inside"));  // no gradient is asked at NaN
-  CHECK_FALSE(ids.contains("slopes-nan-inside"));    // it has no inputs: one family is all
+  CHECK_FALSE(ids.contains("bias-vjp-nan-inside"));  // no gradient is tested at NaN
+  CHECK_FALSE(ids.contains("slopes-nan-inside"));    // it has no inputs, so one family is enough
   CHECK(r.entries.back().reason == "slopes from 2^-8 to 1, the last queries of a sequence");
   const core::tensors steep = golden::draw_inputs(r.entries.back(), core::dtype::f32).value();
   for (const double slope : steep.at("slopes").values) CHECK(slope == 64);
@@ -256,7 +256,7 @@ TEST_CASE("golden/index/other_values_need_another_version") {
   r.entries[0].reason = "another, for the same values";
   CHECK(make().empty());
   r.entries.push_back(all.entries[3]);
-  CHECK(make().empty());  // who has pinned the version finds all that was there
+  CHECK(make().empty());  // a pinned version still finds everything that existed then
   r.entries.pop_back();
   CHECK_THAT(make(), Catch::Matchers::Contains("raise \"version\""));
   r.entries[2].attributes["rule"] = std::string("official");

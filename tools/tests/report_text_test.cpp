@@ -1,4 +1,4 @@
-// What a report does with text that others wrote, and where it shows the plain-language findings.
+// Tests how a report treats text from others, and where it shows the plain-language findings.
 #include <catch2/catch.hpp>
 
 #include "tools/report/escape.hpp"
@@ -57,7 +57,8 @@ TEST_CASE("assay/report/stderr_is_cut_to_its_last_lines") {
   for (int i = 0; i < 30; ++i) many += std::to_string(i) + "\n";
   CHECK(tools::stderr_lines(many).size() == 20);
   CHECK(tools::stderr_lines(many).back() == "29");
-  // A line that has no end is kept by its end; of a line cut in two the rest is dropped.
+  // A line without an end is kept by its last part; if a line is cut in two and more lines follow, the rest of it is
+  // dropped.
   CHECK(tools::stderr_lines(std::string(5000, 'x')) == std::vector<std::string>{std::string(2000, 'x')});
   CHECK(tools::stderr_lines(std::string(5000, 'x') + "\nlast\n") == std::vector<std::string>{"last"});
 }

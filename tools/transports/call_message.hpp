@@ -1,4 +1,4 @@
-// The calls of the candidate protocol as those read them who answer: the host of libraries, and recordings.
+// Calls of the candidate protocol, as the answering side reads them: the host of libraries, and recordings.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ struct call_message {
   const core::operation* operation = nullptr;
   core::dtype type = core::dtype::f64;
   core::attributes attributes{};
-  std::string inputs, outputs;  ///< paths, as they stand in the message
+  std::string inputs, outputs;  ///< paths as in the message
 };
 
-/// Refuses a line that is no such object, misses a member, or names an operation or dtype that is unknown.
+/// Refuses a line that is no such object, lacks a member, or names an unknown operation or dtype.
 core::result<call_message> parse_call(std::string_view line);
 
-/// The answer to it, a line of JSON.
+/// The answer to a call, as a line of JSON.
 std::string call_reply(std::uint64_t id, const tl::expected<void, properties::call_failure>& outcome);
 
 }  // namespace assay::transports

@@ -19,7 +19,7 @@ struct pipe_ends {
   descriptor read, write;
 };
 
-// Both ends above the standard descriptors, which a caller may have closed.
+// Both ends are above the standard descriptors, which a caller may have closed.
 core::result<pipe_ends> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return core::failure(std::string("pipe: ") + std::strerror(errno));
@@ -45,7 +45,7 @@ std::vector<std::string> child_environment() {
   return variables;
 }
 
-// Its own group, default signals and an empty signal mask.
+// Sets a process group of its own, default signals and an empty signal mask.
 void set_attributes(posix_spawnattr_t& attributes) {
   sigset_t none, all;
   sigemptyset(&none);
@@ -61,7 +61,7 @@ void set_attributes(posix_spawnattr_t& attributes) {
 void tail_buffer::append(std::string_view bytes) {
   if (bytes.size() > capacity_) bytes.remove_prefix(bytes.size() - capacity_);
   bytes_ += bytes;
-  // Twice the capacity is held, so that trimming costs a constant time per byte.
+  // Up to twice the capacity is held, so that trimming costs constant time per byte.
   if (bytes_.size() > 2 * capacity_) bytes_.erase(0, bytes_.size() - capacity_);
 }
 

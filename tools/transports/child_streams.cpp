@@ -17,10 +17,10 @@ namespace assay::transports {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr milliseconds tick{50};  // between looks at memory, at the time and at the end of the program
+constexpr milliseconds tick{50};  // interval of checks on memory, time and the end of the program
 
-// write(2) without SIGPIPE reaching the program: it is blocked in this thread for the while, and one that
-// this write has raised is taken back.
+// write(2) without SIGPIPE reaching the program: the signal is blocked in this thread meanwhile, and a signal that this
+// write has raised is taken back.
 ssize_t write_quietly(int to, std::string_view text) {
   sigset_t pipe_signal, before, pending;
   sigemptyset(&pipe_signal);
@@ -39,7 +39,7 @@ ssize_t write_quietly(int to, std::string_view text) {
   return done;
 }
 
-// Reads what is there, at most 64 KiB: a program that never stops writing must not keep us here. Closes the
+// Reads what is there, at most 64 KiB, so that a program that never stops writing cannot block us. Closes the
 // descriptor at the end of the stream.
 std::string_view read_some(descriptor& from, std::array<char, 65536>& buffer) {
   if (!from.open()) return {};
@@ -58,7 +58,7 @@ child_process::~child_process() { finish(milliseconds(0)); }
 child_process::outcome child_process::exchange(std::string_view text, std::string& line, milliseconds limit) {
   const clock::time_point began = clock::now(), last_end = began + times_of_sleep * limit;
   clock::time_point next_look = began + std::min(tick, limit);
-  std::optional<milliseconds> before;  // none until the first look: most calls are shorter, and a look costs time
+  std::optional<milliseconds> before;  // empty until the first check: most calls are shorter, and a check costs time
   milliseconds computed{0};
   while (true) {
     if (!messages_.empty()) {
@@ -73,14 +73,14 @@ child_process::outcome child_process::exchange(std::string_view text, std::strin
       next_look = now + tick;
       const group_usage usage = usage_of_group(pid_);
       if (usage.resident_bytes > limits_.resident_bytes) return outcome::out_of_memory;
-      // A process that is gone takes its time with it.
+      // The time of a process that has ended leaves the sum: a decrease counts as 0.
       computed += std::max(usage.computed - before.value_or(usage.computed), milliseconds(0));
       before = usage.computed;
     }
     if (now >= began + limit && computed >= limit) return outcome::timed_out;
     if (now >= last_end) return outcome::slept;
-    // A descendant may hold stdout open after the program has ended, so its end is looked for as well;
-    // what it wrote before that is read after.
+    // A descendant may hold stdout open after the program has ended, so the end of the program is checked too. Output
+    // from before its end is read afterwards.
     const bool over = ended();
     pump(text, over ? milliseconds(0) : std::chrono::ceil<milliseconds>(std::min(last_end, next_look) - now));
     if (over && messages_.empty() && !too_long_ && !drain_output()) out_.reset();
@@ -96,7 +96,7 @@ void child_process::pump(std::string_view& text, milliseconds wait) {
   if (streams[0].revents != 0) {
     const ssize_t done = write_quietly(in_.get(), text);
     if (done > 0) text.remove_prefix(static_cast<std::size_t>(done));
-    // Nobody reads any more; whether that is the end shows on the other side.
+    // Nobody reads any more; the other stream shows whether the program has ended.
     if (done < 0 && errno != EAGAIN && errno != EINTR) in_.reset();
   }
   if (streams[1].revents != 0) drain_output();
@@ -140,7 +140,7 @@ void child_process::take(std::string_view bytes) {
 bool child_process::ended() const {
   if (reaped_) return true;
   siginfo_t info{};
-  // WNOWAIT: as long as the program is not reaped, no other process can get its number.
+  // WNOWAIT: while the program is not reaped, no other process can get its number.
   return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_;
 }
 

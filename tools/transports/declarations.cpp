@@ -44,7 +44,7 @@ std::string declarations_json() {
     return list;
   };
   ordered_json operations = ordered_json::array();
-  // Who is held against a formula of somebody's own is asked for that alone.
+  // A candidate judged against a user formula is only asked for that.
   const bool has_formula =
       std::ranges::any_of(reference::encoding_names(), [](const auto& n) { return n == "formula"; });
   for (const core::operation& op : reference::operations())

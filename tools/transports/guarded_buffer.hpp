@@ -1,4 +1,4 @@
-// Bytes lent to code that is not trusted to keep to them.
+// Bytes lent to code that may write outside them.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The parts of a candidate's greeting that say what it computes in, and what it takes. Each throws `malformed`. The
-// operations that it offers are read already: names of others would narrow nothing, and are refused.
+// The parts of a candidate's greeting that say in which formats it computes, and what it takes. Each function throws
+// `malformed`. The offered operations are read before: names of other operations would have no effect, and are refused.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,14 +8,14 @@
 
 namespace assay::transports {
 
-/// hello.compute: by storage dtype a precision, or one for each stage.
+/// hello.compute: for each storage dtype a precision, or one for each stage.
 void parse_compute(const nlohmann::json& value, properties::description& to);
-/// hello.parameters: by operation what its function has names for, which it returns. Settings that are not among them
+/// hello.parameters: for each operation the parameter names of its function; returns them. Settings without a parameter
 /// have standard values.
 std::map<std::string, std::vector<std::string>> parse_parameters(const nlohmann::json& value, properties::description& to);
-/// hello.domain: by operation the values of inputs, settings and axes.
+/// hello.domain: for each operation the values of inputs, settings and axes.
 void parse_domains(const nlohmann::json& value, properties::description& to);
-/// The member "relations" of a domain: how sizes of axes go together, such as ["n <= m", "2 r = d"].
+/// The member "relations" of a domain: relations between sizes of axes, such as ["n <= m", "2 r = d"].
 std::vector<properties::axis_relation> parse_relations(const nlohmann::json& value, const core::operation& op,
                                                        const std::string& where);
 

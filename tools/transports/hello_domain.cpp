@@ -24,7 +24,7 @@ properties::declared_domain parse_domain(const json& value, const std::string& w
   return domain;
 }
 
-// The interval of an input must hold some value that the operation is defined for: otherwise no case is left.
+// The interval of an input must contain some value of the operation's domain: otherwise no case is left.
 void require_values(const core::tensor_declaration& input, const properties::declared_domain& declared,
                     const std::string& where) {
   const auto [low, high, minus_infinity] = input.domain;
@@ -32,8 +32,8 @@ void require_values(const core::tensor_declaration& input, const properties::dec
           where + fmt::format(" holds no value of {}, which lies in [{}, {}]", input.name, low, high));
 }
 
-// A size, or an integer of a setting, of [low, high] or {"multiple_of": k, "at_least": low, "at_most": high}, each of
-// which may be left out.
+// Parses sizes, or the integers of a setting, from [low, high] or {"multiple_of": k, "at_least": low, "at_most": high};
+// each member may be left out.
 properties::declared_sizes parse_sizes(const json& value, const std::string& where) {
   constexpr std::size_t largest = std::size_t{1} << 24;  // no case is larger
   properties::declared_sizes sizes;
@@ -59,7 +59,8 @@ properties::declared_sizes parse_sizes(const json& value, const std::string& whe
   return sizes;
 }
 
-// What a domain may name besides settings and axes: the inputs, and the state of a recurrent operation.
+// The names that a domain may have in addition to settings and axes: the inputs, and the state of a recurrent
+// operation.
 std::vector<std::string> names_of_values(const core::operation& op) {
   std::vector<std::string> names;
   for (const auto& input : op.inputs) names.push_back(input.name);
@@ -67,7 +68,7 @@ std::vector<std::string> names_of_values(const core::operation& op) {
   return names;
 }
 
-// The values that it takes of an attribute: each must be one that there is.
+// The values that it takes for an attribute: each must be a declared value.
 std::vector<core::attribute> parse_values(const json& value, const core::operation& op, const std::string& name,
                                           const std::string& where) {
   require(value.is_array() && !value.empty(), where + " must be a list of values");
@@ -83,14 +84,14 @@ std::vector<core::attribute> parse_values(const json& value, const core::operati
   return all;
 }
 
-// Of the usual values of a setting those inside, or else some from the smallest one on.
+// The usual values of a setting that lie inside, or else some from the smallest one on.
 std::vector<core::attribute> values_inside(core::attribute_declaration setting,
                                            const properties::declared_sizes& sizes) {
   setting.axis = setting.name;
   return properties::values_to_draw(setting, {}, {{setting.axis, sizes}});
 }
 
-// A name that is not known would narrow nothing, and the report would say that it was obeyed.
+// An unknown name would have no effect, but the report would say that it was obeyed.
 [[noreturn]] void refuse_domain_name(const core::operation& op, std::vector<std::string> known,
                                      const std::string& where) {
   for (const auto& a : op.attributes) known.push_back(a.name);
@@ -111,7 +112,7 @@ void parse_domain_of(const core::operation& op, const json& members, const std::
     }
     if (setting != nullptr && declared.is_object() && std::holds_alternative<std::int64_t>(setting->standard)) {
       const properties::declared_sizes sizes = parse_sizes(declared, member);
-      // The sizes of an axis that a setting is the size of may be declared under both names.
+      // If a setting is the size of an axis, the sizes may be declared under both names.
       if (!setting->axis.empty())
         to.sizes[op.name][setting->axis] = sizes;
       else
@@ -134,8 +135,8 @@ void parse_domain_of(const core::operation& op, const json& members, const std::
 
 using values_by_setting = std::map<std::string, std::vector<core::attribute>>;
 
-// Of each setting the values that cases are drawn from: those of the sizes that are declared, and of these values; of a
-// setting that came later and is not named those that the candidate knows.
+// For each setting, the values from which cases are drawn: those inside the declared sizes and among the declared
+// values. For a later setting that is not named, the values that the candidate knows.
 values_by_setting values_of(const core::operation& op, const properties::description& about,
                             const properties::setting_values& declared) {
   const auto sizes = about.sizes.find(op.name);
@@ -147,7 +148,8 @@ values_by_setting values_of(const core::operation& op, const properties::descrip
   return all;
 }
 
-// Why a value of a setting goes with none of the others; empty where it goes with some, or where there are too many.
+// Why a value of a setting goes together with no values of the others; empty if it does with some, or if there are too
+// many to try.
 class compatibility {
  public:
   compatibility(const core::operation& op, const properties::description& about, values_by_setting others)
@@ -156,7 +158,7 @@ class compatibility {
         bounds_(about.sizes.contains(op.name) ? properties::bounds_of(about.sizes.at(op.name))
                                               : std::map<std::string, core::size_bounds>{}) {}
 
-  /// Of these values; of none: why all there are conflict.
+  /// Why these values fit none of the others; without values: why all combinations conflict. Empty if some fit.
   std::string conflict_of(const core::attributes& values) {
     tried_ = 0;
     return conflict_from(0, values);
@@ -186,9 +188,10 @@ class compatibility {
   int tried_ = 0;
 };
 
-// Each declared value of a setting must go with some values of the others, and with some declared sizes: else no case
-// has it. One that goes with none there are is named before one that goes with none of the declared ones; of these one
-// that would go with some other value, and not one of a setting that the conflict is not about.
+// Each declared value of a setting must go together with some values of the others, and with some declared sizes:
+// otherwise no case has it. A value that fits no values at all is reported before a value that fits no declared ones.
+// Among the latter, a value that would fit some other value comes first, and not one of a setting that the conflict
+// does not concern.
 void require_compatible(const core::operation& op, const properties::description& about, const std::string& where) {
   const values_by_setting declared = values_of(op, about, about.settings_of(op));
   const values_by_setting free = values_of(op, about, {});
@@ -224,7 +227,7 @@ void parse_domains(const json& value, properties::description& to) {
     // A misspelt name would silently narrow nothing.
     require(to.operations.contains(operation), where + " is no operation that hello.operations offers");
     require(inputs.is_object(), where + " must be an object");
-    // Of an operation that this version does not know, nothing is asked.
+    // Unknown operations are ignored: this version asks nothing of them.
     if (const core::operation* op = reference::find_operation(operation)) {
       parse_domain_of(*op, inputs, where, to);
       require_compatible(*op, to, where);

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// The precision of arithmetic on tensors of `storage`, or of a stage of it.
+// The precision of the arithmetic on tensors of dtype `storage`, or of one stage.
 core::dtype parse_format(const json& value, core::dtype storage, const std::string& where) {
   std::vector<std::string_view> known;
   for (const core::dtype t : core::floating_dtypes)
@@ -28,7 +28,7 @@ core::dtype parse_format(const json& value, core::dtype storage, const std::stri
   return *in;
 }
 
-// A stage of none of the offered operations would change nothing, and the report would say that it was obeyed.
+// A stage that no offered operation has would have no effect, but the report would say that it was obeyed.
 properties::declared_precision parse_stages(const json& value, core::dtype storage, const std::string& where,
                                             const properties::description& offered) {
   std::vector<std::string> known;
@@ -48,7 +48,7 @@ properties::declared_precision parse_stages(const json& value, core::dtype stora
   return declared;
 }
 
-// Arithmetic on tensors that are never asked for would change nothing likewise.
+// In the same way, arithmetic for dtypes that are never asked for would have no effect.
 void require_offered(core::dtype storage, const std::string& where, const properties::description& offered) {
   std::vector<std::string_view> known;
   for (const core::dtype t : core::floating_dtypes)

@@ -45,7 +45,7 @@ core::result<ordered_json> claims_of(const char* text) {
   return ordered_json(document->value);
 }
 
-// Exchanges the floating-point environment (rounding, flushing of subnormals) for the time of its life.
+// Exchanges the floating-point environment (rounding, flushing of subnormals) during its lifetime.
 class borrowed_environment {
  public:
   explicit borrowed_environment(const std::fenv_t& other) {
@@ -60,7 +60,7 @@ class borrowed_environment {
   std::fenv_t own_;
 };
 
-// Memory of the call as the library sees it, beside the declarations.
+// The memory of a call as the library sees it, with the declarations.
 struct shared_tensors {
   std::vector<std::string> dtypes;
   std::vector<core::shape> shapes;
@@ -68,7 +68,7 @@ struct shared_tensors {
   std::vector<assay_tensor> views;
 
   explicit shared_tensors(std::size_t count) {
-    dtypes.reserve(count), shapes.reserve(count), buffers.reserve(count);  // the views point into them
+    dtypes.reserve(count), shapes.reserve(count), buffers.reserve(count);  // the views point into these vectors
   }
   void add(const core::tensor_declaration& declared, core::dtype type, const core::shape& shape,
            guarded_buffer buffer) {
@@ -91,7 +91,7 @@ shared_tensors share_inputs(const properties::request& call) {
   return shared;
 }
 
-// All bits set: NaN in every floating-point format, so that what the library leaves out shows.
+// All bits are set: NaN in every floating-point format, so that elements which the library does not write are visible.
 shared_tensors share_outputs(const properties::request& call, const core::axis_sizes& sizes) {
   shared_tensors shared(call.operation->outputs.size());
   for (const auto& declared : call.operation->outputs) {
@@ -103,7 +103,7 @@ shared_tensors share_outputs(const properties::request& call, const core::axis_s
   return shared;
 }
 
-// What the library did to memory that is not its own.
+// Names the memory that the library wrote although it must not write it.
 std::string trespass(const shared_tensors& inputs, const shared_tensors& outputs) {
   for (std::size_t i = 0; i < inputs.views.size(); ++i)
     if (!inputs.buffers[i].untouched()) return std::string("it wrote to the input '") + inputs.views[i].name + "'";

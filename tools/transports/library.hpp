@@ -11,26 +11,26 @@
 
 namespace assay::transports {
 
-/// Loads a library and calls it. Whatever the library does happens to this process: crashes are for another one
-/// to notice. The library is never unloaded (threads of it may still run).
+/// Loads a library and calls it. Everything the library does happens in this process: another process must notice
+/// crashes. The library is never unloaded (its threads may still run).
 class library_candidate {
  public:
-  /// An error where the file is no library that can be loaded, exports no assay_candidate_v1, has another ABI
-  /// version, or describes itself wrongly.
+  /// An error if the file is no loadable library, exports no assay_candidate_v1, has another ABI version, or describes
+  /// itself wrongly.
   static core::result<library_candidate> open(const std::filesystem::path& path);
 
-  /// Its hello, a line of JSON. The names of operations and dtypes are as the library gives them.
+  /// Its hello, as a line of JSON. The names of operations and dtypes are those that the library gives.
   [[nodiscard]] const std::string& hello() const { return hello_; }
 
-  /// Precondition: check_inputs accepts the inputs. Noticed as an error: a write outside an output (within 64
-  /// bytes of it), to an input, or an exception.
+  /// Precondition: check_inputs accepts the inputs. Errors that it detects: a write outside an output (within 64 bytes
+  /// of it), a write to an input, and an exception.
   [[nodiscard]] properties::call_result evaluate(const properties::request& call) const;
 
  private:
   std::string hello_;
   std::map<std::string, int (*)(assay_call*)> operations_;
-  /// Of the library alone: one built with -ffast-math makes whoever loads it flush subnormals, and what Assay
-  /// itself computes must not be.
+  /// The environment of the library alone: a library built with -ffast-math makes the process that loads it flush
+  /// subnormals, but Assay's own computations must not flush them.
   std::fenv_t environment_{};
 };
 

@@ -24,8 +24,8 @@ int refuse(const std::string& reason) {
   return cannot_host;
 }
 
-// The streams of the protocol under descriptors of their own; from now on standard input is empty and what is
-// printed to standard output goes to standard error.
+// Moves the streams of the protocol to their own descriptors. From then on standard input is empty, and output to
+// standard output goes to standard error.
 struct protocol_streams {
   std::FILE* requests = nullptr;
   descriptor answers;
@@ -79,7 +79,7 @@ int host_library(const std::filesystem::path& path) {
   const char* protocol = std::getenv("ASSAY_PROTOCOL");
   if (protocol == nullptr || std::string_view(protocol) != "1")
     return refuse("libraries are hosted by: assay gate --candidate library:" + path.string());
-  // Before the library is loaded: its constructors may print.
+  // Created before the library is loaded: its constructors may print.
   const protocol_streams streams;
   const auto library = library_candidate::open(path);
   if (!library) return refuse(library.error().message);
@@ -90,13 +90,13 @@ int host_library(const std::filesystem::path& path) {
     if (!call) return refuse("a request that is none: " + call.error().message);
     if (!streams.write(call_reply(call->id, answer(*library, *call)))) return cannot_host;
   }
-  // Not exit(): neither destructors of the library nor threads of it have a say in how this ends.
+  // This is not exit(): destructors and threads of the library must not affect how the process ends.
   std::fflush(nullptr);
   ::_exit(0);
 }
 
 process_candidate::started start_library(const std::filesystem::path& path, const process_limits& limits) {
-  // Absolute: a bare name would be searched for in the system's folders.
+  // The path is absolute: a bare name would be searched for in the system's folders.
   return process_candidate::start({"/proc/self/exe", host_library_command, std::filesystem::absolute(path)},
                                   "library:" + path.string(), limits);
 }

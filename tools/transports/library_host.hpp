@@ -9,9 +9,9 @@
 
 namespace assay::transports {
 
-/// The hidden command: speaks the candidate protocol on stdin and stdout for the library at `path`, until stdin
-/// ends. What the library prints goes to stderr. Returns the exit code: 0, or 2 where the library cannot be used
-/// or was not started by the gate; the reason goes to stderr.
+/// The hidden command: speaks the candidate protocol on stdin and stdout for the library at `path`, until stdin ends.
+/// Output of the library goes to stderr. Returns the exit code: 0, or 2 if the library cannot be used or the gate did
+/// not start the command; the reason goes to stderr.
 int host_library(const std::filesystem::path& path);
 
 inline constexpr const char* host_library_command = "host-library";

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t most_names = 4, fewest_letters = 3;
 
-// The edit distance: how many letters to insert, drop or replace. Row by row of the usual table.
+// The edit distance: the number of letters to insert, drop or replace. The usual table is computed row by row.
 std::size_t distance(const std::string& from, const std::string& to) {
   std::vector<std::size_t> row(to.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

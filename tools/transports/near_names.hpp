@@ -1,4 +1,4 @@
-// Which known names a mistyped one may have meant.
+// Known names that a mistyped name may have meant.
 #pragma once
 
 #include <string>
@@ -8,14 +8,15 @@
 
 namespace assay::transports {
 
-/// At most four of the known names, the nearest first; names are as "encoding/operation". A name is near where a third
-/// of the written letters changed gives it or what stands behind its "/", or where it holds the written ones.
+/// Returns at most four of the known names, the nearest first; names have the form "encoding/operation". A name is near
+/// if at most a third of the written letters must change to give the name or the part after its "/", or if it contains
+/// the written letters.
 std::vector<std::string> near_names(const std::string& written, const std::vector<std::string>& known);
 
-/// "near: a, b; "; empty where none is near.
+/// "near: a, b; "; empty if none is near.
 std::string near_in_words(const std::string& written, const std::vector<std::string>& known);
 
-/// The operation of that name, or an error that says which are near.
+/// The operation of that name, or an error that lists near names.
 core::result<const core::operation*> operation_named(const std::string& name);
 
 }  // namespace assay::transports

@@ -21,7 +21,7 @@ fault fault_of(formats::file_fault kind) {
   return fault::bad_file;
 }
 
-// Which rule of check_outputs is broken first, in its order: its error is text.
+// The first rule of check_outputs that is broken, in its order; check_outputs itself only gives a text.
 fault fault_of_tensors(const core::operation& op, core::dtype type, const core::tensors& outputs) {
   for (const auto& d : op.outputs) {
     const auto it = outputs.find(d.name);
@@ -32,7 +32,7 @@ fault fault_of_tensors(const core::operation& op, core::dtype type, const core::
   return outputs.size() > op.outputs.size() ? fault::unknown_output : fault::wrong_shape;
 }
 
-// ": axes n and h look exchanged" of the first output of which that is so, and what to do about it.
+// ": axes n and h look exchanged" for the first output of which this is true, and what to do about it.
 std::string words_of_exchange(const core::operation& op, const core::axis_sizes& sizes, const core::tensors& outputs) {
   for (const core::tensor_declaration& d : op.outputs) {
     const auto output = outputs.find(d.name);
@@ -56,7 +56,7 @@ bool fits(const core::shape& expected, const core::operation& op, std::size_t ou
   return came != outputs.end() && came->second.shape() == expected;
 }
 
-// ": s and s_n look exchanged" of two outputs of different shapes, each of which has that of the other.
+// ": s and s_n look exchanged" for two outputs of different shapes, if each has the shape of the other.
 std::string words_of_order(const core::operation& op, const core::axis_sizes& sizes, const core::tensors& outputs) {
   for (std::size_t i = 0; i < op.outputs.size(); ++i)
     for (std::size_t j = i + 1; j < op.outputs.size(); ++j) {
@@ -67,7 +67,7 @@ std::string words_of_order(const core::operation& op, const core::axis_sizes& si
   return "";
 }
 
-// What the author of the candidate may do about it; empty where nothing is known.
+// Advice for the author of the candidate; empty if nothing is known.
 std::string advice(fault kind, const core::operation& op, const core::axis_sizes& sizes, const core::tensors& outputs) {
   if (kind == fault::wrong_dtype) return ": Assay does not cast, the candidate must";
   if (kind != fault::wrong_shape) return "";
@@ -75,7 +75,8 @@ std::string advice(fault kind, const core::operation& op, const core::axis_sizes
   return order.empty() ? words_of_exchange(op, sizes, outputs) : order;
 }
 
-// Automatic differentiation has a gradient for every real input, also for those that are constants of the operation.
+// Automatic differentiation gives a gradient for every real input, also for inputs that the operation treats as
+// constant.
 void leave_out_gradients_of_constants(const core::operation& op, core::tensors& outputs) {
   if (!op.is_vjp()) return;
   for (const core::tensor_declaration& d : op.inputs)

@@ -21,7 +21,7 @@ std::string seconds_text(milliseconds time) {
   return text + " s";
 }
 
-// How a program ended that gave no answer, from its wait status; -1: it had not ended.
+// The way in which a program without an answer ended, from its wait status; -1: it had not ended.
 call_failure silent_end(int status) {
   if (status == -1) return {fault::closed_stdout, "it closed its stdout but went on running"};
   if (WIFSIGNALED(status))
@@ -145,7 +145,7 @@ properties::call_result process_candidate::evaluate(const properties::request& c
     throw std::runtime_error("cannot hand inputs to the candidate: " + written.error().message);
   auto result = converse(call, id, files.inputs, files.outputs);
   if (!result && !child_) last_fault_ = result.error();
-  // What is large or slow is none the worse for it.
+  // An answer shows that the restarts at a limit were due to large or slow calls: they are forgiven.
   if (result) forgiven_ += std::exchange(at_a_limit_, 0);
   return result;
 }

@@ -17,32 +17,32 @@
 namespace assay::transports {
 
 struct process_limits {
-  // Of computing; of a program that does not compute ten times as long (child_process::exchange).
+  // Limits on computing time; for a program that does not compute, ten times as long (child_process::exchange).
   std::chrono::milliseconds hello{60'000};        ///< from the start to the answer to hello
   std::chrono::milliseconds call{30'000};         ///< of each call
   std::chrono::milliseconds first_call{120'000};  ///< of an operation's first call after a start
   std::chrono::milliseconds farewell{2'000};      ///< from the end of stdin to SIGKILL
-  /// After these every call reports the last fault. Where a limit on time or memory was met and another call was
-  /// answered since, none is counted.
+  /// After so many restarts every call reports the last fault. A restart after a limit on time or memory does not count
+  /// if another call was answered since.
   int restarts = 20;
   child_limits child{};
   formats::read_limits outputs{};
 };
 
-/// Why no program was started, in words that end with what it wrote to stderr; `failure`: what the program did.
+/// Why no program was started; the text ends with what it wrote to stderr. `failure`: what the program did.
 struct start_error : core::error {
   std::optional<properties::call_failure> failure{};
 };
 
-/// A candidate program. A call whose answer breaks the protocol, the limits or the process is reported
-/// once, never repeated; the next call starts the program anew.
+/// A candidate program. A call whose answer breaks the protocol, the limits or the process is reported once and never
+/// repeated; the next call restarts the program.
 ///
-/// `evaluate` throws std::runtime_error where Assay itself cannot write the inputs (a full disk, say):
-/// that is no fault of the candidate's, and no verdict may come of it. Nothing else throws.
+/// `evaluate` throws std::runtime_error if Assay itself cannot write the inputs (a full disk, for example): this is no
+/// fault of the candidate, and must not lead to a verdict. Nothing else throws.
 class process_candidate final : public properties::implementation {
  public:
   using started = tl::expected<std::unique_ptr<process_candidate>, start_error>;
-  /// Starts the program of these words (split_words makes them of a command), which errors call `shown`.
+  /// Starts the program with these words (split_words makes them from a command). Errors call it `shown`.
   static started start(std::vector<std::string> words, const std::string& shown, const process_limits& limits = {});
   ~process_candidate() override;
 
@@ -51,11 +51,11 @@ class process_candidate final : public properties::implementation {
 
   /// The end of what the program wrote to stderr since it was last started.
   [[nodiscard]] std::string stderr_tail() const;
-  /// The end of what it wrote to stdout besides messages.
+  /// The end of its output on stdout other than messages.
   [[nodiscard]] std::string log_tail() const;
 
   [[nodiscard]] int restarts() const { return restarts_; }
-  /// The process group, or -1 where none runs.
+  /// The process group, or -1 if no program runs.
   [[nodiscard]] int process_group() const;
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
 
@@ -77,9 +77,9 @@ class process_candidate final : public properties::implementation {
   std::uint64_t next_id_ = 1;
   int restarts_ = 0;
   int at_a_limit_ = 0;  ///< restarts after a limit on time or memory was met, since the last answer
-  int forgiven_ = 0;    ///< those before it
+  int forgiven_ = 0;    ///< those forgiven before
   std::optional<properties::call_failure> last_fault_;
-  std::string old_errors_, old_log_;  ///< of the program that was stopped last
+  std::string old_errors_, old_log_;  ///< from the program that was stopped last
 };
 
 }  // namespace assay::transports

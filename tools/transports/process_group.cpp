@@ -1,4 +1,4 @@
-// Words of a command line, and what a process group uses according to /proc.
+// Words of a command line, and the resources of a process group according to /proc.
 #include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -21,8 +21,8 @@ struct process_status {
   long user_of_children = 0, system_of_children = 0;
 };
 
-// The fields of /proc/PID/stat, proc(5). The name in field 2 may hold anything, so they are counted from
-// behind its last parenthesis.
+// The fields of /proc/PID/stat, proc(5). The name in field 2 may contain anything, so fields are counted after its last
+// parenthesis.
 bool read_status(const char* pid, process_status& to) {
   std::array<char, 1024> text{};
   std::snprintf(text.data(), text.size(), "/proc/%s/stat", pid);
@@ -67,7 +67,7 @@ core::result<std::vector<std::string>> split_words(const std::string& command) {
   const auto refuse = [&](const std::string& why) { return core::failure("command '" + command + "': " + why); };
   wordexp_t expansion{};
   const int code = ::wordexp(command.c_str(), &expansion, WRDE_NOCMD);
-  // Only after success and WRDE_NOSPACE does the structure own memory.
+  // The structure owns memory only after success and WRDE_NOSPACE.
   std::vector<std::string> words;
   if (code == 0) words.assign(expansion.we_wordv, expansion.we_wordv + expansion.we_wordc);
   if (code == 0 || code == WRDE_NOSPACE) ::wordfree(&expansion);

@@ -33,7 +33,7 @@ void parse_operations(const json& value, properties::description& to) {
 
 void parse_variants(const json& value, properties::description& to) {
   require(value.is_object(), "hello.variants must be an object");
-  // They are sent back as they are and stand in messages: nothing may have to be cleaned.
+  // They are sent back unchanged and appear in messages: so they must not need cleaning.
   const auto is_short_and_printable = [](const std::string& text) {
     return text.find('\n') == std::string::npos && clean(text, 80) == text;
   };
@@ -56,7 +56,7 @@ bool parse_flag(const json& value, const char* name) {
   return value.get<bool>();
 }
 
-// The operations that take empty axes; of others nothing would follow.
+// The operations that take empty axes; only offered operations may be named.
 void parse_empty(const json& value, properties::description& to) {
   require(value.is_array(), "hello.properties.empty must be an array of operations");
   for (const json& entry : value) {

@@ -1,4 +1,4 @@
-// The messages of the candidate protocol, version 1: one JSON object a line.
+// The messages of the candidate protocol, version 1: one JSON object on each line.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,18 @@ struct reply {
 };
 
 std::string hello_request();
-/// Without the settings that came later and have their standard values, or with these attributes.
+/// Without attributes given: leaves out later settings with their standard values. Or with exactly these attributes.
 std::string call_request(std::uint64_t id, const properties::request& call, const std::filesystem::path& inputs,
                          const std::filesystem::path& outputs);
 std::string call_request(std::uint64_t id, const properties::request& call, const core::attributes& attributes,
                          const std::filesystem::path& inputs, const std::filesystem::path& outputs);
 
-/// Both refuse a line that is not the message it should be, with an error that names the member; members
-/// that they do not know are ignored.
+/// Both refuse a line that is not the expected message, with an error that names the member. Unknown members are
+/// ignored.
 core::result<properties::description> parse_hello(std::string_view line);
 core::result<reply> parse_reply(std::string_view line);
 
-/// Why a program is no candidate, where it says so in place of its hello: {"error":"..."}.
+/// Why a program is no candidate, if it says so in place of its hello: {"error":"..."}.
 std::optional<std::string> parse_refusal(std::string_view line);
 
 }  // namespace assay::transports

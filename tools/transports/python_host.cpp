@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* host_script = "python_candidate.py";
 
-// Whether an operation stands behind the "@" at `at`: a function must come before it. In the path a@b/model.py:scan, or
+// Whether an operation follows the "@" at `at`: a function must come before it. In the path a@b/model.py:scan, or in
 // x:y/a@b/model.py:scan, none does.
 bool names_operation(const std::string& text, std::size_t at) {
   const std::string before = text.substr(0, at), module = before.substr(0, before.rfind(':'));
@@ -22,7 +22,7 @@ bool names_operation(const std::string& text, std::size_t at) {
   return module.size() < before.size() && (!is_path || module.ends_with(".py"));
 }
 
-// Of all operations, in a file that lives as long as this program: an argument has at most 128 KiB.
+// The declarations of all operations, in a file that lives as long as this program: an argument has at most 128 KiB.
 core::result<std::filesystem::path> file_of_declarations() {
   static const auto folder = formats::temporary_folder::make();
   if (!folder) return tl::make_unexpected(folder.error());
@@ -70,7 +70,7 @@ process_candidate::started start_python(const python_function& wanted, const pro
   const auto declared = file_of_declarations();
   if (!declared) return tl::make_unexpected(start_error{declared.error()});
   return process_candidate::start(
-      // -B: nothing is written beside the user's modules.
+      // -B: Python writes no files beside the user's modules.
       {python_interpreter(), "-B", (python_package() / host_script).string(), wanted.module, wanted.function, wanted.operation,
        declared->string()},
       "python:" + wanted.module + ":" + wanted.function + (wanted.operation.empty() ? "" : "@") + wanted.operation,

@@ -1,4 +1,4 @@
-// Outputs that were computed elsewhere, for cases that `assay cases` has exported.
+// Outputs computed elsewhere, for cases that `assay cases` has exported.
 #pragma once
 
 #include <filesystem>
@@ -10,22 +10,23 @@
 
 namespace assay::transports {
 
-/// Names the content of a call: SHA-256 of operation, dtype and inputs, bit by bit (NaN payloads aside).
+/// Identifies the content of a call: SHA-256 of operation, dtype and inputs, bit by bit (NaN payloads aside).
 std::string call_identity(const properties::request& call);
 
-/// A folder with cases.jsonl, one call a line with paths relative to the folder; the files of inputs and, where
-/// the user's program has written them, of outputs; and perhaps hello.json, the hello object.
+/// A folder with cases.jsonl, one call on each line with paths relative to the folder; the files of inputs and, if the
+/// user's program has written them, of outputs; and optionally hello.json, the hello object.
 ///
-/// A call is answered by its content, whatever its number. Declined are calls that were not exported (their inputs
-/// depend on earlier outputs, or a counterexample is made smaller). Its description says `recorded`: what a second call
-/// would give it does not know.
+/// A call is answered by its content, whatever its number is. Calls that were not exported are declined (their inputs
+/// depend on earlier outputs, or a counterexample is being shrunk). Its description says `recorded`: it does not know
+/// what a second call would give.
 class recorded_candidate final : public properties::implementation {
  public:
-  /// Reads all but the outputs, as if hostile: paths must stay within the folder. The error names file and line.
+  /// Reads everything except the outputs, and does not trust it: paths must stay inside the folder. The error names
+  /// file and line.
   static core::result<std::unique_ptr<recorded_candidate>> read(const std::filesystem::path& folder);
 
-  /// hello.json's, but only operations and dtypes of which calls were exported; without hello.json those of which
-  /// some outputs are there.
+  /// The description from hello.json, but only operations and dtypes of exported calls; without hello.json, those for
+  /// which some outputs exist.
   [[nodiscard]] const properties::description& describe() const override { return about_; }
   properties::call_result evaluate(const properties::request& call) override;
 

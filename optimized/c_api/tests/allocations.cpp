@@ -1,4 +1,4 @@
-// With a workspace of the size that is said, a call on one thread allocates nothing.
+// A call on one thread allocates nothing if its workspace has the size that the library asks for.
 #include <cstdlib>
 #include <new>
 
@@ -16,7 +16,7 @@ void* allocate(std::size_t size) {
 
 }  // namespace
 
-// They replace those of the library too.
+// These operators replace the library's operators too.
 void* operator new(std::size_t size) { return allocate(size); }
 void* operator new[](std::size_t size) { return allocate(size); }
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return std::malloc(size == 0 ? 1 : size); }
@@ -42,7 +42,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/c_api_allocations", "[optimized][heinsen][c_api
         }
       return allocations;
     };
-    CHECK(calls() > 0);  // the library's own are counted
+    CHECK(calls() > 0);  // the library's own allocations are counted
     std::vector<char> workspace(assay_scan_workspace_size(c_api::dtype_code<TestType>,
                                                           static_cast<std::int64_t>(shape.batch),
                                                           static_cast<std::int64_t>(shape.features)));

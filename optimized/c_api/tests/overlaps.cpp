@@ -1,4 +1,4 @@
-// Whether arrays share elements, against the sets of all their elements.
+// Compares the test for shared elements with the sets of all elements of the arrays.
 #include <rapidcheck.h>
 
 #include <catch2/catch.hpp>
@@ -12,7 +12,7 @@ namespace {
 
 using c_api::footprint;
 
-// Not smaller at first, as RapidCheck would have it: that leaves too few axes.
+// RapidCheck would draw small numbers first. That gives too few axes, so the nominal size is used at once.
 template <class Integer>
 Integer between(Integer low, Integer past) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, past));
@@ -69,16 +69,17 @@ TEST_CASE("heinsen/scan/c_api_distinct_elements", "[optimized][heinsen][c_api]")
   CHECK(repeated > 5);
 }
 
-// Strides without order, whose equation has too many multiples to try: taken to overlap, and not for long.
+// The strides have no order, and their equation has too many multiples to try. The search ends soon and takes the
+// arrays to overlap.
 TEST_CASE("heinsen/scan/c_api_overlap_search_ends", "[optimized][heinsen][c_api]") {
   footprint a{"a", true, 1000}, b{"b", false, 1001};
   for (const std::int64_t stride : {30030, 30042, 30054}) a.add_axis(100000, stride);
   for (const std::int64_t stride : {30048, 30036, 30060}) b.add_axis(100000, stride);
   a.last = a.first + (std::uintptr_t{1} << 40), b.last = a.last;
-  CHECK(c_api::share_elements(a, b));  // they do not: all strides are even
+  CHECK(c_api::share_elements(a, b));  // in fact they share none: all strides are even
 }
 
-// The two halves of [B, n, 2d], as gradients of what one linear map gave.
+// The two halves of [B, n, 2d], as gradients of the result of one linear map.
 TEST_CASE("heinsen/scan/c_api_halves", "[optimized][heinsen][c_api]") {
   scan_problem<double> p({2, 5, 3}, true);
   run_in_c(p);

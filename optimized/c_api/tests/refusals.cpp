@@ -11,7 +11,7 @@ namespace {
 using call = c_call<float>;
 
 struct wrong {
-  const char* name;  // what the message begins with
+  const char* name;  // the message begins with this name
   int code;
   std::function<void(call&)> make;
 };
@@ -66,7 +66,7 @@ void check_refusals(const std::vector<wrong>& faults, int (call::*function)()) {
     const scan_problem<float> before = p;
     call c(p);
     REQUIRE((c.*function)() == ASSAY_SCAN_OK);
-    p = before;  // into the same memory
+    p = before;  // copies into the same memory
     fault.make(c);
     const int code = (c.*function)();
     INFO(fault.name << ": " << c.said());

@@ -1,4 +1,4 @@
-// Arrays in 16 bits through the C functions: what the C++ functions give, and what is refused of them.
+// 16-bit arrays through the C functions: the results equal those of the C++ functions, and wrong arguments are refused.
 #include "optimized/c_api/tests/support.hpp"
 
 namespace assay::optimized::tests {
@@ -41,7 +41,7 @@ struct stored_call {
   }
   int forward() { return assay_scan(&on, &in, &out); }
   int backward() { return assay_scan_vjp(&on, &in, &cotangents, &gradients); }
-  // What is refused, and not another thing.
+  // The call is refused with this code and for this reason, and not for another one.
   void refuses(int code, const std::string& beginning, bool of_forward = true) {
     CHECK((of_forward ? forward() : backward()) == code);
     INFO(message.data());
@@ -81,7 +81,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/c_api_storage_is_that_of_cpp", "[optimized][hei
   CHECK(in_c.grad_s0 == in_cpp.grad_s0);
 }
 
-// Rows whose features lie apart, of an array that holds each number twice.
+// Rows whose features lie apart, in an array that holds each number twice.
 TEMPLATE_TEST_CASE("heinsen/scan/c_api_storage_with_strides", "[optimized][heinsen][c_api]", bfloat16, float16) {
   stored_call<TestType> dense_call, spread;
   REQUIRE(dense_call.forward() == ASSAY_SCAN_OK);
@@ -112,7 +112,8 @@ TEST_CASE("heinsen/scan/c_api_storage_refusals", "[optimized][heinsen][c_api]") 
           [](call& c) { c.in.h.data = static_cast<const char*>(c.in.h.data) + 1; });
   refused(
       ASSAY_SCAN_SHAPE, "s: expected to be absent", [](call& c) { c.cotangents.s = c.cotangents.grad_s; }, false);
-  // A float of s_n in the memory of two numbers of h, of its last number alone, and just behind it.
+  // Places a float of s_n in the memory of two numbers of h, in the memory of the last number of h alone, or directly
+  // behind h.
   const auto with_states_at = [](call& c, std::ptrdiff_t element, std::vector<bfloat16>& memory) {
     std::copy(c.h.begin(), c.h.end(), memory.begin());
     c.in.h.data = memory.data();

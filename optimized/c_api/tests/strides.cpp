@@ -1,4 +1,4 @@
-// Any order of axes and any gaps give the bits of dense arrays, and write nothing between the elements.
+// Arrays with any order of axes and any gaps give the bits of dense arrays. No call writes between the elements.
 #include <rapidcheck.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace assay::optimized::tests {
 namespace {
 
-// A copy of a dense array that lies otherwise in memory, among marks.
+// A copy of a dense array with another layout in memory. Marks fill the memory between the elements.
 template <class Real>
 struct spread_array {
   static constexpr Real mark = Real(-12345);
@@ -33,7 +33,7 @@ struct spread_array {
     memory.assign(first + static_cast<std::size_t>(step) + 5, mark);
     for (std::size_t i = 0; i < values.size(); ++i) memory[place(i)] = values[i];
   }
-  // Of element number i in row-major order.
+  // The place of element number i in row-major order.
   [[nodiscard]] std::size_t place(std::size_t i) const {
     std::size_t at = first;
     for (std::size_t k = size.size(); k-- > 0;) {
@@ -48,7 +48,7 @@ struct spread_array {
     a.data = memory.data() + first;
     std::copy(stride.begin(), stride.end(), a.stride);
   }
-  // The elements are those of `values`, and all else is as it was.
+  // Whether the elements equal `values` and all other memory is unchanged.
   [[nodiscard]] bool holds(const std::vector<Real>& values) const {
     std::vector<Real> expected(memory.size(), mark);
     for (std::size_t i = 0; i < values.size(); ++i) expected[place(i)] = values[i];
@@ -88,7 +88,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/c_api_strides", "[optimized][heinsen][c_api]", 
   }));
 }
 
-// One gate for all sequences and one cotangent for all tokens: strides of 0.
+// One gate for all sequences and one cotangent for all tokens: these arrays have strides of 0.
 TEST_CASE("heinsen/scan/c_api_repeated_inputs", "[optimized][heinsen][c_api]") {
   scan_problem<float> p({3, 6, 4}, false);
   for (std::size_t i = 0; i < p.decay.size(); ++i) p.decay[i] = p.decay[i % 24], p.grad_s[i] = p.grad_s[i % 4];

@@ -1,4 +1,4 @@
-// What the tests of the C API share: its arrays over vectors, and a problem with all arrays that belong to it.
+// Code that the tests of the C API share: C arrays over vectors, and a problem with all its arrays.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace assay::optimized::tests {
 
-/// An array of the C API: sizes, and strides of a dense one.
+/// A dense array of the C API with these sizes.
 template <class Array, class T>
 Array c_array(T* data, std::vector<std::size_t> sizes) {
   Array a{data, c_api::dtype_code<std::remove_const_t<T>>, static_cast<std::int32_t>(sizes.size()), {}, {}};
@@ -23,7 +23,7 @@ Array c_array(T* data, std::vector<std::size_t> sizes) {
   return a;
 }
 
-/// The arguments of the C functions over the arrays of a problem; all arrays are there.
+/// The arguments of the C functions over the arrays of a problem. All arrays are present.
 template <class Real>
 struct c_call {
   assay_scan_inputs in;
@@ -55,7 +55,7 @@ struct c_call {
   [[nodiscard]] std::string said() const { return message.data(); }
 };
 
-/// Both calls; they must succeed.
+/// Makes both calls; both must succeed.
 template <class Real>
 void run_in_c(scan_problem<Real>& p, const char* target = nullptr, int threads = 0) {
   c_call<Real> call(p);

@@ -1,4 +1,4 @@
-// The arguments of the C functions along a direction over the arrays of a problem; all arrays are there.
+// The arguments of the C functions with a direction, over the arrays of a problem. All arrays are present.
 #pragma once
 
 #include "optimized/c_api/tests/support.hpp"

@@ -1,4 +1,4 @@
-// Along a direction the C functions compute what the C++ functions compute, bit by bit, and refuse what is wrong.
+// With a direction, the C functions compute the same bits as the C++ functions, and they refuse wrong arguments.
 #include <functional>
 
 #include "optimized/c_api/tests/tangent_call.hpp"
@@ -9,7 +9,7 @@ namespace {
 using along = c_tangent_call<float>;
 
 struct wrong_tangent {
-  const char* name;  // what the message begins with
+  const char* name;  // the message begins with this name
   int code;
   std::function<void(along&)> make;
 };
@@ -79,7 +79,7 @@ TEST_CASE("heinsen/scan:jvp/c_api_absent_arrays_are_zeros", "[optimized][heinsen
   CHECK(same_tangents(absent, zeros));
 }
 
-// Tokens side by side, and features: every array [B, n, d] is copied, or none.
+// Arrays with tokens side by side and arrays with features side by side: every array [B, n, d] is copied, or none is.
 TEMPLATE_TEST_CASE("heinsen/scan:jvp/c_api_strides", "[optimized][heinsen][c_api]", float, double) {
   const std::size_t B = 2, n = 7, d = 5;
   tangent_problem<TestType> p({B, n, d}, false);
@@ -111,7 +111,7 @@ TEST_CASE("heinsen/scan:jvp/c_api_refusals", "[optimized][heinsen][c_api]") {
     const tangent_problem<float> before = p;
     along c(p);
     REQUIRE(c.push() == ASSAY_SCAN_OK);
-    p = before;  // into the same memory
+    p = before;  // copies into the same memory
     fault.make(c);
     const int code = c.push();
     INFO(fault.name << ": " << c.said());

@@ -1,4 +1,4 @@
-// The C functions compute what the C++ functions compute, bit by bit; empty arrays, special values, chunks, threads.
+// The C functions compute the same bits as the C++ functions. Tests empty arrays, special values, chunks and threads.
 #include <thread>
 
 #include "optimized/c_api/tests/support.hpp"
@@ -77,7 +77,7 @@ TEST_CASE("heinsen/scan/c_api_empty_axes", "[optimized][heinsen][c_api]") {
       CHECK(same_bits(p.grad_s0, p.grad_s_n));
     }
   }
-  // Sizes that no loop could walk, of arrays without elements.
+  // Arrays without elements whose other sizes are so large that no loop could walk them.
   scan_problem<double> p({0, 0, 0}, false);
   c_call<double> call(p);
   const auto resize = [&](std::array<std::int64_t, 3> size) {
@@ -95,7 +95,7 @@ TEST_CASE("heinsen/scan/c_api_empty_axes", "[optimized][heinsen][c_api]") {
     CHECK(call.forward() == ASSAY_SCAN_OK);
     CHECK(call.backward() == ASSAY_SCAN_OK);
   }
-  resize({huge, 0, 2});  // states that no memory holds
+  resize({huge, 0, 2});  // memory cannot hold these states
   double somewhere = 0;
   call.in.s0.data = &somewhere, call.in.s0.stride[0] = 2;
   CHECK(call.forward() == ASSAY_SCAN_SHAPE);
@@ -105,7 +105,7 @@ TEST_CASE("heinsen/scan/c_api_empty_axes", "[optimized][heinsen][c_api]") {
 TEMPLATE_TEST_CASE("heinsen/scan/c_api_special_values", "[optimized][heinsen][c_api]", float, double) {
   scan_problem<TestType> p({1, 3, 1}, false);
   p.decay = {-1, -inf<TestType>, 0}, p.h = {2, TestType(0.5), -inf<TestType>}, p.s0 = {3};
-  p.grad_s[0] = 0;  // what comes later is cut off by p = 0
+  p.grad_s[0] = 0;  // p = 0 cuts off all later tokens
   run_in_c(p);
   CHECK(p.s[1] == TestType(0.5));
   CHECK(p.s[2] == TestType(0.5));
@@ -119,7 +119,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/c_api_special_values", "[optimized][heinsen][c_
   CHECK(p.grad_h == std::vector<TestType>(3, 0));
 }
 
-// Many threads at once, each with arrays of its own, on different targets and numbers of threads.
+// Many threads call at once. Each thread has arrays, a target and a number of threads of its own.
 TEST_CASE("heinsen/scan/c_api_calls_at_once", "[optimized][heinsen][c_api]") {
   constexpr int callers = 4, rounds = 20;
   std::array<bool, callers> right{};

@@ -1,5 +1,5 @@
-// Slopes come from 120 bits. A bias is one product of a slope and an exact integer; biases are written once and never
-// read, so memory is the limit.
+// Slopes are computed from 120 bits. A bias is one product of a slope and an exact integer. Biases are written once and
+// never read, so memory limits the speed.
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -19,7 +19,8 @@ struct exponent {
 // alpha_max is a multiple of 1 / parts.
 constexpr long parts = 16;
 
-// Half the exponents of the next power of two, those of even number first; of a power of two all in order.
+// Takes half of the exponents of the next power of two, those with an even number first. If the number of heads is a
+// power of two, takes all exponents in order.
 exponent mpt_exponent(long head, long heads, long alpha) {
   long power = 1;
   while (power < heads) power *= 2;
@@ -29,7 +30,7 @@ exponent mpt_exponent(long head, long heads, long alpha) {
 
 constexpr double hidden = -std::numeric_limits<double>::infinity();
 
-// Of one query, what the slopes are multiplied by; or hidden.
+// For one query, the numbers that multiply the slopes, or `hidden`.
 auto coefficients_by(const bias_rule& rule) {
   return [rule](double query, const std::vector<double>& keys, std::vector<double>& out) {
     const bool of_key = rule.form == bias_form::key || rule.form == bias_form::key_from_last;

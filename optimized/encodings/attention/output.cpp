@@ -1,4 +1,4 @@
-// One task for each head of each row.
+// Each head of each row is one task.
 #include <vector>
 
 #include "optimized/attention.hpp"
@@ -40,7 +40,7 @@ void output(const execution& on, const inputs<Real>& in, const view<Real, 4>& o)
   });
 }
 
-// The batch shares the bias: each head is one task, and adds up its gradient from row to row.
+// All rows of the batch share the bias. Each head is therefore one task, which adds the bias gradients of the rows.
 template <class Real>
 void output_vjp(const execution& on, const inputs<Real>& in, const view<const Real, 4>& grad_o,
                 const gradients<Real>& out) {

@@ -1,4 +1,5 @@
-// Attention with the decay as the bias of each head, row by row as attention asks for it: n^2 numbers are never kept.
+// Attention whose bias is the decay. Each head computes the decay row by row, as attention asks for it, and so never
+// keeps n^2 numbers.
 #include <vector>
 
 #include "optimized/attention.hpp"
@@ -17,7 +18,7 @@ void check(const attention_inputs<Real>& in) {
   ASSAY_EXPECTS(has_shape(in.v, {B, h, n, in.v.shape[3]}) && has_shape(in.log_f, {B, n, h}));
 }
 
-// visit(b, k, head) for every head of every row, whose bias is the decay.
+// Calls visit(b, k, head) for every head of every row. The bias of the head is the decay.
 template <class Real, class Visit>
 void for_each_head(const execution& on, const attention_inputs<Real>& in, bool in_double, Visit visit) {
   const auto [B, h, n, d] = in.q.shape;
@@ -38,7 +39,7 @@ void for_each_head(const execution& on, const attention_inputs<Real>& in, bool i
 
 }  // namespace
 
-// In double, which takes 1.4 times as long: in f32 the outputs would no longer be of class uniform.
+// Computes in double, which takes 1.4 times as long. In f32 the outputs would no longer be of class uniform.
 template <class Real>
 void attention(const execution& on, const attention_inputs<Real>& in, const view<Real, 4>& o) {
   check(in);

@@ -1,5 +1,5 @@
-// The n^2 results are written once and never read: memory is the limit, so blocks of columns, which fit the first
-// cache, share the work, and the compiler's vectors of the baseline suffice.
+// The n^2 results are written once and never read, so memory limits the speed. Threads share blocks of columns that fit
+// the first cache. The vectors that the compiler makes for the baseline suffice.
 #include "optimized/encodings/fox/decay.hpp"
 
 #include <algorithm>
@@ -43,8 +43,8 @@ void decay_rows<Real>::write_next(const view<Out, 1>& row) {
   if (i >= first_ && i - first_ < columns) *row.at(i - first_) = Out(0);
 }
 
-// Row i gives token l what its columns before l hold, for l <= i. For the tokens up to the first row all rows do, so
-// their columns are added up first; the rows beyond are added from the last one on.
+// Row i gives token l, for l <= i, the sum of the row's columns before l. For the tokens up to the first row, all rows
+// contribute, so the columns of all rows are added first. The later rows are added from the last one backwards.
 template <class Real>
 void add_decay_gradient(const view<const Real, 2>& rows, std::size_t first, double* gradient) {
   constexpr std::size_t together = 8;
@@ -82,15 +82,15 @@ void add_decay_gradient(const view<const Real, 2>& rows, std::size_t first, doub
 
 namespace {
 
-constexpr std::size_t block_size = 256;  // of columns, and of rows
+constexpr std::size_t block_size = 256;  // number of columns, and of rows
 
 std::size_t blocks_of(std::size_t tokens) { return (tokens + block_size - 1) / block_size; }
 
-// log sigmoid(g), and its slope.
+// log sigmoid(g) and its slope.
 double log_sigmoid(double g) { return std::min(g, 0.0) - std::log1p(std::exp(-std::fabs(g))); }
 double slope(double g) { return g >= 0 ? std::exp(-g) / (1.0 + std::exp(-g)) : 1.0 / (1.0 + std::exp(g)); }
 
-// D of log f in double, [B, n, heads].
+// Computes D from log f in double, [B, n, heads].
 template <class Real>
 void decay_of(const execution& on, const view<const double, 3>& log_f, const view<Real, 4>& D) {
   const auto [batch, n, heads] = log_f.shape;
@@ -104,7 +104,8 @@ void decay_of(const execution& on, const view<const double, 3>& log_f, const vie
   });
 }
 
-// The gradient of log f, [B, n, heads], by blocks in their order: the same bits for any number of threads.
+// Computes the gradient of log f, [B, n, heads], by blocks in their order, which gives the same bits for any number of
+// threads.
 template <class Real>
 void decay_gradient(const execution& on, const view<const Real, 4>& grad_D, const view<double, 3>& grad_log_f) {
   const auto [batch, n, heads] = grad_log_f.shape;

@@ -6,7 +6,7 @@ namespace assay::optimized {
 namespace fox {
 namespace {
 
-// The decay of gates that are given as `input`.
+// The decay of the gates in the tensor `input`.
 core::tensors evaluate_decay_of(const arguments& call, const char* input, auto decay) {
   return with_arrays(call, [&]<class Real>(tensor_arrays<Real>& arrays) {
     const auto gates = arrays.template input<3>(input);

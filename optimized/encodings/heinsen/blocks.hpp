@@ -1,4 +1,4 @@
-// How a call divides its tokens into blocks.
+// Divides the tokens of a call into blocks.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,14 @@ namespace assay::optimized::heinsen {
 
 /// Some tokens of one sequence, or all tokens of some sequences.
 struct block {
-  std::size_t group, place;  ///< the group of sequences, and the place among the blocks of these
+  std::size_t group, place;  ///< the number of the group of sequences, and the number of the block in its group
   std::size_t first_sequence, sequences, first_token, tokens;
-  std::size_t first_row;  ///< among all tokens of all sequences
+  std::size_t first_row;  ///< the row number of the first token, counted over all sequences
   [[nodiscard]] std::size_t rows() const { return sequences * tokens; }
 };
 
-/// The blocks of a call, of up to `most` tokens. Blocks of a sequence are as many as that takes, and of the same size
-/// but for the last; so are groups of short sequences.
+/// The blocks of a call, each of at most `most` tokens. A sequence has the fewest blocks that this allows, and all its
+/// blocks except the last have the same size. Groups of short sequences are made in the same way.
 class blocks {
  public:
   blocks(std::size_t batch, std::size_t tokens, std::size_t most) : batch_(batch), all_tokens_(tokens) {

@@ -1,18 +1,19 @@
-// A scan by chunks of time. A block of chunks, as many as lie in lanes, is summarized: what its tokens make of the
-// state -inf, and by how much they decay any other. From the state before the block and the summaries follows, chunk by
-// chunk, the state that each begins with. Then all chunks are scanned side by side.
+// A scan by chunks of time. A block has as many chunks as fit in the lanes. A summary of each chunk holds the state
+// that its tokens make of the state -inf, and the amount by which they decay any other state. The state before the
+// block and the summaries give, chunk after chunk, the state at the start of each chunk. Then all chunks are scanned
+// side by side.
 //
-// Most states forget. So first only the last tokens of each chunk are summarized, log p summing to A there, the state
-// becoming H. If the state before the chunk is at most C and no log p is positive, every state before the last tokens
-// is at most B = max(C, largest h before them) + log(tokens + 1). Where e^(A + B - H) is negligible, the state after
-// the chunk is H; else it is at most max(A + B, H) + log 2, the next chunk's C, and the chunk's other tokens are
-// summarized, too. Which of the two happens depends on a chunk's own feature and on earlier tokens alone, so neither
-// threads nor other features change a bit.
+// Most states are forgotten. Therefore only the last tokens of each chunk are summarized first. There, log p sums to A
+// and the state becomes H. Suppose that the state before the chunk is at most C and that no log p is positive. Then
+// every state before the last tokens is at most B = max(C, largest h before them) + log(tokens + 1). If e^(A + B - H)
+// is negligible, the state after the chunk is H. Otherwise it is at most max(A + B, H) + log 2, which is the C of the
+// next chunk, and the chunk's other tokens are summarized, too. The choice depends only on the chunk's own feature and
+// on earlier tokens, so neither threads nor other features change a bit.
 //
-// Bound: the state that a chunk begins with is a sum of two numbers as any other state is. It carries the error of the
-// state before the chunk, times the weight of the past, that of H, times the rest, and those of joining maps, which
-// enter about log2(chunks) times a block: 2^-53 |s| of double for f32; 2^-64 |s| for f64, once a chunk, where long
-// double has so many digits.
+// Bound: the state at the start of a chunk is a sum of two numbers, as any other state is. It carries three errors: the
+// error of the state before the chunk, times the weight of the past; the error of H, times the rest; and the errors of
+// joining maps. The last ones enter about log2(chunks) times in a block, with 2^-53 |s| of double, for f32. For f64
+// they enter once for each chunk, with 2^-64 |s|, where long double has so many digits.
 #include "optimized/encodings/heinsen/chunks.hpp"
 
 #include <algorithm>
@@ -32,26 +33,27 @@
 namespace assay::optimized::heinsen {
 namespace {
 
-// Tokens of a chunk of a long sequence. Not a power of two, or the chunks would compete for the same sets of the first
-// cache.
+// The number of tokens in a chunk of a long sequence. It is not a power of two, because the chunks would then compete
+// for the same sets of the first cache.
 constexpr std::size_t long_chunk = 400;
-// Tokens of a chunk that are summarized first.
+// The number of last tokens of a chunk that are summarized first.
 constexpr std::size_t last_tokens = 64;
-// Rows of registers that are walked together at least, where the sequence is long enough.
+// The least number of registers that are walked together, if the sequence is long enough.
 constexpr std::size_t registers_of_row = 8;
-// Rough times in cycles (Intel Xeon, AVX-512): from a state to the next, of a register of states; from a map to the
-// next, of a register of maps; of a map where nothing is done at once.
+// Rough times in cycles (Intel Xeon, AVX-512). `latency` is the time from a state to the next, and `time_of_register`
+// the time of a register of states. `latency_of_join` is the time from a map to the next, `time_of_maps` the time of a
+// register of maps, and `time_of_map` the time of a map if maps are joined one by one.
 constexpr std::size_t latency = 110, time_of_register = 25;
 constexpr std::size_t latency_of_join = 220, time_of_maps = 35, time_of_map = 170;
 
 struct plan {
-  std::size_t groups, length;  ///< groups of chunks that share registers, of length tokens
+  std::size_t groups, length;  ///< number of groups of chunks that share registers; number of tokens of a chunk
 };
 
-// Chunks that share a register; a tile has as many tokens.
+// The number of chunks that share a register. A tile has the same number of tokens.
 std::size_t side_of(std::size_t features, std::size_t lanes) { return lanes / std::gcd(features, lanes); }
 
-// The cost of a block whose groups have `side` chunks in so many registers.
+// The cost of a block whose groups have `side` chunks each and need `registers` registers.
 template <class Real>
 std::size_t cost(const plan& p, std::size_t side, std::size_t registers, std::size_t lanes) {
   const std::size_t of_maps = std::is_same_v<Real, float>
@@ -61,7 +63,7 @@ std::size_t cost(const plan& p, std::size_t side, std::size_t registers, std::si
   return 2 * p.length * std::max(latency, p.groups * registers * time_of_register) + of_maps;
 }
 
-// How the next block of a sequence is cut that has `tokens` left.
+// How the next block is cut from a sequence that has `tokens` tokens left.
 template <class Real>
 plan plan_of(std::size_t tokens, std::size_t features, std::size_t lanes) {
   const std::size_t side = side_of(features, lanes), registers = features * side / lanes;
@@ -78,7 +80,7 @@ plan plan_of(std::size_t tokens, std::size_t features, std::size_t lanes) {
   return best;
 }
 
-// A row has a number for each feature of each chunk.
+// A row has one number for each feature of each chunk.
 template <class Real>
 class block_of_chunks {
  public:
@@ -93,7 +95,7 @@ class block_of_chunks {
         memory_({}, (15 + 3 * side_of(features, kernels.lanes)) * row_),
         carries_({}, 4 * row_ + 2 * features),
         growth_(std::log(static_cast<carry>(p.length + 1))) {
-    // What kernels go along in registers stands first.
+    // The rows that kernels walk in registers come first.
     scratch_ = memory_.data();
     Real* place = scratch_ + (4 + 3 * side_of(features, kernels.lanes)) * row_;
     const auto next = [&] { return std::exchange(place, place + row_); };
@@ -105,7 +107,7 @@ class block_of_chunks {
     maps_of_rest_ = {maps_.state + features_ + row_, maps_.state + features_ + 2 * row_};
   }
 
-  // `next`: the first token of the block that the caller takes after this one, or 0.
+  // `next` is the first token of the block that the caller takes after this one, or 0.
   void begin(const row_block<Real>& b, std::size_t first, std::size_t count, std::size_t next) {
     const std::size_t offset = first * features_;
     block_ = {features_,
@@ -129,10 +131,11 @@ class block_of_chunks {
     if (!forgets_all(none.data())) summarize_rest();
   }
 
-  // The states that the chunks begin with, from that before the block; `before` becomes that after it.
+  // Finds the state at the start of each chunk from the state before the block. `before` becomes the state after the
+  // block.
   void join(carry* before) {
     set_maps(before);
-    // The first map makes the state before the block of any state.
+    // The first map sends any state to the state before the block.
     std::fill_n(maps_.sum, features_, -std::numeric_limits<carry>::infinity());
     std::copy_n(before, features_, maps_.state);
     if (!all_forget_) join_all<Real>(kernels_.join_maps, chunks_with_tokens() + 1, features_, maps_);
@@ -142,8 +145,8 @@ class block_of_chunks {
 
   void scan() { kernels_.scan(block_); }
 
-  // The state after the last token. Its high word is the last output; tokens that do not exist may have moved what
-  // rounds to it from one word to the other.
+  // The state after the last token. Its high word is the last output. Tokens behind the end of the sequence may have
+  // moved a part of the state from one word to the other, so the words are split again.
   void last(Real* high, Real* low) const {
     const std::size_t chunk = (count_ - 1) / plan_.length;
     for (std::size_t f = 0; f < features_; ++f) {
@@ -154,19 +157,19 @@ class block_of_chunks {
   }
 
  private:
-  // Chunks then begin at multiples of a register, since their lengths are.
+  // Chunks then begin at multiples of a register, because their lengths are such multiples.
   static bool aligned(const Real* s) { return reinterpret_cast<std::uintptr_t>(s) % 64 == 0; }
   [[nodiscard]] std::size_t chunks_with_tokens() const { return (count_ + plan_.length - 1) / plan_.length; }
 
-  // A state below 2^-8 units in the last place of 1 of what it is added to.
+  // A state is negligible if it is below 2^-8 units in the last place of 1 of the state to which it is added.
   static constexpr int negligible_bits = std::numeric_limits<Real>::digits + 8;
   static constexpr auto log_2 = carry(0.6931471805599453);
 
   static carry after(const chunk_summary<Real>& y, std::size_t k) { return joined_words(y.high[k], y.low[k]); }
   static carry decay(const chunk_summary<Real>& y, std::size_t k) { return joined_words(y.sum[k], y.sum_low[k]); }
 
-  // Whether the state after number k of a row is that of its last tokens alone, if what stands before its chunk is at
-  // most `bound`, which becomes a bound of what stands after it. False where anything is NaN.
+  // Whether state number k of a row depends only on its last tokens, if the state before its chunk is at most `bound`.
+  // `bound` becomes a bound of the state after the chunk. The result is false if any number is NaN.
   bool forgets(std::size_t k, carry& bound) const {
     constexpr carry infinity = std::numeric_limits<carry>::infinity();
     const carry h = after(tail_, k);
@@ -180,7 +183,7 @@ class block_of_chunks {
     return negligible;
   }
 
-  // f(k, forgets) for each number of a row whose chunk has tokens, until it gives false.
+  // Calls f(k, forgets) for each number of a row whose chunk has tokens, until f returns false.
   template <class Function>
   bool for_each_tail(const carry* before, Function f) const {
     for (std::size_t j = 0; j < features_; ++j) {
@@ -200,7 +203,7 @@ class block_of_chunks {
     for (std::size_t k = 0; k < row; ++k) maps.sum[k] = decay(y, k), maps.state[k] = after(y, k);
   }
 
-  // The maps of the chunks, behind that of what stands before the block.
+  // Sets the maps of the chunks. The map of the state before the block comes first.
   void set_maps(const carry* before) {
     const state_maps<Real> maps = maps_.from(features_);
     set(tail_, row_, maps);
@@ -225,12 +228,12 @@ class block_of_chunks {
   std::size_t features_, chunks_, row_, count_ = 0;
   scoped_array<Real> memory_;
   scoped_array<carry> carries_;
-  chunk_summary<Real> tail_{}, rest_{};  ///< the last tokens, and those before them
+  chunk_summary<Real> tail_{}, rest_{};  ///< summaries of the last tokens and of the tokens before them
   state_maps<Real> maps_{}, maps_of_rest_{};
   Real *high_ = nullptr, *low_ = nullptr, *scratch_ = nullptr;
   chunk_block<Real> block_{};
   bool has_rest_ = false, all_forget_ = false;
-  carry growth_;  ///< log of one more than the tokens of a chunk
+  carry growth_;  ///< log(1 + number of tokens of a chunk)
 };
 
 }  // namespace

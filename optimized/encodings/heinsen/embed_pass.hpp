@@ -1,6 +1,6 @@
-// The first half of embed_position, which its adjoint goes through again: the logits and the states, block of tokens
-// after block. Threads take the blocks in their order, and the scans of a sequence go in turn, each from both words of
-// the state that the one before it left; so no bit depends on the number of threads.
+// The first half of embed_position; its adjoint repeats it. It computes the logits and the states, one block of tokens
+// after the other. Threads take the blocks in their order. The scans of a sequence take turns, and each scan starts
+// from both words of the state that the scan before it left. No bit therefore depends on the number of threads.
 #pragma once
 
 #include <algorithm>
@@ -35,20 +35,20 @@ void check(const execution& on, const embed_sizes& size, const embed_inputs<Real
 }
 
 inline int useful_threads(const execution& on, const embed_sizes& size) {
-  // With fewer products than these in a linear map, waking another thread takes longer.
+  // If a linear map has fewer products than this, waking another thread takes longer than the map.
   constexpr std::size_t least_shared_products = 1 << 20;
   const std::size_t products = size.rows() * size.features;
   return products < least_shared_products / std::max<std::size_t>(1, size.embedding) ? 1 : on.threads;
 }
 
-/// task(worker, i) for turns::share.
+/// Adapts task(worker, i) to turns::share.
 template <class Task>
 auto each_block(Task task) {
   return [task](std::size_t worker) { return [&task, worker](std::size_t i) { task(worker, i); }; };
 }
 
-/// What goes from block to block of each sequence, in two words: step 0 finds what was given, each later one what the
-/// step before it left.
+/// The numbers that each block of a sequence hands to the next, in two words. Step 0 finds the given numbers; each
+/// later step finds the numbers that the step before it left.
 template <class Real>
 class carried {
  public:
@@ -80,14 +80,14 @@ class carried {
   Real* words_;
 };
 
-/// The first half of the operation.
+/// The first half of embed_position.
 template <class Real>
 struct states_pass {
   const kernel_table* kernels;
   matrix<const Real> W_H;
   const Real* b_H;
   carried<Real> state;
-  std::unique_ptr<turns> order;  ///< of each group: who may scan next
+  std::unique_ptr<turns> order;  ///< for each group: which block may scan next
 
   states_pass(const execution& on, const embed_sizes& size, const blocks& all, const embed_inputs<Real>& in,
               scoped_arrays& memory)
@@ -111,7 +111,7 @@ struct states_pass {
   }
 };
 
-/// Memory of a thread: arrays of [most_rows] rows each, and what a scan needs.
+/// The memory of a thread: arrays of [most_rows] rows each, and the workspace of a scan.
 template <class Real>
 struct scratch {
   Real *x, *y, *logits, *s;

@@ -1,4 +1,4 @@
-// The linear maps around the gated scan: its logits, its states, its outputs.
+// The linear maps around the gated scan. They give its logits and turn its states into the outputs.
 #include "optimized/encodings/heinsen/embed_pass.hpp"
 
 namespace assay::optimized::heinsen {

@@ -1,5 +1,5 @@
-// The adjoint of the linear maps around the gated scan: the states again, their adjoint from the last block on, and the
-// gradients of the weights as sums over all tokens.
+// The adjoint of the linear maps around the gated scan. It computes the states again and their adjoint from the last
+// block backwards. The gradients of the weights are sums over all tokens.
 #include "optimized/encodings/heinsen/embed_pass.hpp"
 
 namespace assay::optimized::heinsen {
@@ -7,11 +7,11 @@ namespace assay::optimized::heinsen {
 using namespace embedding;
 namespace {
 
-// Rows of a gradient of weights that one task computes, and the tokens that it sums over at once.
+// The number of rows of a weight gradient that one task computes, and the number of tokens that one task sums.
 constexpr std::size_t rows_of_slice = 512;
 constexpr std::size_t tokens_of_sum = 1 << 14;
 
-// left^T right, summed over all tokens, for a matrix of weights.
+// Computes left^T right, summed over all tokens, as the gradient of a matrix of weights.
 template <class Real>
 class weight_gradient {
  public:
@@ -24,7 +24,7 @@ class weight_gradient {
     partial_ = memory.take<Real>((sums_ - 1) * left.columns * right.columns);
   }
 
-  // One for each slice and sum: independent of one another.
+  // One task for each slice and each sum. The tasks are independent of one another.
   [[nodiscard]] std::size_t tasks() const { return slices_ * sums_; }
   void run(std::size_t task) const {
     const std::size_t sum = task % sums_, first = sum * tokens_of_sum;
@@ -35,7 +35,7 @@ class weight_gradient {
     fill_zeros(to);
     add_product(tokens.rows_from(row, to.rows), right_.rows_from(first, count), to);
   }
-  // One for each slice, after these.
+  // One addition for each slice. They run after all tasks.
   [[nodiscard]] std::size_t additions() const { return slices_; }
   void add(std::size_t i) const {
     const matrix<Real> to = slice(target(0), i * rows_of_slice);
@@ -118,9 +118,10 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
   const std::size_t n = size.rows(), sums = 2 * d + e;
   Real* const x_place = memory.take<Real>(x_rows.copied(n));
   Real* const grad_y_place = memory.take<Real>(grad_y_rows.copied(n));
-  const matrix<Real> logits{memory.take<Real>(n * 2 * d), n, 2 * d, 2 * d};  // and then their gradients
+  // Holds the logits, and later their gradients.
+  const matrix<Real> logits{memory.take<Real>(n * 2 * d), n, 2 * d, 2 * d};
   const matrix<Real> s{memory.take<Real>(n * d), n, d, d};
-  Real* const bias_sums = memory.take<Real>(all.count() * sums);  // those of each block
+  Real* const bias_sums = memory.take<Real>(all.count() * sums);  // one sum for each block
   std::fill_n(bias_sums, all.count() * sums, Real(0));
 
   pass.order->share(threads, all.count(), each_block([&](std::size_t worker, std::size_t i) {
@@ -130,7 +131,8 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
                                own[worker].of_scan);
                     }));
 
-  // y = W_R s + b_R + x, the scan, and (g, h) = W_H x + b_H, from the last block of each sequence
+  // Computes the adjoints of y = W_R s + b_R + x, of the scan, and of (g, h) = W_H x + b_H, from the last block of each
+  // sequence backwards.
   const carried<Real> adjoint(size, cotangents.grad_s_n, {}, memory);
   turns order(all.groups());
   order.share(

@@ -12,8 +12,8 @@
 
 namespace assay::optimized::heinsen::embedding {
 
-/// The elements from one row to the next of `sequences` sequences at a time, or 0 where BLAS cannot read the rows as
-/// they lie.
+/// The number of elements from one row to the next, for blocks of `sequences` sequences. It is 0 if BLAS cannot read
+/// the rows in place.
 template <class T>
 std::size_t step_of_rows(const view<T, 3>& v, std::size_t sequences) {
   const auto [batch, tokens, width] = v.shape;
@@ -33,7 +33,7 @@ view<T, 3> sequences_of(const view<T, 3>& v, const block& b) {
           v.stride};
 }
 
-/// v as an array without gaps, and back.
+/// Copies v to an array without gaps, and back.
 template <class Real>
 void gather(const view<const Real, 3>& v, Real* to) {
   for (std::size_t b = 0; b < v.shape[0]; ++b)
@@ -53,8 +53,8 @@ view<T, 3> one_sequence(const view<T, 2>& v) {
   return {v.data, {1, v.shape[0], v.shape[1]}, {0, v.stride[0], v.stride[1]}};
 }
 
-/// Rows of x, of y or of their like: as they lie where BLAS can read them, else in an array without gaps, of the
-/// rows of a block or of all.
+/// The rows of x, of y or of a similar array. They stay in place if BLAS can read them there. Otherwise they are copied
+/// to an array without gaps, for the rows of one block or for all rows.
 template <class T>
 class rows {
  public:
@@ -62,19 +62,19 @@ class rows {
   rows(const view<T, 3>& v, std::size_t sequences) : v_(v), step_(step_of_rows(v, sequences)) {}
 
   [[nodiscard]] std::size_t copied(std::size_t count) const { return step_ == 0 ? count * v_.shape[2] : 0; }
-  /// Those of a block. `place` has room for copied(b.rows()) elements.
+  /// The rows of a block. `place` has room for copied(b.rows()) elements.
   [[nodiscard]] matrix<T> of(const block& b, Real* place) const {
     const view<T, 3> part = sequences_of(v_, b);
     if (step_ != 0) return {part.data, b.rows(), v_.shape[2], step_};
     if constexpr (std::is_const_v<T>) gather(part, place);
     return {place, b.rows(), v_.shape[2], v_.shape[2]};
   }
-  /// All of them, where `place` has what `of` copied there for each block at its row.
+  /// All rows. `place` holds the copy that `of` made for each block, at the row of the block.
   [[nodiscard]] matrix<T> all(Real* place) const {
     const std::size_t count = v_.shape[0] * v_.shape[1], width = v_.shape[2];
     return step_ != 0 ? matrix<T>{v_.data, count, width, step_} : matrix<T>{place, count, width, width};
   }
-  /// Brings what was written to place to where it belongs.
+  /// Copies the rows written at `place` to the array.
   void finish(const block& b, const Real* place) const {
     if (step_ == 0) scatter(place, sequences_of(v_, b));
   }
@@ -84,7 +84,7 @@ class rows {
   std::size_t step_;
 };
 
-/// A matrix of weights or of their gradients.
+/// A whole matrix of weights, or of their gradients, as one block.
 template <class T>
 block whole(const view<T, 2>& v) {
   return {0, 0, 0, 1, 0, v.shape[0], 0};
@@ -109,7 +109,7 @@ template <class Real>
 void fill_zeros(const matrix<Real>& m) {
   for (std::size_t i = 0; i < m.rows; ++i) std::fill_n(m.data + i * m.step, m.columns, Real(0));
 }
-/// to = m + row, or m where there is no row.
+/// Sets `to` to m + row, or to m if there is no row.
 template <class Real>
 void copy_plus(const matrix<const Real>& m, const Real* row, const matrix<Real>& to) {
   for (std::size_t i = 0; i < m.rows; ++i)
@@ -122,7 +122,7 @@ void add_columns(const matrix<const Real>& m, Real* sums) {
     for (std::size_t k = 0; k < m.columns; ++k) sums[k] += m.data[i * m.step + k];
 }
 
-/// The gate logits and the h of a block lie side by side, as W_H gives them.
+/// Returns the gate logits or the h of a block. They lie side by side, as W_H gives them.
 template <class T>
 view<T, 3> half(const matrix<T>& both, const block& b, std::size_t which) {
   const std::size_t d = both.columns / 2;

@@ -1,5 +1,5 @@
-// What some tokens make of the state before them, as s -> log(e^(sum + s) + e^state) with the sum of log p over the
-// tokens, and the state after them if it was -inf before.
+// The effect of some tokens on the state before them, as the map s -> log(e^(sum + s) + e^state). `sum` is the sum of
+// log p over the tokens, and `state` is the state after them if the state before them was -inf.
 #pragma once
 
 #include <type_traits>
@@ -9,16 +9,16 @@
 
 namespace assay::optimized::heinsen {
 
-/// Maps of several features and pieces of time. Rounding: a map that is joined has an error of half a unit in the last
-/// place of its state as carry_of<Real>, and of its sum, beside those that the two had.
+/// The maps of several features and pieces of time. Joining two maps adds a rounding error of half a unit in the last
+/// place of the state as carry_of<Real>, and of the sum, to the errors that the two maps had.
 template <class Real>
 struct state_maps {
   carry_of<Real>*sum, *state;
   [[nodiscard]] state_maps from(std::size_t k) const { return {sum + k, state + k}; }
 };
 
-/// Map k of `later` becomes that of both pieces of time, for the last k first: so `earlier` may be of the same arrays,
-/// further to the front. In f32 as many at once as a register holds.
+/// Map k of `later` becomes the map of both pieces of time. The last k comes first, so `earlier` may lie in the same
+/// arrays further to the front. In f32, a register of maps is joined at once.
 template <class Real>
 void join(void (*kernel)(const map_block&) noexcept, std::size_t count, const state_maps<Real>& earlier,
           const state_maps<Real>& later) {
@@ -31,8 +31,9 @@ void join(void (*kernel)(const map_block&) noexcept, std::size_t count, const st
     }
 }
 
-/// Each of `pieces` rows of maps becomes that of its piece and of all before it. In f32 rows are joined with those 1,
-/// 2, 4, ... before them [Hillis and Steele 1986], all at once; in f64, where nothing is done at once, in turn.
+/// Each of the `pieces` rows of maps becomes the map of its piece and of all pieces before it. In f32, rows are joined
+/// with the rows 1, 2, 4, ... before them [Hillis and Steele 1986], several maps at once. In f64, maps are joined one
+/// by one, so the rows are joined in turn.
 template <class Real>
 void join_all(void (*kernel)(const map_block&) noexcept, std::size_t pieces, std::size_t features,
               const state_maps<Real>& maps) {

@@ -1,6 +1,6 @@
-// The adjoint of few features goes from block to block of tokens, from the last. Threads take blocks in that order: the
-// weights and the gradients of several are found at once, and what is carried goes from one block to the next in turn.
-// So the bits do not depend on who does what.
+// The adjoint of few features goes from block to block of tokens, starting at the last block. Threads take the blocks
+// in that order. The weights and the gradients of several blocks are found at the same time. The carry goes from one
+// block to the next in turn. The bits therefore do not depend on which thread takes a block.
 #include "optimized/encodings/heinsen/narrow.hpp"
 
 #include <algorithm>
@@ -17,24 +17,25 @@
 namespace assay::optimized::heinsen {
 namespace {
 
-// Elements of a block. On one thread its arrays and its scratch lie in the first cache, and they are few, so that
-// memory is read and written at the same time: 1.2 times as fast as 2048 (Intel Xeon). Several threads have as many as
-// lie in the second cache: what a walk asks for, 1536 elements ahead, is mostly its own then. On two cores blocks of
-// 16384 take 0.6 to 0.8 of the time of one thread, blocks of 2048 0.9 to 1.05 (AMD EPYC). Where there are few elements,
-// threads have at least four blocks each.
+// The number of elements of a block. On one thread, the arrays and the scratch of a block lie in the first cache. They
+// are small, so that memory is read and written at the same time: 512 is 1.2 times as fast as 2048 (Intel Xeon). With
+// several threads, a block has as many elements as fit the second cache: a walk asks for memory 1536 elements ahead,
+// and this memory then mostly belongs to its own block. On two cores, blocks of 16384 take 0.6 to 0.8 of the time of
+// one thread, and blocks of 2048 take 0.9 to 1.05 of it (AMD EPYC). If there are few elements, threads have at least
+// four blocks each.
 constexpr std::size_t elements_of_block = 512, least_elements_of_shared = 2048, most_elements_of_shared = 16384;
-// Fewer tokens go from row to row.
+// Sequences with fewer tokens go from row to row instead.
 constexpr std::size_t least_tokens = 64;
 
-// Blocks begin at multiples of a line of the cache. Where they do changes no bit.
+// Blocks begin at multiples of a cache line. Their places change no bit.
 std::size_t tokens_of_block(std::size_t tokens, std::size_t features, int threads) {
   const std::size_t shared = std::clamp(tokens * features / (4 * static_cast<std::size_t>(threads)),
                                         least_elements_of_shared, most_elements_of_shared);
   return (threads == 1 ? elements_of_block : shared) / features / 16 * 16;
 }
 
-// A block and the memory that a thread needs for it. Rows with gaps between them are brought together, and gradients
-// are spread again.
+// A block and the memory that a thread needs for it. Rows that have gaps between them are copied together, and the
+// gradients are spread again.
 class block_of_tokens {
  public:
   block_of_tokens(const adjoint_block<float>& all, std::size_t most_tokens, std::vector<double>& carry)
@@ -61,7 +62,8 @@ class block_of_tokens {
     block_.past_caches = all_.past_caches && !has_gaps() && at_line(block_.grad_decay) && at_line(block_.grad_h);
   }
 
-  // In the turn of the block, whose weights are known. What is not finite stays in its feature, as far as the carry.
+  // Runs in the turn of the block, after its weights are known. A number that is not finite stays in its feature, also
+  // in the carry.
   void go_back(const narrow_adjoint& kernels) {
     before_.assign(carry_.begin(), carry_.end());
     kernels.go_back(block_);
@@ -92,7 +94,7 @@ class block_of_tokens {
     return r.first + static_cast<std::ptrdiff_t>(first_ + token) * r.step;
   }
 
-  // The rows of the block in place, or room for them.
+  // Returns the rows of the block in place, or room for a copy.
   template <class T>
   T* in_place(const row_array<T>& r) {
     if (dense(r)) return row(r, 0);
@@ -141,7 +143,7 @@ void narrow_vjp(const narrow_adjoint& kernels, int threads, const adjoint_block<
       own.end();
     };
   });
-  // What is stored around the caches is not ordered by what threads say to each other, but for a fence.
+  // Stores around the caches are not ordered by the synchronization of threads. A fence orders them.
   if (b.past_caches) std::atomic_thread_fence(std::memory_order_seq_cst);
   for (std::size_t j = 0; j < b.features; ++j) split_words(carry[j], b.high[j], b.low[j]);
 }

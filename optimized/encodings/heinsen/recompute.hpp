@@ -11,16 +11,16 @@
 
 namespace assay::optimized::heinsen {
 
-/// Tokens between two kept states: about sqrt(2n), where both arrays, of the kept states and of those between them, are
-/// smallest together, but enough for the scan itself to run fast.
+/// The number of tokens between two kept states. At about sqrt(2n), the array of kept states and the array of states
+/// between two of them are smallest together. The number is never so small that the scan itself becomes slow.
 inline std::size_t tokens_between_checkpoints(std::size_t tokens) {
   const auto balanced = static_cast<std::size_t>(std::sqrt(2.0 * static_cast<double>(tokens)));
   return std::max<std::size_t>(4096, (balanced + 63) / 64 * 64);
 }
 
-/// A first pass keeps both words of the state before every chunk of tokens. Then chunk after chunk, the last one first,
-/// states are computed again from there and adjoint(on, in, cotangents, out) goes back through them, from both words of
-/// what the chunk after it left.
+/// A first pass keeps both words of the state before every chunk of tokens. Then it takes the chunks from the last to
+/// the first: it computes the states of a chunk again from the kept state, and adjoint(on, in, cotangents, out) goes
+/// back through them. The adjoint starts from both words that the chunk after it left.
 template <class Real, class Forward, class Adjoint>
 void recompute(const execution& on, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
                const scan_gradients<Real>& out, Forward forward, Adjoint adjoint) {
@@ -45,7 +45,7 @@ void recompute(const execution& on, const scan_inputs<Real>& in, const scan_cota
   const auto states_of = [&, features = features, batch = batch](std::size_t count) {
     return dense<Real, 3>(s, {batch, count, features});
   };
-  // The chunk from the state that was kept before it.
+  // Runs the chunk from the state that was kept before it.
   const auto run = [&](std::size_t chunk, Real* after) {
     scan_inputs<Real> part{of_chunk(in.decay, chunk), of_chunk(in.h, chunk), in.s0, in.s0_low};
     if (chunk > 0) part.s0 = word(kept, 2 * chunk), part.s0_low = word(kept, 2 * chunk + 1);

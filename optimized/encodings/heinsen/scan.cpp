@@ -1,5 +1,5 @@
-// Splits a scan over sequences, rows and blocks of features. How it is split changes no bit: every state is computed
-// from the one before it by the same operations.
+// Splits a scan over sequences, rows and blocks of features. The split changes no bit: every state is computed from the
+// state before it by the same operations.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -16,21 +16,21 @@ namespace {
 template <class Real>
 using row_kernel = void (*)(const row_block<Real>&) noexcept;
 
-// What a scan needs of an instruction set.
+// The kernels of an instruction set that a scan needs.
 template <class Real>
 struct forward_kernels {
   row_kernel<Real> rows;
   chunk_kernels<Real> chunks;
 };
 
-// The tokens [first, first + count) of a sequence, copied to or from an array without gaps.
+// Copies the tokens [first, first + count) of a sequence to or from an array without gaps.
 template <class From, class To>
 void copy_tokens(const From& from, std::size_t sequence, std::size_t first, std::size_t count, To to) {
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t j = 0; j < from.shape[2]; ++j) to(i * from.shape[2] + j, *from.at(sequence, first + i, j));
 }
 
-// Rows whose features lie apart are brought together some tokens at a time.
+// Rows whose features lie apart are copied together, some tokens at a time.
 template <class Real>
 void walk_gathered(const forward_kernels<Real>& kernels, int threads, const scan_inputs<Real>& in,
                    const scan_outputs<Real>& out, std::size_t sequence, const row_block<Real>& b) {

@@ -1,5 +1,5 @@
-// Splits a scan with its derivative along a direction over sequences, groups of features and slices of time, which
-// changes no bit: both walk every feature alone, from the state before.
+// Splits a scan and its derivative along a direction over sequences, groups of features and slices of time. The split
+// changes no bit: the scan and the derivative walk every feature alone, from the state before.
 #include <algorithm>
 #include <array>
 
@@ -18,14 +18,14 @@ struct kernels_along {
   void (*tangent)(const tangent_block<Real>&) noexcept;
 };
 
-// One sequence: both blocks are of the same tokens and features.
+// One sequence. Both blocks have the same tokens and features.
 template <class Real>
 struct dual_block {
   row_block<Real> states;
   tangent_block<Real> tangents;
 };
 
-// States of a slice of time are still in the second cache when their derivatives are computed.
+// The size of a slice of time. The states of a slice are still in the second cache when their derivatives are computed.
 constexpr std::size_t bytes_of_slice = 65536;
 
 template <class Real>
@@ -67,7 +67,7 @@ void check(const execution& on, const scan_inputs<Real>& in, const scan_directio
   ASSAY_EXPECTS(has_shape(states.s_n, state_shape) && has_shape(out.tangent_s_n, state_shape) && on.threads >= 1);
 }
 
-// `forward` scans few features, whose time goes to the lanes.
+// `forward` scans few features; lanes then hold different times.
 template <class Real, class Forward>
 void run_jvp(const kernels_along<Real>& kernels, const execution& on, const scan_inputs<Real>& in,
              const scan_direction<Real>& direction, const scan_outputs<Real>& states, const scan_tangents<Real>& out,

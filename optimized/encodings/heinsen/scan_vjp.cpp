@@ -1,5 +1,5 @@
-// Splits the adjoint of a scan over sequences, rows and blocks of features, which changes no bit: what is handed from
-// row to row stays two numbers.
+// Splits the adjoint of a scan over sequences, rows and blocks of features. The split changes no bit, because each row
+// hands two numbers to the next row in every split.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace {
 template <class Real>
 struct adjoint_kernels {
   void (*rows)(const adjoint_block<Real>&) noexcept;
-  narrow_adjoint narrow;  // of f32
+  narrow_adjoint narrow;  // used for f32
 };
 
 template <class Real>
@@ -30,7 +30,7 @@ adjoint_block<Real> piece_of(adjoint_block<Real> b, const piece_of_rows& p) {
   return b;
 }
 
-// `in_place`: rows of gradients begin where registers do.
+// With `in_place`, rows of gradients begin where registers begin.
 template <class Real>
 void go_back(const adjoint_kernels<Real>& kernels, int threads, adjoint_block<Real> b, bool in_place) {
   if constexpr (std::is_same_v<Real, float>)
@@ -55,7 +55,7 @@ void run_vjp(const adjoint_kernels<Real>& kernels, const execution& on, const sc
   ASSAY_EXPECTS(out.grad_s0_low.absent() || has_shape(out.grad_s0_low, state_shape));
   ASSAY_EXPECTS(in.decay.has_unit_rows() && in.h.has_unit_rows() && cotangents.s.has_unit_rows() &&
                 cotangents.grad_s.has_unit_rows() && out.grad_decay.has_unit_rows() && out.grad_h.has_unit_rows());
-  // Whole registers are stored around the caches, and so rows must begin where registers do.
+  // Whole registers are stored around the caches, so rows must begin where registers begin.
   const auto in_place = [](const view<Real, 3>& v) {
     constexpr std::size_t line = 64;
     const auto multiple = [](std::ptrdiff_t step) { return static_cast<std::size_t>(step) * sizeof(Real) % line == 0; };

@@ -1,4 +1,4 @@
-// What scans and their adjoints share: the sequences of a call, and their rows.
+// Code that scans and their adjoints share: the sequences of a call and their rows.
 #pragma once
 
 #include <unistd.h>
@@ -13,28 +13,28 @@
 
 namespace assay::optimized::heinsen {
 
-/// Features of a walk: their state stays in the first cache.
+/// The size of the features of a walk. Their state stays in the first cache.
 inline constexpr std::size_t bytes_of_walk = 16384;
 
-/// Whether arrays of so many bytes together are better written around the caches.
+/// Whether arrays of this total size are better written around the caches.
 inline bool exceeds_caches(std::size_t bytes) {
   static const long second_level = sysconf(_SC_LEVEL2_CACHE_SIZE);
   return bytes > static_cast<std::size_t>(second_level > 0 ? second_level : 1 << 20);
 }
 
-/// Some features of all rows of a sequence, and how many rows ahead a walk of them asks for memory (kernel_table.hpp).
+/// Some features of all rows of a sequence, and how many rows ahead a walk asks for memory (kernel_table.hpp).
 struct piece_of_rows {
   std::size_t feature, features;
   std::ptrdiff_t rows_ahead;
 };
 
-/// Bytes of a row that a thread has to itself, at least, where several share a sequence.
+/// If several threads share a sequence, each thread has at least this many bytes of a row for itself.
 inline constexpr std::size_t least_bytes_of_piece = 1024;
 
-/// Calls walk(piece) for pieces that make up the rows. One thread walks them one after the other. Where there are
-/// several and rows are long, each has its part of them, and asks ahead for later rows of its own part: what follows in
-/// a row is another thread's, and asking for that makes two threads slower than one (0.56 to 0.8 times as fast, on two
-/// cores).
+/// Calls walk(piece) for pieces that make up the rows. One thread walks the pieces one after the other. If there are
+/// several threads and the rows are long, each thread has its own part of the rows, and it asks ahead for later rows of
+/// that part. The memory that follows in a row belongs to another thread. Asking for that memory makes two threads
+/// slower than one (0.56 to 0.8 times as fast, on two cores).
 template <class Real, class Walk>
 void for_each_piece(int threads, std::size_t features, Walk walk) {
   constexpr std::size_t line = 64 / sizeof(Real), most = bytes_of_walk / sizeof(arithmetic_of<Real>);
@@ -66,7 +66,7 @@ row_array<T> rows_of(const view<T, 3>& v, std::size_t sequence) {
   return {v.at(sequence, std::size_t{0}, std::size_t{0}), v.stride[1]};
 }
 
-/// The rows from a token and a feature on.
+/// The rows, starting at a token and a feature.
 template <class T>
 row_array<T> rows_from(const row_array<T>& r, std::size_t token, std::size_t feature) {
   return {r.first + static_cast<std::ptrdiff_t>(token) * r.step + static_cast<std::ptrdiff_t>(feature), r.step};
@@ -82,7 +82,7 @@ row_block<Real, Stored> block_of(const view<const Stored, 3>& decay, const view<
           rows_of(s, sequence), high,          high + size.features,     past_caches};
 }
 
-/// The piece's features of the rows of a sequence.
+/// The rows of a sequence, with only the features of the piece.
 template <class Real, class Stored>
 row_block<Real, Stored> piece_of(row_block<Real, Stored> b, const piece_of_rows& p) {
   b.decay = rows_from(b.decay, 0, p.feature), b.h = rows_from(b.h, 0, p.feature), b.s = rows_from(b.s, 0, p.feature);
@@ -91,7 +91,7 @@ row_block<Real, Stored> piece_of(row_block<Real, Stored> b, const piece_of_rows&
   return b;
 }
 
-/// A row of features of a [B, d] array, or zeros where it is absent.
+/// Copies a row of features of a [B, d] array, or zeros if the array is absent.
 template <class Real>
 void copy_row(const view<const Real, 2>& from, std::size_t sequence, std::size_t features, Real* to) {
   for (std::size_t j = 0; j < features; ++j) to[j] = from.absent() ? Real(0) : *from.at(sequence, j);
@@ -101,7 +101,8 @@ void copy_row(const Real* from, const view<Real, 2>& to, std::size_t sequence, s
   for (std::size_t j = 0; j < features; ++j) *to.at(sequence, j) = from[j];
 }
 
-/// The same for the words of a state. `low` may be absent; the low word of what is not finite says nothing.
+/// Copies the words of a state in the same way. `low` may be absent. If the high word is not finite, the low word is
+/// ignored.
 template <class Real>
 void copy_words(const Real* high, const Real* low, const view<Real, 2>& to, const view<Real, 2>& to_low,
                 std::size_t sequence, std::size_t features) {
@@ -110,13 +111,15 @@ void copy_words(const Real* high, const Real* low, const view<Real, 2>& to, cons
   for (std::size_t j = 0; j < features; ++j) *to_low.at(sequence, j) = std::isfinite(high[j]) ? low[j] : Real(0);
 }
 
-/// Whether a scan runs on more threads than one. One with few elements does not: waking another takes longer.
+/// Whether a scan runs on more than one thread. A scan with few elements does not, because waking a thread takes
+/// longer.
 inline bool is_shared(const execution& on, const scan_sizes& size) {
   constexpr std::size_t least_shared_work = 1 << 15;
   return on.threads > 1 && size.batch * size.tokens * size.features >= least_shared_work;
 }
 
-/// Calls on_threads(sequence, threads) for each sequence, with more threads than one where there are fewer sequences.
+/// Calls on_threads(sequence, threads) for each sequence. If there are fewer sequences than threads, a sequence gets
+/// more than one thread.
 template <class Function>
 void for_each_sequence(const execution& on, const scan_sizes& size, Function on_threads) {
   const auto threads = static_cast<std::size_t>(on.threads);

@@ -1,7 +1,7 @@
-// Scans and adjoints of arrays in 16 bits. Scans of many features read and write them row by row. All others go block
-// of tokens after block. Each block is widened, computed on as an array of floats that the caches hold, and rounded.
-// What goes from block to block are floats of two words, so that states are those of one call on floats, rounded.
-// Blocks depend on the sizes alone: no bit depends on the number of threads.
+// Scans and adjoints of 16-bit arrays. Scans of many features read and write the arrays row by row. All others take one
+// block of tokens after the other: each block is widened, computed like an array of floats that the caches hold, and
+// rounded. The numbers that go from block to block are floats of two words, so the states are those of one call on
+// floats, rounded. Blocks depend only on the sizes, so no bit depends on the number of threads.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -23,8 +23,8 @@ using forward_scan = void (*)(const execution&, const scan_inputs<float>&, const
 using adjoint_scan = void (*)(const execution&, const scan_inputs<float>&, const scan_cotangents<float>&,
                               const scan_gradients<float>&);
 
-// Blocks of 2^15 elements: the six arrays of an adjoint are 768 KiB. Few features are walked in chunks, which want more
-// tokens.
+// A block has 2^15 elements, so the six arrays of an adjoint are 768 KiB. Few features are walked in chunks, which need
+// more tokens.
 blocks blocks_of(const scan_sizes& size) {
   constexpr std::size_t elements = 1 << 15, few = 32, least = 32;
   const std::size_t most = (size.features < few ? 2 * elements : elements) / std::max<std::size_t>(1, size.features);
@@ -37,8 +37,8 @@ view<T, 2> states_of(const view<T, 2>& v, const block& b) {
   return v.absent() ? v : section(v, b.first_sequence, b.sequences);
 }
 
-// What works on blocks of a call, on one thread: its memory. Several threads in a block would have to be woken several
-// times for each, and on two cores that made scans of 8 features 2 to 20 times slower.
+// Works on blocks of a call on one thread, and holds the memory for this. Several threads in a block would have to be
+// woken several times for each block. On two cores, that made scans of 8 features 2 to 20 times slower.
 class block_worker {
  public:
   block_worker(const kernel_table& kernels, std::span<std::byte> workspace, const blocks& all, std::size_t features)
@@ -47,9 +47,9 @@ class block_worker {
     inner_ = {&kernels, 1, {memory_.template take<std::byte>(bytes), bytes}};
   }
 
-  // An array of floats for a block.
+  // Takes an array of floats for a block.
   float* array() { return memory_.take<float>(all_.most_rows() * features_); }
-  // `count` states of a block, each of two words.
+  // Takes `count` states of a block, each of two words.
   float* words(std::size_t count) { return memory_.take<float>(2 * count * states()); }
   [[nodiscard]] float* state(float* words, std::size_t index) const { return words + 2 * index * states(); }
   [[nodiscard]] view<float, 2> word(float* state, std::size_t index, const block& b) const {
@@ -74,7 +74,7 @@ class block_worker {
  private:
   [[nodiscard]] std::size_t states() const { return all_.most_sequences() * features_; }
 
-  // move(stored, x, count) for runs of elements that lie without gaps; those of x all do.
+  // Calls move(stored, x, count) for runs of elements without gaps. All elements of x lie without gaps.
   template <class Stored, class Move>
   void for_each_run(const view<Stored, 3>& stored, const block& b, float* x, Move move) const {
     const bool unit = stored.has_unit_rows();
@@ -103,7 +103,7 @@ class block_worker {
   execution inner_{};
 };
 
-// Groups of sequences side by side. make(worker) gives what goes through one group.
+// Threads take groups of sequences side by side. make(worker) gives the object that goes through one group.
 template <class Make>
 void share_groups(const execution& on, const scan_sizes& size, Make make) {
   const blocks all = blocks_of(size);
@@ -113,9 +113,9 @@ void share_groups(const execution& on, const scan_sizes& size, Make make) {
   });
 }
 
-// Calls run(execution, first, features) for pieces of the features, one for each thread, where there are fewer groups
-// of sequences than threads; else, and where there are few features, for all of them at once. Pieces need not wait for
-// each other. Each has more features than are walked in chunks, and so the bits of the whole.
+// Calls run(execution, first, features) for pieces of the features, one for each thread, if there are fewer groups of
+// sequences than threads. Otherwise, and for few features, calls it once for all features. Pieces need not wait for
+// each other. Each piece has more features than are walked in chunks, and therefore has the bits of the whole.
 template <class Run>
 void share_features(const execution& on, const scan_sizes& size, Run run) {
   constexpr std::size_t least = 64, line = 32;
@@ -130,7 +130,7 @@ void share_features(const execution& on, const scan_sizes& size, Run run) {
     run(execution{on.kernels, 1, {}}, begin(k), begin(k + 1) - begin(k));
   });
 }
-// The features [first, first + count) of an array [B, n, d] or [B, d], which may be absent.
+// The features [first, first + count) of an array [B, n, d] or [B, d]. The array may be absent.
 template <class T, std::size_t Rank>
 view<T, Rank> features_of(view<T, Rank> v, std::size_t first, std::size_t count) {
   if (v.absent()) return v;
@@ -152,7 +152,7 @@ void check(const execution& on, const scan_inputs<Storage>& in, const std::array
   ASSAY_EXPECTS(in.s0_low.absent() || has_shape(in.s0_low, states));
 }
 
-// The scans of a group, from the state before a place to that after it.
+// Scans the blocks of a group, each from the state before the block to the state after it.
 template <class Storage>
 class scans_of_blocks {
  public:
@@ -164,8 +164,8 @@ class scans_of_blocks {
         h_(worker_.array()),
         s_(worker_.array()) {}
 
-  // Both words of the state before the block, if it is not the first, then of that behind it. Gives what the block was
-  // computed from; its states are s(b).
+  // `before` holds both words of the state before the block, unless the block is the first; `after` and `after_low`
+  // receive the words of the state after it. Returns the inputs of the scan; the states of the block are s(b).
   scan_inputs<float> run(const block& b, float* before, const view<float, 2>& after, const view<float, 2>& after_low) {
     scan_inputs<float> part{worker_.widen(in_.decay, b, decay_), worker_.widen(in_.h, b, h_), states_of(in_.s0, b),
                             states_of(in_.s0_low, b)};
@@ -207,7 +207,7 @@ void run_piece(forward_scan scan, const execution& on, const scan_inputs<Storage
 template <class Storage>
 using stored_row_kernel = void (*)(const row_block<float, Storage>&) noexcept;
 
-// Rows of many features are read and written as they are stored.
+// Rows of many features are read and written in their stored type.
 template <class Storage>
 void run_rows(stored_row_kernel<Storage> kernel, const execution& on, const scan_inputs<Storage>& in,
               const scan_outputs<Storage>& out) {
@@ -239,7 +239,8 @@ void run(forward_scan scan, stored_row_kernel<Storage> of_rows, const execution&
   });
 }
 
-// A first pass keeps the states between blocks; then block after block, the last one first, states are computed again.
+// A first pass keeps the states between blocks. Then the blocks are taken from the last to the first, and their states
+// are computed again.
 template <class Storage>
 void run_piece_back(forward_scan scan, adjoint_scan adjoint, const execution& on, const scan_inputs<Storage>& in,
                     const scan_cotangents<Storage>& cotangents, const scan_gradients<Storage>& out) {

@@ -10,7 +10,7 @@ namespace assay::optimized {
 namespace heinsen {
 namespace {
 
-// How log p is given, and with it the names of the input and of the functions.
+// The form in which log p is given, with the names of its input and of its functions.
 struct log_decay {
   static constexpr const char* input = "log_p";
   static constexpr auto forward = [](auto&&... arguments) { heinsen::scan(arguments...); };
@@ -40,7 +40,7 @@ core::tensors evaluate_scan(const arguments& call) {
   });
 }
 
-// The states that the adjoint starts from; none in 16 bits, where it computes its own.
+// The states with which the adjoint starts. 16-bit calls have none, because their adjoint computes the states itself.
 template <class Decay, class Real>
 view<const Real, 3> saved_states(const arguments& call, tensor_arrays<Real>& arrays,
                                  const heinsen::scan_inputs<Real>& in) {

@@ -9,7 +9,7 @@
 namespace assay::optimized::rope {
 namespace {
 
-// x * y and x / y, to about 105 bits.
+// Return x * y and x / y, to about 105 bits.
 frequency times(frequency x, frequency y) {
   const double r = x.high * y.high;
   return {r, std::fma(x.high, y.high, -r) + (x.high * y.low + x.low * y.high)};

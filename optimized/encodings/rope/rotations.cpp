@@ -1,5 +1,4 @@
-// Tokens are shared out to threads in fixed blocks, and the sums of the gradients are joined in the order of the
-// blocks.
+// Threads take fixed blocks of tokens. The gradient sums of the blocks are joined in the order of the blocks.
 #include <vector>
 
 #include "optimized/compensated.hpp"

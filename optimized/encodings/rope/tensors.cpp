@@ -10,12 +10,12 @@ namespace assay::optimized {
 namespace rope {
 namespace {
 
-/// The settings of a rotation beyond pairs and frequencies.
+/// The settings of a rotation, except those of pairs and frequencies.
 struct convention {
   bool clockwise = false, proportional = false, at_end = false;
   double magnitude = 1.0;
   explicit convention(const arguments& call) {
-    if (!call.settings.contains("direction")) return;  // rotate_by has none
+    if (!call.settings.contains("direction")) return;  // rotate_by has no direction
     const auto is = [&](const char* name, const char* value) {
       return core::setting<std::string>(call.settings, name) == value;
     };
@@ -26,7 +26,7 @@ struct convention {
   }
 };
 
-/// Of the frequencies that are given, or of a base.
+/// Returns the given frequencies, or those of a base.
 template <class Real>
 prepared_frequencies frequencies_of(const arguments& call, tensor_arrays<Real>& arrays, std::size_t features) {
   if (call.inputs.contains("theta")) return given_frequencies(arrays.template input<1>("theta"));
@@ -40,8 +40,8 @@ rotary_pairs pairs_of(const arguments& call, const prepared_frequencies& theta) 
   return {theta.size(), core::setting<std::string>(call.settings, "layout") == "half_split"};
 }
 
-/// rope::rotate where the coordinates that turn stand elsewhere than at the beginning, or are multiplied: they are
-/// gathered, turned and put back.
+/// rope::rotate for coordinates that do not stand at the beginning, or that are multiplied. It gathers the coordinates,
+/// turns them and puts them back.
 template <class Real>
 void rotate_gathered(const execution& on, const convention& by, const rotary_pairs& pairs,
                      const prepared_frequencies& theta, const view<const double, 2>& position, bool back,
@@ -49,7 +49,7 @@ void rotate_gathered(const execution& on, const convention& by, const rotary_pai
   const auto [rows, tokens, heads, features] = x.shape;
   const std::size_t start = by.at_end ? features - 2 * pairs.count : 0,
                     apart = by.proportional && pairs.half_split ? features / 2 : pairs.second(0) - pairs.first(0);
-  std::vector<std::size_t> turning;  // pair by pair
+  std::vector<std::size_t> turning;  // the two coordinates of each pair, one pair after the other
   for (std::size_t t = 0; t < pairs.count; ++t)
     for (const std::size_t k : {std::size_t{0}, apart}) turning.push_back(start + pairs.first(t) + k);
   const std::array<std::size_t, 4> shape{rows, tokens, heads, turning.size()};

@@ -1,5 +1,5 @@
-// A sine and a cosine come from one rotation, whatever their columns. Blocks of rows share the work; the sums over
-// positions are made by blocks and joined in their order.
+// A sine and its cosine come from one rotation, in whatever columns they stand. Threads share blocks of rows. Sums over
+// positions are made for each block and joined in the order of the blocks.
 #include <vector>
 
 #include "optimized/compensated.hpp"

@@ -34,7 +34,7 @@ core::tensors evaluate_table(const arguments& call) {
   return with_arrays(call, [&](auto& arrays) {
     const auto position = arrays.positions("position");
     const auto p = arrays.output("p", {position.shape[0], width});
-    if (leading + trailing < width)  // the column of no pair
+    if (leading + trailing < width)  // the column that belongs to no pair
       for_each_element(p, [](auto& x) { x = 0; });
     table(call.on, places_for(call, leading, trailing, width), theta, position,
           static_cast<double>(call.setting<std::int64_t>("offset")), p);

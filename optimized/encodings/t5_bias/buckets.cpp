@@ -1,5 +1,5 @@
-// Up to the first distance of the last bucket the bucket of each distance stands in a table. Biases are copies, and
-// gradients sums.
+// A table holds the bucket of each distance up to the first distance of the last bucket. Biases are copies, and
+// gradients are sums.
 #include <gmp.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace assay::optimized::t5_bias {
 namespace {
 
-/// The smallest n with n^q >= d^t e^(q-t).
+/// Returns the smallest n with n^q >= d^t e^(q-t).
 std::int64_t first_distance(std::int64_t d, std::int64_t e, unsigned long t, unsigned long q) {
   mpz_t product, factor;
   mpz_inits(product, factor, static_cast<mpz_ptr>(nullptr));
@@ -23,7 +23,7 @@ std::int64_t first_distance(std::int64_t d, std::int64_t e, unsigned long t, uns
   return n;
 }
 
-/// Of one query, the bucket of every key.
+/// Finds the bucket of every key for one query.
 auto buckets_by(const bucket_rule& rule) {
   return
       [bucket_of = bucket_lookup(rule)](double query, const std::vector<double>& keys, std::vector<std::size_t>& out) {

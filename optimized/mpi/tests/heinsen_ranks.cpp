@@ -1,7 +1,8 @@
-// Scans over ranks against one rank and against the long double oracles. Run by mpirun with any number of ranks: all
-// have the whole problem, each computes its part, and the first judges the parts of all.
+// Compares scans over ranks with scans on one rank and with the long double oracles. mpirun runs this program with any
+// number of ranks. All ranks have the whole problem; each computes its part, and the first rank judges the parts of
+// all.
 //
-// Checks do not end a case, so that ranks stay in step.
+// A failed check does not end a test case, so that ranks stay in step.
 #include "optimized/mpi/heinsen_ranks.hpp"
 
 #include <mpi.h>
@@ -24,7 +25,7 @@ int ranks_there() {
   return size;
 }
 
-// What each rank has: tokens first[r] to first[r + 1].
+// The tokens of each rank: rank r has the tokens first[r] to first[r + 1].
 using split = std::vector<std::size_t>;
 
 split equal_parts(std::size_t tokens) {
@@ -41,22 +42,23 @@ split uneven_parts(std::size_t tokens, std::uint64_t seed) {
   std::sort(first.begin(), first.end());
   return first;
 }
-// All tokens on one rank.
+// One rank has all tokens.
 split all_on(std::size_t owner, std::size_t tokens) {
   split first = equal_parts(tokens);
   for (std::size_t r = 0; r < first.size(); ++r) first[r] = r <= owner ? 0 : tokens;
   return first;
 }
 
-// The parts that ranks wrote into arrays of zeros, together.
+// Joins the parts that the ranks wrote into arrays of zeros.
 template <class Real>
 void assemble(std::vector<Real>& part) {
   MPI_Allreduce(MPI_IN_PLACE, part.data(), static_cast<int>(part.size() * sizeof(Real)), MPI_BYTE, MPI_BOR,
                 MPI_COMM_WORLD);
 }
 
-// Forward and back over ranks, with strides: each rank's part is a view of arrays of the whole. Then all ranks have all
-// results in `p`; gradients in s0 and states after the last token are those of the first and of the last rank.
+// Runs forward and backward over ranks, with strides: each rank's part is a view of the arrays of the whole.
+// Afterwards, all ranks have all results in `p`. Gradients of s0 come from the first rank, and states after the last
+// token come from the last rank.
 template <class Real>
 void run_over_ranks(scan_problem<Real>& p, const split& first, int threads = 1) {
   const heinsen::time_ranks ranks(MPI_COMM_WORLD);
@@ -69,7 +71,7 @@ void run_over_ranks(scan_problem<Real>& p, const split& first, int threads = 1) 
     v.data = v.at(0, first[here], 0), v.shape[1] = first[here + 1] - first[here];
     return v;
   };
-  // Only the ends read and write the states of the ends.
+  // Only the first and the last rank read and write the states at the ends.
   std::vector<Real> zeros(p.s0.size(), Real(0)), unread(p.s0.size(), nan<Real>), s_n(zeros), s_n_low(zeros),
       grad_s0(zeros);
   const heinsen::scan_inputs<Real> in{part(std::as_const(p.decay)), part(std::as_const(p.h)),
@@ -110,7 +112,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/ranks_have_the_error_of_one", "[optimized][hein
     }
 }
 
-// Most ranks have no tokens, or all but one have none.
+// Most ranks have no tokens, or all ranks but one have none.
 TEMPLATE_TEST_CASE("heinsen/scan/ranks_without_tokens", "[optimized][heinsen]", float, double) {
   for (const std::size_t tokens : {0u, 1u, 2u, 3u, 200u})
     for (std::size_t owner = 0; owner < static_cast<std::size_t>(ranks_there()); ++owner) {
@@ -122,7 +124,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/ranks_without_tokens", "[optimized][heinsen]", 
     }
 }
 
-// Decays near 1 carry every contribution across all ranks; states of about 0.
+// Decays near 1 carry every contribution across all ranks. The states are near 0.
 TEMPLATE_TEST_CASE("heinsen/scan/ranks_with_long_memory", "[optimized][heinsen]", float, double) {
   for (const std::size_t features : {1u, 8u, 40u})
     for (const double decay : {-1e-7, -1e-3}) {
@@ -136,7 +138,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/ranks_with_long_memory", "[optimized][heinsen]"
     }
 }
 
-// The sum of log p over a rank and the state before it cancel: both are far larger than what is left.
+// The sum of log p over a rank and the state before the rank cancel. Both are far larger than the result.
 TEMPLATE_TEST_CASE("heinsen/scan/ranks_keep_a_large_past", "[optimized][heinsen]", float, double) {
   for (const std::size_t features : {1u, 40u}) {
     scan_problem<TestType> p({1, 20000, features}, false, 2);
@@ -147,7 +149,8 @@ TEMPLATE_TEST_CASE("heinsen/scan/ranks_keep_a_large_past", "[optimized][heinsen]
   }
 }
 
-// Weights are as uncertain as the states. The bound for what crosses ranks is 9 ulp of these; no error is near it.
+// Weights are as uncertain as the states. The bound for contributions that cross ranks is 9 ulp of these; no error
+// comes near it.
 TEMPLATE_TEST_CASE("heinsen/scan/ranks_with_large_states", "[optimized][heinsen]", float, double) {
   for (const std::size_t features : {1u, 40u}) {
     scan_problem<TestType> p({1, 4000, features}, false, 5);
@@ -160,7 +163,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/ranks_with_large_states", "[optimized][heinsen]
   }
 }
 
-// Resets, tokens without input, and ranks without any.
+// Tests resets, tokens without input, and ranks without any input.
 TEMPLATE_TEST_CASE("heinsen/scan/ranks_with_infinite_inputs", "[optimized][heinsen]", float, double) {
   using T = TestType;
   for (const bool gated : {false, true})
@@ -173,14 +176,15 @@ TEMPLATE_TEST_CASE("heinsen/scan/ranks_with_infinite_inputs", "[optimized][heins
       p.s0[0] = -inf<T>;
       check_errors(p, equal_parts(200));
       check_errors(p, uneven_parts(200, features));
-      p.decay.assign(p.decay.size(), -inf<T>);  // every token forgets all
+      p.decay.assign(p.decay.size(), -inf<T>);  // every token forgets all earlier ones
       check_errors(p, equal_parts(200));
       p.h.assign(p.h.size(), -inf<T>);  // and gives nothing
       check_errors(p, equal_parts(200));
     }
 }
 
-// As on one rank, NaN and +inf stay in their lanes, and NaN from its token on; going back, a reset ends it.
+// As on one rank, NaN and +inf stay in their lanes, and NaN stays from its token on. In the backward pass, a reset ends
+// it.
 TEMPLATE_TEST_CASE("heinsen/scan/ranks_with_nan", "[optimized][heinsen]", float, double) {
   using T = TestType;
   scan_problem<T> p({1, 100, 4}, false, 3);
@@ -201,12 +205,12 @@ TEMPLATE_TEST_CASE("heinsen/scan/ranks_with_nan", "[optimized][heinsen]", float,
         CHECK(std::isnan(p.grad_decay[p.at(0, i, j)]) == std::isnan(one.grad_decay[p.at(0, i, j)]));
       }
     for (std::size_t i = 0; i < 100; ++i)
-      for (const std::size_t j : {2u, 3u})  // more of them may be NaN
+      for (const std::size_t j : {2u, 3u})  // more of these may be NaN
         if (std::isnan(one.grad_h[p.at(0, i, j)])) CHECK(std::isnan(p.grad_h[p.at(0, i, j)]));
   }
 }
 
-// Neither threads nor runs change a bit; one rank gives those of the scan without ranks.
+// Neither threads nor repeated runs change a bit. One rank gives the bits of the scan without ranks.
 TEMPLATE_TEST_CASE("heinsen/scan/ranks_repeat_their_bits", "[optimized][heinsen]", float, double) {
   for (const scan_sizes& sizes : shapes) {
     scan_problem<TestType> p(sizes, false, 8), again = p, alone = p;
@@ -218,7 +222,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/ranks_repeat_their_bits", "[optimized][heinsen]
   }
 }
 
-// Wrong shapes are found before anything is sent.
+// Wrong shapes are found before the ranks exchange any data.
 TEST_CASE("heinsen/scan/ranks_check_shapes", "[optimized][heinsen]") {
   const heinsen::time_ranks ranks(MPI_COMM_SELF);
   scan_problem<float> p({2, 4, 3}, false);

@@ -31,7 +31,7 @@ double wide(std::string_view, dtype type, counter_random& random) {
 double subnormal(std::string_view, dtype type, counter_random& random) {
   return core::smallest_subnormal(type) * static_cast<double>(1 + random.below(100));
 }
-// At the farthest of scattered positions the bias is beyond the largest number.
+// At the farthest of the scattered positions the bias exceeds the largest number.
 double steep(std::string_view, dtype type, counter_random& random) {
   const double bits = std::log2(largest_position(type));
   return core::largest_finite(type) * std::exp2(-random.uniform(bits - 8, bits));
@@ -40,8 +40,8 @@ double number_or_nan(std::string_view input, dtype type, counter_random& random)
   return random.one_in(3) ? std::numeric_limits<double>::quiet_NaN() : moderate(input, type, random);
 }
 
-// An implementation that counts from the last key may take no other `last_position` than that key's: keys in a row are
-// moved so that they end there, and queries with them.
+// An implementation that counts from the last key may accept only that key's position as `last_position`: keys in a row
+// are moved so that they end there, and queries with them.
 void end_at_last_position(pair_positions& positions, const core::attributes& settings) {
   const std::vector<double>& keys = positions.key;
   if (core::setting<std::string>(settings, "form") != "key_from_last" || keys.empty()) return;
@@ -53,7 +53,7 @@ void end_at_last_position(pair_positions& positions, const core::attributes& set
     for (double& p : *all) p = std::max(p + shift, 0.0);
 }
 
-// Slopes of biases with positions, of attention with what else it has, or of both.
+// A family of slopes: for biases with positions, for attention with its other inputs, or for both.
 family of_slopes(std::string name, std::string summary, parameter_source slope, position_filler fill,
                  input_filler attends = {}) {
   const family of_attention = attention_family(
@@ -79,7 +79,7 @@ family of_slopes(std::string name, std::string summary, parameter_source slope, 
   };
   return f;
 }
-// Slopes so small that the farthest key weighs something.
+// Slopes so small that even the farthest key has weight.
 void gentle(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
   const auto keys = static_cast<double>(std::max<std::size_t>(in.sizes.at("m"), 1));
   for (double& m : in.of.at("slopes")) m = random.uniform(0.5, 4) / keys;

@@ -1,4 +1,4 @@
-// Wrong and right ways to ALiBi's slopes, its biases, and attention with them.
+// Wrong and right ways to compute ALiBi's slopes, its biases, and attention with them.
 #include <algorithm>
 #include <cmath>
 
@@ -53,15 +53,15 @@ traced in_base_two(const traced& logits, const traced_truth& seen) {
 std::vector<variant> mutants() {
   std::vector<variant> all = reported_faults({
       {"mutant/alibi_wrong_sign", "meta-pytorch/attention-gym#86", "alibi/bias/bias/negated"},
-      {"mutant/alibi_key_form_in_both_directions", "AL09 bigscience-workshop/Megatron-DeepSpeed#101",
+      {"mutant/alibi_key_form_in_both_directions", "bigscience-workshop/Megatron-DeepSpeed#101",
        "alibi/bias/form/always_key"},
-      {"mutant/alibi_causal_ignored", "AL09 Dao-AILab/flash-attention#540", "alibi/bias/causal/always_false"},
-      {"mutant/alibi_masked_pairs_in_gradient", "GR04 jax-ml/jax#23842", "alibi/bias:vjp/causal/always_false"},
-      {"mutant/alibi_keys_off_by_one", "SC04 triton-lang/triton#8412: off by one", "alibi/bias/key_position/one_off"},
-      {"mutant/alibi_keys_by_queries", "SC04 triton-lang/triton#8412: axes", "alibi/bias/bias/transposed_1_2"},
+      {"mutant/alibi_causal_ignored", "Dao-AILab/flash-attention#540", "alibi/bias/causal/always_false"},
+      {"mutant/alibi_masked_pairs_in_gradient", "jax-ml/jax#23842", "alibi/bias:vjp/causal/always_false"},
+      {"mutant/alibi_keys_off_by_one", "triton-lang/triton#8412: off by one", "alibi/bias/key_position/one_off"},
+      {"mutant/alibi_keys_by_queries", "triton-lang/triton#8412: axes", "alibi/bias/bias/transposed_1_2"},
       {"mutant/alibi_slope_in_bf16", "Dao-AILab/flash-attention#845", "alibi/bias/slopes/in_bf16"},
-      {"mutant/alibi_all_in_bf16", "DT16 NVIDIA/TensorRT-Model-Connect#667", "alibi/bias/call/in_bf16"},
-      {"mutant/alibi_bias_in_bf16", "DT17 HabanaAI/vllm-fork#503", "alibi/bias/bias/in_bf16"},
+      {"mutant/alibi_all_in_bf16", "NVIDIA/TensorRT-Model-Connect#667", "alibi/bias/call/in_bf16"},
+      {"mutant/alibi_bias_in_bf16", "HabanaAI/vllm-fork#503", "alibi/bias/bias/in_bf16"},
       {"mutant/alibi_naive_slopes", "ml-explore/mlx, positional_encoding.py", "alibi/slopes/rule/always_naive"},
       {"mutant/alibi_alpha_max_is_8", "mosaicml/llm-foundry#186", "alibi/slopes/alpha_max/ignored"},
       {"mutant/alibi_slice_from_head_0", "flashinfer-ai/flashinfer#1606", "alibi/slopes/first_head/ignored"},
@@ -81,13 +81,13 @@ std::vector<variant> mutants() {
                "mutant/alibi_attention_queries_first", "lucidrains/x-transformers#153, vllm-project/vllm#945",
                "queries behind cached keys are counted from the first key",
                {.inputs = [](request&call) { set_setting<std::string>(call, "alignment", "first"); }, .telling = true}),
-           changed("mutant/alibi_attention_off_by_one", "SC04 triton-lang/triton#8412: off by one",
+           changed("mutant/alibi_attention_off_by_one", "triton-lang/triton#8412: off by one",
                    "distances in both directions are counted from the token behind the query",
                    {.formula = attended(off_by_one)}),
            changed("mutant/alibi_attention_by_key_in_both_directions", "Dao-AILab/flash-attention#1585",
                    "slope times index of the key where keys behind the query count by their distance",
                    {.formula = attended(by_key_in_both_directions)}),
-           changed("mutant/alibi_attention_block_index", "SC03 triton-lang/triton#2361",
+           changed("mutant/alibi_attention_block_index", "triton-lang/triton#2361",
                    "keys are counted from the start of their block of 16", {.formula = attended(by_index_in_block)}),
            changed("mutant/alibi_mask_is_finite", "a mask of -10000, as early code has it", "-10000 instead of -inf",
                    {.outputs =
@@ -104,7 +104,7 @@ std::vector<variant> mutants() {
                         },
                    .declared = nothing_declared,
                    .remembers = true}),
-           // What overflows is told from the mask, which is written later.
+           // A bias that overflows stays distinct from the mask, which is written later.
            changed("mutant/alibi_saturates",
                    "huggingface/transformers, modeling_opt.py: scores no lower than the least number",
                    "a bias beyond the largest number becomes that number",
@@ -115,7 +115,7 @@ std::vector<variant> mutants() {
                             return either(less(product, least), least, product);
                           };
                         }}),
-           changed("mutant/alibi_exponent_from_head_0", "AL02 paiml/aprender#2143",
+           changed("mutant/alibi_exponent_from_head_0", "paiml/aprender#2143",
                    "the first slope is 1, each other one that of the head before",
                    {.formula = with_slope([](const alibi_rule&rule, std::size_t head) {
                       return head == 0 ? traced(1.0) : alibi_slope(rule, head - 1);
@@ -142,7 +142,7 @@ std::vector<variant> controls() {
                    {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
                       return reference::encodings::alibi_products().of(reference::encodings::alibi_term_of(rule, head));
                     })}),
-           changed("control/alibi_concatenated", "CT07 baichuan-inc/Baichuan2#225: every second slope, then the others",
+           changed("control/alibi_concatenated", "baichuan-inc/Baichuan2#225: every second slope, then the others",
                    "the same slopes in the same order",
                    {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
                       const bool official = rule.name == "official";

@@ -17,7 +17,7 @@ using core::infinity;
 using encoding = reference::encodings::attention;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// The bias of a relative encoding: -1/2 a token.
+// Adds the bias of a relative encoding: -1/2 for each token of distance.
 void bias_where_none_is(request& call) {
   if (!call.inputs.contains("bias")) return;
   core::tensor& bias = call.inputs.at("bias");
@@ -30,7 +30,7 @@ void bias_where_none_is(request& call) {
     }
 }
 
-// As where -inf is replaced by a number that is the least there is: no key weighs more than another.
+// The effect of a lowest finite number in place of -inf: no key weighs more than another.
 void see_all_keys_where_none_is(request& call) {
   if (!call.inputs.contains("bias")) return;
   for (const std::span<double> row : rows_of(call.inputs.at("bias")))
@@ -38,7 +38,7 @@ void see_all_keys_where_none_is(request& call) {
       std::fill(row.begin(), row.end(), 0.0);
 }
 
-// Weights whose sum hands nothing on.
+// Weights whose sum passes no gradient on.
 traced with_constant_sum(const traced& logits, const traced_truth& seen) {
   const traced all = weights::seen_alone(exp(weights::less_largest(logits, seen)), seen);
   return weights::seen_alone(all / detach(weights::sum_of_rows(all)), seen);
@@ -72,22 +72,20 @@ std::vector<variant> mutants() {
             "attention/output/bias/zeroed"},
            {"mutant/attention_bias_twice", "a bias that the caller and the kernel add",
             "attention/output/bias/doubled"},
-           {"mutant/attention_bias_in_bf16", "DT17 HabanaAI/vllm-fork#503", "attention/output/bias/in_bf16"},
-           {"mutant/attention_other_head", "SC04 triton-lang/triton#8412: axes",
-            "attention/output/bias/reversed_along_h_0"},
-           {"mutant/attention_first_row_of_bias", "RP22 unslothai/unsloth#3699: one row for all",
+           {"mutant/attention_bias_in_bf16", "HabanaAI/vllm-fork#503", "attention/output/bias/in_bf16"},
+           {"mutant/attention_other_head", "triton-lang/triton#8412: axes", "attention/output/bias/reversed_along_h_0"},
+           {"mutant/attention_first_row_of_bias", "unslothai/unsloth#3699: one row for all",
             "attention/output/bias/first_for_all_along_n_1"},
        }),
        faults_of_attention<encoding>("attention", "the bias"),
        faults_of_weights<encoding>("attention"),
        {
-           changed("mutant/attention_scaled_by_width", "RP16 sgl-project/sglang#33558: a factor squared",
+           changed("mutant/attention_scaled_by_width", "sgl-project/sglang#33558: a factor squared",
                    "q . k is divided by d",
                    {.formula = with_logit([](const auto& product, const auto& bias, const auto& scale) {
                       return scale * scale * product + bias;
                     })}),
-           changed("mutant/attention_bias_where_none_is",
-                   "T504 huggingface/transformers#8518: a bias in cross-attention",
+           changed("mutant/attention_bias_where_none_is", "huggingface/transformers#8518: a bias in cross-attention",
                    "where the bias is 0 everywhere it is -|i - j| / 2", {.inputs = bias_where_none_is}),
            changed("mutant/attention_mask_is_finite", "a mask of -10000 instead of -inf",
                    "masked keys have the bias -10000",
@@ -100,10 +98,10 @@ std::vector<variant> mutants() {
                    "ml-explore/mlx#2395: neither 0 nor NaN in a row fully masked",
                    "a query whose keys are all masked sees all of them",
                    {.inputs = see_all_keys_where_none_is, .telling = true}),
-           changed("mutant/attention_no_mean_in_gradient", "GR07 pytorch/pytorch#196705: a term dropped",
+           changed("mutant/attention_no_mean_in_gradient", "pytorch/pytorch#196705: a term dropped",
                    "the gradient of the logits lacks the mean",
                    {.gradient = [](auto& how) { how.weights = with_constant_sum; }}),
-           changed("mutant/attention_bias_gradient_averaged", "GR04 jax-ml/jax#23842: a reduction over the batch",
+           changed("mutant/attention_bias_gradient_averaged", "jax-ml/jax#23842: a reduction over the batch",
                    "the gradient of the bias is averaged over the batch, not added up",
                    {.outputs = average_gradient_of_bias}),
        }});
@@ -112,7 +110,7 @@ std::vector<variant> mutants() {
 std::vector<variant> controls() {
   return all_of({controls_of_weights<encoding>("attention"),
                  controls_of_attention<encoding>("attention"),
-                 {changed("control/attention_bias_shifted", "CT09 vllm-project/vllm#945",
+                 {changed("control/attention_bias_shifted", "vllm-project/vllm#945",
                           "the largest bias of each row is subtracted where that is exact", {.inputs = shift_bias})}});
 }
 
@@ -124,7 +122,7 @@ std::vector<usual_size> sizes() {
   add_sizes(all, output, axes,
             "5 9 3 130 80 3, 5 9 66 3 66 130, 1 2 66 130 3 66, 2 2 64 64 64 64, 1 1 9 130 64 64, 66 2 2 9 3 65,"
             "1 2 5 258 3 2, 1 1 66 66 2 2, 1 2 9 130 128 128, 1 34 2 5 3 2, 1 2 3 1300 3 2, 1 2 255 63 3 2,"
-            // Whole blocks and one more, or one less.
+            // Whole blocks, and one element more or less.
             "1 2 3 33 2 3, 1 2 3 65 3 2, 1 2 3 127 2 3, 1 2 3 129 3 2, 1 1 3 257 2 2, 1 1 3 513 2 2, 1 2 129 3 3 2,"
             "1 2 257 3 2 3");
   add_sizes(all, output, axes, "2 2 130 130 2 3", true, "causal");
@@ -167,8 +165,9 @@ encoding_tests make_tests() {
   for (family& f : tests.families) {
     if (f.name.ends_with("_values") || f.name == "shared_keys")
       f.applies = [](const core::operation& op) { return op.input("v") != nullptr; };
-    if (f.name == "few_keys" || f.name == "mild") f.tells_along = "m";  // values show of few, gradients of all
-    // Where logits are sums of 2^16 terms, their law allows any weights, unless the terms are 0.
+    // Along keys outputs show few of them; gradients show all.
+    if (f.name == "few_keys" || f.name == "mild") f.tells_along = "m";
+    // If logits are sums of 2^16 terms, their law allows any weights, unless the terms are 0.
     if (f.name == "equal_logits") f.tells_along = "d";
   }
   for (family& f : merge_families()) tests.families.push_back(std::move(f));

@@ -1,4 +1,4 @@
-// Right ways of kernels from logits to weights and to the logarithm of the sum.
+// Right ways in which kernels compute weights from logits, and the logarithm of the sum.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ using weights::block_by_block, weights::largest_of_rows, weights::masked, weight
 traced zero_of() { return traced(0.0); }
 traced less_infinity() { return traced(-core::infinity); }
 
-// What the sum of the exponentials of a row is, as exp(shift) sum.
+// The sum of the exponentials of a row, represented as exp(shift) sum.
 struct shifted_sum {
   traced shift = less_infinity(), sum{};
 };
@@ -26,7 +26,7 @@ shifted_sum by_blocks(const traced& logits, const traced_truth& seen) {
   });
   return all;
 }
-// FlashAttention 4 rescales where the maximum has grown by more than log 256.
+// FlashAttention 4 rescales only if the maximum has grown by more than log 256.
 shifted_sum rescaled_where_it_pays(const traced& logits, const traced_truth& seen) {
   shifted_sum all;
   block_by_block(masked(logits, seen), seen, 1, [&](const traced& s, const traced_truth& is_seen) {
@@ -38,7 +38,7 @@ shifted_sum rescaled_where_it_pays(const traced& logits, const traced_truth& see
   });
   return all;
 }
-// With exp2, whose factor log2 e is folded into the logits.
+// Uses exp2; the factor log2 e is folded into the logits.
 traced in_units_of_log_two(const traced& s) { return s * traced(1.4426950408889634); }
 traced exp_of_two(const traced& x) { return exp(x * log(traced(2.0))); }
 shifted_sum in_base_two(const traced& logits, const traced_truth& seen) {
@@ -70,7 +70,7 @@ traced lse_key_by_key(const traced& logits, const traced_truth& seen) {
                  [&](const traced& s, const traced_truth&) { all = log_sum_exp(all, s); });
   return all;
 }
-// The weights of a backward that knows the logarithm of the sum, as it was stored.
+// The weights of a backward pass that knows the stored logarithm of the sum.
 traced weights_by_stored_lse(const traced& logits, const traced_truth& seen) {
   return seen_alone(exp(logits - lse_by<by_blocks>(logits, seen)), seen);
 }

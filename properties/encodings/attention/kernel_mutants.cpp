@@ -1,4 +1,4 @@
-// Wrong ways of kernels: heads in groups, windows, caps, sinks, and the logarithm of the sum.
+// Wrong ways of kernels: grouped heads, windows, caps, sinks, and the logarithm of the sum.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +15,7 @@ const auto hidden_at = [](double logit) { return [logit](auto& how) { how.hidden
 
 using weights::largest_of_rows, weights::masked, weights::seen_alone, weights::sum_of_rows;
 
-// A running maximum that begins at a number in place of -inf.
+// A running maximum that starts at a number instead of -inf.
 traced maximum_from_number(const traced& logits, const traced_truth& seen) {
   return larger(traced(-50000.0), largest_of_rows(masked(logits, seen)));
 }
@@ -41,7 +41,7 @@ traced lse_is_maximum(const traced& logits, const traced_truth& seen) {
   return reshaped(largest_along(all, axis), shape_of(sum_of_rows(all)));
 }
 
-// Head a of queries meets head a mod h of keys.
+// Head a of queries uses head a mod h of keys.
 std::vector<std::size_t> tiled_heads(const request& call, bool back) {
   const std::size_t heads = call.inputs.at("q").shape()[1], of_keys = call.inputs.at("k").shape()[1];
   std::vector<std::size_t> order(heads);
@@ -85,7 +85,7 @@ void exchange_sides(request& call) {
   set_setting(call, "window_left", setting_of<std::int64_t>(call, "window_right"));
   set_setting(call, "window_right", left);
 }
-// A sliding window of as many keys.
+// A sliding window with as many keys as a chunk has.
 void slide_chunks(request& call) {
   if (call.operation->attribute("chunk") == nullptr) return;
   const auto chunk = setting_of<std::int64_t>(call, "chunk");
@@ -141,7 +141,7 @@ std::vector<variant> kernel_mutants() {
            {"mutant/attention_cap_ignored", "sgl-project/sgl-kernel-xpu#491: softcap never reaches the kernel",
             "attention/grouped_query/softcap/ignored"},
            {"mutant/attention_sink_zeroed", "a sink that is never loaded", "attention/sinks/sink/zeroed"},
-           {"mutant/attention_first_sink_for_all", "SC04 triton-lang/triton#8412: an index of heads lost",
+           {"mutant/attention_first_sink_for_all", "triton-lang/triton#8412: an index of heads lost",
             "attention/sinks/sink/first_for_all_along_h*u_0"},
            {"mutant/attention_lse_in_base_two", "flashinfer's base 2 where e is asked for",
             "attention/lse/base/always_2"},
@@ -152,9 +152,9 @@ std::vector<variant> kernel_mutants() {
             "attention/lse/empty/always_plus_infinity"},
        }),
        {
-           kernel("mutant/attention_heads_tiled", "IX04 ggml-org/llama.cpp#15625: groups tiled",
+           kernel("mutant/attention_heads_tiled", "ggml-org/llama.cpp#15625: groups tiled",
                   "head a of q meets head a mod h of k", {.inputs = tile_heads, .outputs = untile_heads}),
-           kernel("mutant/attention_group_averaged", "GR04 jax-ml/jax#23842: a mean for a sum",
+           kernel("mutant/attention_group_averaged", "jax-ml/jax#23842: a mean for a sum",
                   "the gradients of k and v are means over the heads of a group", {.outputs = average_over_group}),
            kernel("mutant/attention_window_sides_exchanged", "an argument in the other's place",
                   "window_left and window_right are exchanged", {.inputs = exchange_sides}),
@@ -183,7 +183,7 @@ std::vector<variant> kernel_mutants() {
                "mutant/attention_cap_not_multiplied", "Dao-AILab/flash-attention#1181", "logits are tanh(s / softcap)",
                {.formula =
                     [](auto& how) { how.capped = [](const traced& s, const traced& cap) { return tanh(s / cap); }; }}),
-           kernel("mutant/attention_cap_without_slope", "GR07 pytorch/pytorch#196705: a factor dropped",
+           kernel("mutant/attention_cap_without_slope", "pytorch/pytorch#196705: a factor dropped",
                   "the gradient of the logits lacks 1 - tanh^2",
                   {.gradient =
                        [](auto& how) {
@@ -202,10 +202,10 @@ std::vector<variant> kernel_mutants() {
                   "a sink is divided by log 2", {.inputs = of_sink([](double s) { return s * 1.4426950408889634; })}),
            kernel("mutant/attention_sink_capped", "ROCm/rocm-libraries#12229: under a cap", "a sink is capped, too",
                   {.inputs = cap_sinks}),
-           kernel("mutant/attention_sink_not_in_maximum", "FW14 pytorch/pytorch#1835: overflow",
+           kernel("mutant/attention_sink_not_in_maximum", "pytorch/pytorch#1835: overflow",
                   "the maximum that is subtracted leaves the last logit out: the sink",
                   {.formula = [](auto& how) { how.weights = without_last_in_maximum; }}),
-           kernel("mutant/attention_sink_without_gradient", "GR07 pytorch/pytorch#196705: a path dropped",
+           kernel("mutant/attention_sink_without_gradient", "pytorch/pytorch#196705: a path dropped",
                   "the gradient of a sink is 0",
                   {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_sink"); }}),
            kernel("mutant/attention_sink_forgotten_in_gradient", "a backward that normalises by keys alone",
@@ -215,9 +215,9 @@ std::vector<variant> kernel_mutants() {
                          if (call.operation->is_vjp())
                            change_each(call.inputs, "sink", [](double) { return -core::infinity; });
                        }}),
-           kernel("mutant/attention_lse_without_maximum", "FW14 pytorch/pytorch#1835: overflow", "exp without a shift",
+           kernel("mutant/attention_lse_without_maximum", "pytorch/pytorch#1835: overflow", "exp without a shift",
                   {.formula = as_lse(lse_without_maximum)}),
-           kernel("mutant/attention_lse_is_maximum", "FW07 microsoft/onnxruntime#28461: a sum without its terms",
+           kernel("mutant/attention_lse_is_maximum", "microsoft/onnxruntime#28461: a sum without its terms",
                   "lse is the largest logit", {.formula = as_lse(lse_is_maximum)}),
        }});
 }

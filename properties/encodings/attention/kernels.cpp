@@ -11,7 +11,7 @@
 namespace assay::properties::encodings::attention {
 namespace {
 
-// Queries of ones, and keys whose logits are logit(number of the key among m), or near that.
+// Sets queries to ones, and keys so that key j of m has the logit logit(j), or nearly that.
 template <class F>
 void set_logits(drawn_inputs& in, F logit) {
   std::fill(in.of.at("q").begin(), in.of.at("q").end(), 1.0);
@@ -33,7 +33,7 @@ void set_sinks(drawn_inputs& in, double sink, core::counter_random& random) {
 void loud_sinks(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   set_sinks(in, random.one_in(2) ? 1000 : 6, random);
 }
-// Below all logits, or none at all where every query has a key.
+// Sinks below all logits, or -inf if every query has a key.
 void faint_sinks(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   set_sinks(in, -1000, random);
   if (in.sizes.at("n") <= in.sizes.at("m"))
@@ -41,7 +41,7 @@ void faint_sinks(drawn_inputs& in, const core::operation&, core::dtype, core::co
       if (random.one_in(2)) s = -core::infinity;
 }
 
-// What o sigmoid(lse - sink) still tells from 1, or just no more.
+// Sinks for which o sigmoid(lse - sink) still differs from o, or just no longer.
 void low_sinks(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   set_sinks(in, -random.uniform(5, 30), random);
 }
@@ -52,7 +52,7 @@ family of_sinks(std::string name, std::string summary, input_filler fill) {
   return f;
 }
 
-// Keys fewer than queries, the last of which stand at the last of those: the first ones see none.
+// A case with fewer keys than queries. The last queries stand at the last keys: the first ones see none.
 test_case with_few_keys(const test_case& c) {
   test_case other = c;
   const core::operation& op = *c.call.operation;
@@ -88,7 +88,7 @@ family bias_or_keys(std::string name, std::string summary, input_filler of_bias,
   return f;
 }
 
-// One of the last keys, and two that lie anywhere; of all keys one alone weighs next to nothing.
+// One of the last keys has weight, and two anywhere. If all keys had weight, one alone would have almost none.
 void few_keys_weigh(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   const std::size_t m = std::max<std::size_t>(in.sizes.at("m"), 1);
   std::vector<bool> weighs(m);
@@ -99,19 +99,19 @@ void few_keys_weigh(drawn_inputs& in, const core::operation&, core::dtype, core:
 void equal_keys(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
   std::fill(in.of.at("q").begin(), in.of.at("q").end(), 0.0);
 }
-// Below what stands for -inf in some kernels: -10000, or -50000 (flashinfer).
+// Logits below the numbers that some kernels use for -inf: -10000, or -50000 (flashinfer).
 void keys_far_below(drawn_inputs& in, const core::operation&, core::dtype type, core::counter_random& random) {
-  // q . k, before it is scaled, is farther than the logit, and a number of the format, too.
+  // q . k before scaling is farther from 0 than the logit, and must be a number of the format too.
   const double wide = std::pow(static_cast<double>(std::max<std::size_t>(in.sizes.at("d"), 1)), 0.25),
                farthest = std::min(std::exp2(random.uniform(15.7, 20)), core::largest_finite(type) / (2 * wide)),
                level = random.one_in(3) ? farthest : 200;
   set_logits(in, [&](std::size_t) { return random.uniform(-4, 4) - level; });
-  // Beside a sink they would weigh nothing: there is none where every query has a key.
+  // Beside a finite sink these keys would have no weight: if every query has a key, sinks are -inf.
   if (const auto sink = in.of.find("sink"); sink != in.of.end() && in.sizes.at("n") <= in.sizes.at("m"))
     std::fill(sink->second.begin(), sink->second.end(), -core::infinity);
 }
-// A hidden key has the weight 0, and 0 times the NaN of its value is NaN in programs that add up all keys: no fault.
-// Nor is a NaN in a query that sees no key.
+// Only queries hold a NaN. A hidden key has the weight 0, and 0 times a NaN value is NaN in programs that sum over all
+// keys: this is no fault. A NaN in a query that sees no key is left out too.
 void nan_in_a_query(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   std::vector<double>& q = in.of.at("q");
   if (!q.empty() && in.sizes.at("n") <= in.sizes.at("m")) q[random.below(q.size())] = std::nan("");
@@ -137,7 +137,7 @@ void add_kernels(encoding_tests& tests) {
   add_sizes(tests.sizes, {lse}, "B h n m d", "5 9 3 5 66, 1 2 65 66 2, 1 2 3 258 3", true, every_family);
   add_sizes(tests.sizes, {lse}, "B h n m d", "1 2 9 17 256, 1 2 65 130 128, 2 2 2 65537 3, 2 65 3 17 4, 2 2 258 513 2",
             false);
-  // Heads in groups where rows are short: the truth of a group costs as much as that of so many heads.
+  // Long rows have no groups of heads: the truth of a group costs as much as that of so many heads.
   for (usual_size& size : tests.sizes)
     if (std::find(all.begin(), all.end(), size.functions.front()) != all.end() &&
         size.axes.at("n") * size.axes.at("m") > 1000)

@@ -1,4 +1,4 @@
-// Attention as kernels offer it (attention/grouped_query, sinks and lse): families, sizes, laws, and variants.
+// Attention as kernels provide it (attention/grouped_query, sinks and lse): families, sizes, laws, and variants.
 #pragma once
 
 #include "properties/kinds/attention.hpp"
@@ -10,7 +10,8 @@ using kernel_encoding = reference::encodings::attention;
 using reference::formula::traced, reference::formula::traced_truth;
 using rows_to_rows = traced (*)(const traced& logits, const traced_truth& seen);
 
-/// Steps of the formula and of its gradient: ways to the weights and to the logarithm of the sum, as a column.
+/// Changes steps of the formula and of its gradient: the ways to the weights and to the logarithm of the sum, as a
+/// column.
 inline auto as_weights_and_lse(rows_to_rows weights, rows_to_rows lse) {
   return [=](auto& how) {
     how.weights = weights;
@@ -21,8 +22,8 @@ inline auto as_lse(rows_to_rows of) {
   return [of](auto& how) { how.log_sum_exp = of; };
 }
 
-/// A family of operations with a bias, and of those without one that have q and k; of one of them where the other
-/// filler is missing.
+/// A family for operations with a bias, and for those without a bias that have q and k; only for one of the two if the
+/// other filler is missing.
 family bias_or_keys(std::string name, std::string summary, input_filler of_bias, input_filler of_keys);
 
 // Fillers of q, k and sinks.
@@ -32,7 +33,7 @@ void keys_far_below(drawn_inputs& in, const core::operation& op, core::dtype typ
 void nan_in_a_query(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
 void one_key_above(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
 
-/// Families, sizes, laws and variants of these operations.
+/// Adds the families, sizes, laws and variants of these operations.
 void add_kernels(encoding_tests& tests);
 std::vector<variant> kernel_mutants();
 std::vector<variant> kernel_controls();

@@ -43,7 +43,7 @@ void far_lses(std::span<double> of_query, core::counter_random& random) {
   const double level = random.one_in(2) ? 1e4 : -1e4;
   for (double& x : of_query) x = level + 2 * random.normal();
 }
-// Powers of their differences overflow in f32, whose largest number is e^88.7 and 2^128.
+// Powers of their differences overflow in f32, whose largest number is about e^88.7 or 2^128.
 void lses_far_apart(std::span<double> of_query, core::counter_random& random) {
   for (double& x : of_query) x = random.normal();
   double& one = of_query[random.below(of_query.size())];
@@ -57,7 +57,7 @@ void without_keys(std::span<double> of_query, core::counter_random& random) {
   const bool none = !random.one_in(3);
   for (double& x : of_query) x = none ? -infinity : random.normal();
 }
-// What stands in a part without keys is finite: whatever it is, its weight is 0.
+// Values of a part without keys are finite: whatever they are, their weight is 0.
 family of_empty_parts(std::string name, std::string summary, lse_source draw) {
   family f = of_lses(std::move(name), std::move(summary), draw);
   f.generate = [drawn = f.generate](const core::operation& op, core::dtype type, const core::attributes& settings,
@@ -71,7 +71,8 @@ family of_empty_parts(std::string name, std::string summary, lse_source draw) {
   return f;
 }
 void nan_in_a_part(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  std::vector<double>& x = in.of.at(in.sizes.at("p") > 1 && random.one_in(2) ? "lses" : "parts");  // one alone is taken
+  // A single part is returned as it is.
+  std::vector<double>& x = in.of.at(in.sizes.at("p") > 1 && random.one_in(2) ? "lses" : "parts");
   if (!x.empty()) x[random.below(x.size())] = std::nan("");
 }
 
@@ -106,7 +107,8 @@ std::vector<family> merge_families() {
   return all;
 }
 
-// Those of all operations, with few of what a size is not about where it has many numbers: five axes are a lot.
+// The usual sizes by roles. Sizes with many numbers have fewer positions of the axes that are not tested: five axes are
+// many.
 std::vector<usual_size> merge_sizes() {
   std::vector<usual_size> all = sizes_by_roles(*reference::find_operation("attention/merge"));
   const core::axis_sizes few{{"B", 2}, {"h", 2}, {"n", 3}, {"p", 5}, {"e", 3}},

@@ -16,7 +16,7 @@ inline constexpr auto& merging = make_variant<reference::encodings::attention>;
 
 using formula::traced, formula::traced_truth;
 
-// A part of all queries: o [B, h, n, e], lse [B, h, n, 1].
+// One part for all queries: o [B, h, n, e], lse [B, h, n, 1].
 using part = merged_parts;
 using two_parts = part (*)(const part& x, const part& y, const merge_rule& rule);
 
@@ -32,7 +32,7 @@ part nothing(const merge_rule& rule) { return {traced(0.0), rule.of_no_keys()}; 
 part chosen(const traced_truth& first, const part& x, const part& y) {
   return {either(first, x.o, y.o), either(first, x.lse, y.lse)};
 }
-/// The parts of a query with keys; one beside a part without is that.
+/// Merges two parts of a query that have keys; if one part has no keys, the result is the other.
 part merged(two_parts two, const part& x, const part& y, const merge_rule& rule) {
   const traced_truth has_x = rule.has_keys(x.lse), has_y = rule.has_keys(y.lse), both = has_x && has_y;
   const auto or_zero = [&](const traced& z) { return either(both, z, traced(0.0)); };
@@ -44,7 +44,7 @@ merged_parts result(const part& of, const attention_parts& all) {
   return {of.o, reshaped(broadcast(of.lse, {s[0], s[1], s[2], 1}), {s[0], s[1], s[2]})};
 }
 
-/// Two parts by the larger lse.
+/// Merges two parts with the larger lse as shift.
 part two_by_shift(const part& x, const part& y, const merge_rule& rule) {
   const traced shift = detach(larger(x.lse, y.lse)), of_x = rule.power(x.lse - shift), of_y = rule.power(y.lse - shift),
                sum = of_x + of_y;
@@ -55,7 +55,8 @@ part two_by_sigmoid(const part& x, const part& y, const merge_rule& rule) {
   const traced unit = rule.base_two ? log(traced(2.0)) : traced(1.0), by = (y.lse - x.lse) * unit;
   return {x.o - sigmoid(by) * (x.o - y.o), x.lse - log_sigmoid(-by) / unit};
 }
-/// Before parts far apart were reported: the power of a difference that may be large.
+/// The form used before problems with parts far apart were reported: it takes the power of a difference that may be
+/// large.
 part two_by_power(const part& x, const part& y, const merge_rule& rule) {
   const traced total = x.lse + rule.logarithm(traced(1.0) + rule.power(y.lse - x.lse));
   return {x.o * rule.power(x.lse - total) + y.o * rule.power(y.lse - total), total};
@@ -76,7 +77,7 @@ merged_parts by_tree(const attention_parts& all, const merge_rule& rule) {
       those[k] = 2 * k + 1 < those.size() ? merged(two_by_shift, those[2 * k], those[2 * k + 1], rule) : those[2 * k];
   return result(chosen(rule.has_keys(those.front().lse), those.front(), nothing(rule)), all);
 }
-/// All by one shift: sum_i factor(lse_i - shift) o_i over `norm` of their sum.
+/// All parts with one shift: sum_i factor(lse_i - shift) o_i, normalized by `norm` of their sum.
 using part_norm = traced (*)(const traced& weight, const traced& sum, const traced& count);
 merged_parts all_by(const attention_parts& all, const merge_rule& rule, bool has_shift, part_norm norm,
                     bool with_keys = true) {
@@ -93,7 +94,7 @@ merged_parts all_by(const attention_parts& all, const merge_rule& rule, bool has
 }
 traced quotient(const traced& w, const traced& sum, const traced&) { return w / sum; }
 
-/// The lse of all first, then each part by its own less that.
+/// First the lse of all parts, then each part weighted by its own lse minus that.
 merged_parts by_final_lse(const attention_parts& all, const merge_rule& rule) {
   part out = nothing(rule);
   const std::vector<part> those = parts_in(all);
@@ -105,14 +106,14 @@ merged_parts by_final_lse(const attention_parts& all, const merge_rule& rule) {
   }
   return result(out, all);
 }
-/// In the other base: each lse times its logarithm.
+/// In the other base: each lse is multiplied by the logarithm of the base.
 merged_parts by_other_base(const attention_parts& all, const merge_rule& rule) {
   const traced unit = rule.base_two ? log(traced(2.0)) : traced(1.0) / log(traced(2.0));
   merged_parts made = all_by({all.values, all.lses * unit}, {!rule.base_two, rule.plus_infinity}, true, quotient);
   return {made.o, made.lse / unit};
 }
 
-// Wrong ones.
+// Wrong ways.
 
 merged_parts without_shift(const attention_parts& all, const merge_rule& rule) {
   return all_by(all, rule, false, quotient);
@@ -141,7 +142,7 @@ merged_parts lse_of_the_last(const attention_parts& all, const merge_rule& rule)
 merged_parts constant_weights(const attention_parts& all, const merge_rule& rule) {
   return {all_by({all.values, detach(all.lses)}, rule, true, quotient).o, all_by(all, rule, true, quotient).lse};
 }
-/// Part after part, each against the lse of the first one.
+/// Merges part after part, each with the lse of the first part.
 part two_without_carry(const part& x, const part& y, const merge_rule& rule) {
   return {two_by_shift(x, y, rule).o, x.lse};
 }
@@ -160,7 +161,7 @@ std::vector<variant> merge_mutants() {
             "attention/merge/empty/ignored"},
        }),
        {
-           merging("mutant/attention_merge_no_shift", "FW14 pytorch/pytorch#1835: overflow", "b^lse without a shift",
+           merging("mutant/attention_merge_no_shift", "pytorch/pytorch#1835: overflow", "b^lse without a shift",
                    {.formula = by(without_shift)}),
            merging("mutant/attention_merge_power_of_difference", "zhuzilin/ring-flash-attention#30: overflow",
                    "lse + log(1 + b^(lse_2 - lse)), part after part", {.formula = by(left_to_right(two_by_power))}),
@@ -172,14 +173,14 @@ std::vector<variant> merge_mutants() {
                    "all parts weigh the same", {.formula = by(averaged)}),
            merging("mutant/attention_merge_lse_not_updated", "an in-place update that is left out",
                    "lse is that of the last part", {.formula = by(lse_of_the_last)}),
-           merging("mutant/attention_merge_lse_not_carried", "SC03 triton-lang/triton#2361: a carry dropped",
+           merging("mutant/attention_merge_lse_not_carried", "triton-lang/triton#2361: a carry dropped",
                    "each part is weighed against the first one alone",
                    {.formula = by(left_to_right(two_without_carry)), .telling = true}),
-           merging("mutant/attention_merge_weights_in_f16", "DT17 HabanaAI/vllm-fork#503",
-                   "the weights are kept in f16", {.formula = by(weights_in_f16)}),
-           merging("mutant/attention_merge_lse_detached", "GR07 pytorch/pytorch#196705: a path dropped",
+           merging("mutant/attention_merge_weights_in_f16", "HabanaAI/vllm-fork#503", "the weights are kept in f16",
+                   {.formula = by(weights_in_f16)}),
+           merging("mutant/attention_merge_lse_detached", "pytorch/pytorch#196705: a path dropped",
                    "lse hands no gradient on", {.inputs = [](request& call) { set_to_zero(call.inputs, "grad_lse"); }}),
-           merging("mutant/attention_merge_weights_detached", "GR07 pytorch/pytorch#196705: a path dropped",
+           merging("mutant/attention_merge_weights_detached", "pytorch/pytorch#196705: a path dropped",
                    "the weights of o hand no gradient on", {.gradient = by(constant_weights)}),
        }});
 }

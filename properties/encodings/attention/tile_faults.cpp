@@ -1,4 +1,4 @@
-// Sizes and masks at which kernels break.
+// Sizes and masks at which kernels fail.
 #include "properties/encodings/attention/tile_faults.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 inline constexpr auto& breaking = make_variant<reference::encodings::attention>;
 
-// The keys of each row of the bias, where there are any.
+// Calls f with each row of the bias, if there are keys.
 template <class F>
 void change_rows(request& call, F f) {
   if (!call.inputs.contains("bias") || call.inputs.at("k").shape()[2] == 0) return;
@@ -25,7 +25,7 @@ void lose_keys_from(std::span<double> row, std::size_t first) {
   if (first > 0 && first < row.size())
     std::fill(row.begin() + static_cast<std::ptrdiff_t>(first), row.end(), -core::infinity);
 }
-constexpr std::size_t block = 16;  // larger ones, and indices of 16 bits: properties/tests/size_faults_test.cpp
+constexpr std::size_t block = 16;  // larger blocks, and indices of 16 bits: properties/tests/size_faults_test.cpp
 void last_block(request& call) {
   change_rows(call, [](std::span<double> row) { lose_keys_from(row, row.size() / block * block); });
 }
@@ -42,7 +42,7 @@ void as_many_keys_as_queries(request& call) {
 void mask_of_the_largest_f16(request& call) {
   change_each(call.inputs, "bias", [](double b) { return b == -core::infinity ? -65504.0 : b; });
 }
-// Scores in blocks of d keys, values in steps of e rows.
+// Scores are formed in blocks of d keys, but values are walked in steps of e rows.
 void values_walked_by_their_width(request& call) {
   if (!call.inputs.contains("bias")) return;
   core::tensor& v = call.inputs.at("v");
@@ -61,7 +61,7 @@ void values_as_wide_as_queries(core::tensors& outputs, const request& call) {
   for (std::size_t k = 0; k < o.size(); ++k)
     if (k % e >= d) o.values.storage()[k] = 0.0;
 }
-// The last block of 16 queries is whole in memory: its empty rows, which are 0, lie on the next head.
+// The last block of 16 queries is written whole: its empty rows, which are 0, overwrite the next head.
 void padded_rows_spill(core::tensors& outputs, const request& call) {
   if (!call.inputs.contains("bias") || !outputs.contains("o")) return;
   core::tensor& o = outputs.at("o");
@@ -74,9 +74,9 @@ void padded_rows_spill(core::tensors& outputs, const request& call) {
 
 std::vector<variant> tile_mutants() {
   return {
-      breaking("mutant/attention_last_block_dropped", "SC03 triton-lang/triton#2361: a tail that is not whole",
+      breaking("mutant/attention_last_block_dropped", "triton-lang/triton#2361: a tail that is not whole",
                "keys of the last block of 16 are lost where it is not whole", {.inputs = last_block}),
-      breaking("mutant/attention_last_key_alone_dropped", "GR27 state-spaces/mamba#537: a tail of one",
+      breaking("mutant/attention_last_key_alone_dropped", "state-spaces/mamba#537: a tail of one",
                "a key that is alone in the last block of 16 is lost", {.inputs = last_key_alone}),
       breaking("mutant/attention_as_many_keys_as_queries", "a port that counts keys by queries",
                "keys behind the number of queries are not seen", {.inputs = as_many_keys_as_queries}),

@@ -1,4 +1,4 @@
-// What kernels of attention break at: tiles of keys and queries, widths, indices.
+// Sizes and indices at which attention kernels fail: tiles of keys and queries, widths, indices.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 namespace assay::properties::encodings::attention {
 
 std::vector<variant> tile_mutants();
-/// Keys and values that all rows and heads share, as multi-query attention expands them: views of stride 0.
+/// Keys and values shared by all rows and heads, as multi-query attention expands them: views of stride 0.
 void shared_keys(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);
 
 }  // namespace assay::properties::encodings::attention

@@ -1,4 +1,4 @@
-// Complex-valued word embeddings: words of all frequencies, and what holds of them.
+// Complex-valued word embeddings: words of all frequencies, and laws for them.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -20,7 +20,7 @@ using core::dtype;
 
 // Families.
 
-// Tokens from a place on; frequencies from 1 to 1 / 10000, as tables have them, of both signs; any phase.
+// Consecutive tokens from some place on; frequencies from 1 to 1 / 10000, as in tables, with both signs; any phase.
 void words(drawn_inputs& in, core::counter_random& random, double farthest) {
   if (!in.of.contains("frequency")) return;
   const std::size_t n = in.sizes.at("n");
@@ -35,7 +35,7 @@ void far_away(drawn_inputs& in, const core::operation&, dtype type, core::counte
   words(in, random, type == dtype::f16 ? 0x1p11 : 0x1p17);  // gradients times the position stay finite
   for (double& m : in.of.at("position")) m *= random.one_in(3) ? -1 : 1;
 }
-// Position_Embedding of the public CNN: the number of the word times 10000^(-2c/d).
+// The Position_Embedding of the public CNN: the number of the word times 10000^(-2c/d).
 void numbers_of_words(drawn_inputs& in, const core::operation&, dtype type, core::counter_random& random) {
   words(in, random, 64);
   const std::size_t d = in.sizes.at("d");
@@ -47,7 +47,7 @@ void numbers_of_words(drawn_inputs& in, const core::operation&, dtype type, core
       frequency[k] = frequency[k - k % d] * std::pow(1e4, -2 * static_cast<double>(k % d) / static_cast<double>(d));
   }
 }
-// Rows of zeros, as nn.Embedding(padding_idx = 0) has them: the modulus of their scores is 0.
+// Rows of zeros, as from nn.Embedding(padding_idx = 0): the modulus of their scores is 0.
 void padding(drawn_inputs& in, const core::operation& op, dtype, core::counter_random& random) {
   words(in, random, 512);
   for (const core::tensor_declaration& d : op.inputs) {
@@ -57,7 +57,7 @@ void padding(drawn_inputs& in, const core::operation& op, dtype, core::counter_r
       if (random.one_in(2)) std::fill_n(x.begin() + static_cast<std::ptrdiff_t>(k), width, 0.0);
   }
 }
-// Every other component of a query is the one before it, and of a key its negative, or nearly so.
+// Every second component of a query equals the one before it; in a key it is its negative, or nearly so.
 void cancelling(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   const std::size_t d = in.sizes.at("d");
   for (const char* input : {"q", "k"}) {
@@ -112,7 +112,7 @@ void check_gradients(experiment& e) {
             "gradient {} of the frequency, and the position times that of the phase", k);
   }
 }
-// Words of frequency 0, at positions that are this many times the given ones.
+// Words with frequency 0, at positions `times` the given ones.
 change at_rest(double times) {
   return [times](const test_case& c) {
     test_case still = c;
@@ -121,8 +121,8 @@ change at_rest(double times) {
     return std::optional(still);
   };
 }
-// Components turn by quarters of a circle, c + 1 of them, as with frequencies (c + 1) pi / 2 at the next position. Keys
-// of bilinear scores turn back.
+// Component c turns by c + 1 quarters of a circle, as with frequency (c + 1) pi / 2 at the next position. Keys of
+// bilinear scores turn back.
 std::optional<test_case> a_position_further(const test_case& c) {
   test_case other = c;
   const bool bilinear = setting_of<std::string>(c.call, "product") == "bilinear";

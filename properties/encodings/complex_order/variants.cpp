@@ -1,4 +1,4 @@
-// Wrong and right ways to turn words and to multiply them.
+// Wrong and right ways to rotate words and to multiply them.
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
 #include "properties/faults/recipe_variant.hpp"
@@ -16,7 +16,7 @@ using reference::encodings::hermitian_product, reference::encodings::product_of_
 using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// The product of queries and keys, where it is bilinear and where it is hermitian.
+// The product of queries and keys, for the bilinear and the hermitian form.
 using product_of_two = traced(const complex_numbers& q, const complex_numbers& k);
 auto with_products(product_of_two* bilinear, product_of_two* hermitian) {
   return [=](auto& how) {
@@ -54,13 +54,13 @@ traced scaled_modulus(const complex_numbers& q, const complex_numbers& k) {
   const traced most = either(re_leads, a, b), share = either(re_leads, b, a) / most;
   return either(equal(most, none), none, most * power(one + share * share, reference::ratio(1, 2)));
 }
-// Scores are scaled by another width.
+// Scores scaled by another width.
 auto with_width(std::size_t (*of)(std::size_t width)) {
   return [of](auto& how) {
     how.factor = [of](std::size_t width, std::size_t, std::size_t) { return reference::inverse_root(of(width)); };
   };
 }
-// Changes the pairs of f.
+// Changes the real and imaginary parts of f.
 auto of_pairs(void (*change)(double& re, double& im)) {
   return [change](core::tensors& outputs) {
     if (const auto f = outputs.find("f"); f != outputs.end())
@@ -134,7 +134,7 @@ std::vector<variant> mutants() {
                             return wave_of(held_in(dtype::f16, turned), phase);
                           };
                         }}),
-           changed("mutant/complex_order_position_lost", "GR07 pytorch/pytorch#196705: a factor of a gradient dropped",
+           changed("mutant/complex_order_position_lost", "pytorch/pytorch#196705: a factor of a gradient dropped",
                    "the gradient of a frequency is that of its phase",
                    {.outputs =
                         [](core::tensors& outputs) {

@@ -1,4 +1,4 @@
-// ComRoPE: sizes of models, faults of public reports, and right code.
+// ComRoPE: usual sizes of models, faults of public reports, and right code.
 #include <algorithm>
 #include <cmath>
 
@@ -32,12 +32,12 @@ std::vector<variant> mutants() {
                 }})}});
 }
 
-// R(p) R(q) = R(p + q): the positions are cut in two unlike parts.
+// R(p) R(q) = R(p + q): each position is cut in two different parts.
 void check_commuting(experiment& e) {
   test_case first = e.c, second = e.c;
   auto &p = first.call.inputs.at("position").values.storage(), &q = second.call.inputs.at("position").values.storage();
   for (std::size_t k = 0; k < p.size(); ++k) {
-    p[k] = std::floor(p[k] / 3) * (k % 2 == 0 ? 1.0 : -1.0);  // of integers: both parts are exact
+    p[k] = std::floor(p[k] / 3) * (k % 2 == 0 ? 1.0 : -1.0);  // integers: both parts are exact
     q[k] -= p[k];
   }
   const numbers y(e.call(first), "y"), both(e.call(), "y");

@@ -1,4 +1,4 @@
-// Positions that tokens set: families of directions, shares and angles, and sizes.
+// Positions that depend on the tokens: families of directions, shares and angles, and sizes.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +15,7 @@ namespace {
 using core::counter_random;
 using core::dtype;
 
-/// beta of a token.
+/// Draws beta of a token.
 using share_source = double (*)(counter_random& random);
 double usual_share(counter_random& random) { return 2.0 / (1.0 + std::exp(-random.normal())); }
 double reflecting(counter_random& random) { return 2.0 - std::exp2(-random.uniform(4, 12)); }
@@ -23,7 +23,7 @@ double projecting(counter_random&) { return 1.0; }
 double none(counter_random&) { return 0.0; }
 double small(counter_random& random) { return std::exp2(-random.uniform(3, 12)); }
 
-// x has length 1; nothing is changed where it has none.
+// Scales x to length 1; x of length 0 does not change.
 void make_unit(double* x, std::size_t d) {
   double squares = 0.0;
   for (std::size_t c = 0; c < d; ++c) squares += x[c] * x[c];
@@ -34,7 +34,7 @@ family of_path(std::string name, std::string summary, share_source share, input_
       attention_family(std::move(name), std::move(summary),
                        [share, then](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
                          if (!in.of.contains("beta")) return;
-                         // Bounds of errors double with each move, though rotations keep lengths: of long calls some
+                         // Error bounds double with each move, although rotations keep lengths: in long calls only some
                          // tokens move keys.
                          const double moving = 10.0 / static_cast<double>(std::max<std::size_t>(in.sizes.at("n"), 10));
                          for (double& beta : in.of.at("beta"))
@@ -49,7 +49,7 @@ family of_path(std::string name, std::string summary, share_source share, input_
   };
   return f;
 }
-// Rows of x, each a copy of one of y so many tokens before, where there is one.
+// Replaces most rows of x by the row of y that lies `before` tokens earlier, if there is one.
 void copy_rows(std::vector<double>& x, const std::vector<double>& y, std::size_t n, std::size_t d, std::size_t before,
                counter_random& random) {
   for (std::size_t k = x.size(); k >= d && d > 0; k -= d) {
@@ -58,22 +58,22 @@ void copy_rows(std::vector<double>& x, const std::vector<double>& y, std::size_t
     for (std::size_t c = 0; c < d; ++c) x[row * d + c] = y[(row - before) * d + c];
   }
 }
-// What one token does the next one does again, or undoes.
+// A token repeats or undoes what the token before it does.
 void alike_directions(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
   std::vector<double>& w = in.of.at("w");
   copy_rows(w, std::vector<double>(w), in.sizes.at("n"), in.sizes.at("d"), 1, random);
 }
-// Of the token before: its key is what is moved.
+// The direction is the key of the token before: this key is moved.
 void along_keys(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
   copy_rows(in.of.at("w"), in.of.at("k"), in.sizes.at("n"), in.sizes.at("d"), 1, random);
 }
-// In the value of the first token, which all queries see.
+// The NaN stands in the value of the first token, which all queries see.
 void nan_in_first_value(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
   std::vector<double>& v = in.of.at("v");
   if (!v.empty()) v[random.below(in.sizes.at("e"))] = std::nan("");
 }
 
-/// An angle of a token at a place among `tokens`.
+/// Draws an angle of a token at a place in the sequence.
 using angle_source = double (*)(counter_random& random, std::size_t place);
 double usual_angle(counter_random& random, std::size_t) { return random.normal(); }
 double one_way(counter_random& random, std::size_t) { return random.uniform(1, 4); }
@@ -83,7 +83,7 @@ double to_and_fro(counter_random& random, std::size_t place) {
 double tiny(counter_random& random, std::size_t) { return random.normal() * 0x1p-12; }
 double no_angle(counter_random&, std::size_t) { return 0.0; }
 
-// Temperatures as frequencies of rotary encodings, each moved a little.
+// Temperatures are the frequencies of rotary encodings, each moved a little.
 void draw_angles(drawn_inputs& in, angle_source angle, counter_random& random) {
   const std::size_t r = in.sizes.at("r"), row = std::max<std::size_t>(1, in.sizes.at("h") * r), n = in.sizes.at("n");
   std::vector<double>&phi = in.of.at("phi"), &temperature = in.of.at("temperature");
@@ -106,17 +106,18 @@ family of_angles(std::string name, std::string summary, angle_source angle, inpu
   return f;
 }
 void behind_a_cache(drawn_inputs& in, const core::operation&, dtype type, counter_random& random) {
-  const double most = std::min(30000.0, core::largest_finite(type) / 64);  // gradients of temperatures are sums of many
+  // Gradients of temperatures are sums of many terms.
+  const double most = std::min(30000.0, core::largest_finite(type) / 64);
   for (double& s : in.of.at("s0")) s = random.uniform(most / 30, most);
 }
 void from_nothing(drawn_inputs& in, const core::operation&, dtype, counter_random&) {
   for (double& s : in.of.at("s0")) s = 0.0;
 }
 void large_vectors(drawn_inputs& in, const core::operation&, dtype type, counter_random& random) {
-  const double most = std::sqrt(core::largest_finite(type)) / 16;  // gradients of temperatures are sums of many
+  const double most = std::sqrt(core::largest_finite(type)) / 16;  // gradients of temperatures are sums of many terms
   for (double& x : in.of.at("x")) x = random.uniform(-1, 1) * most;
 }
-// In a vector, which stays in its pair, and in an angle, which reaches all later tokens.
+// A NaN in a vector stays in its pair; a NaN in an angle reaches all later tokens.
 void nan_turns(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
   for (const char* name : {"x", "phi"}) {
     std::vector<double>& x = in.of.at(name);
@@ -157,7 +158,7 @@ std::vector<family> families() {
   };
 }
 
-// The keys of a head are moved by all of its tokens: a case costs n n d.
+// All tokens of a head move its keys: a case costs n n d.
 std::vector<usual_size> sizes() {
   const std::vector<std::string> path{"contextual/path_attention"};
   const std::string axes = "B h n d e";

@@ -14,7 +14,7 @@ using encoding = reference::encodings::contextual;
 using token = encoding::token;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// Of tokens, along the axis that they step through.
+// Reverses tokens along the axis of steps.
 traced backwards(const traced& x) {
   const std::size_t n = shape_of(x)[0];
   std::vector<std::int64_t> order;
@@ -24,7 +24,7 @@ traced backwards(const traced& x) {
 traced places_of(std::size_t n, const core::shape& s) { return reshaped(index_number(formula::counted(n)), s); }
 traced by_token(const traced& x) { return transposed(x, {2, 0, 1, 3}); }
 
-// Queries are moved from the last token to the first, as fla-org/flash-linear-attention has it between blocks.
+// Moves queries from the last token to the first, as fla-org/flash-linear-attention does between blocks.
 traced query_by_query(const encoding::recipe&, const recorded_call& in) {
   const std::size_t n = in.size("n");
   const auto turn = [&](const std::vector<traced>& carried, const std::vector<traced>& now) {
@@ -39,7 +39,7 @@ traced query_by_query(const encoding::recipe&, const recorded_call& in) {
   return transposed(backwards(formula::looped(n, {in["q"]}, stepped, turn).given[0]), {1, 2, 3, 0});
 }
 
-// q . k less q . w of all moves u [B, h, t, j] of keys: u_t = beta_t (w_t . k - sum_{s < t} (w_t . w_s) u_s).
+// q . k minus q . w of all moves u [B, h, t, j] of keys: u_t = beta_t (w_t . k - sum_{s < t} (w_t . w_s) u_s).
 template <class Moves>
 traced all_at_once(const recorded_call& in, Moves moves) {
   const std::size_t rows = in.size("B"), heads = in.size("h"), n = in.size("n");
@@ -57,7 +57,7 @@ traced all_at_once(const recorded_call& in, Moves moves) {
                          reshaped(in["beta"], {rows, heads, n, 1}));
   return met(q, k) - contracted(either(up_to, met(q, w), none), u, "bhit,bhtj->bhij");
 }
-// The triangular system of the paper, over all tokens.
+// The triangular system of the paper, for all tokens.
 traced by_triangular_system(const encoding::recipe&, const recorded_call& in) {
   return all_at_once(in, [](const traced& of_keys, const traced& of_tokens, const traced& beta) {
     const core::shape s = shape_of(of_keys);
@@ -74,7 +74,7 @@ traced by_triangular_system(const encoding::recipe&, const recorded_call& in) {
   });
 }
 
-// Features 2t and 2t + 1 of those that are given as halves.
+// Rotates neighbours: features 2t and 2t + 1 of features that are given as halves.
 traced_pairs neighbours_turned(const traced_pairs& x, const traced_rotation& by) {
   const core::shape half = shape_of(x.first);
   core::shape by_two = half, whole = half;
@@ -85,10 +85,10 @@ traced_pairs neighbours_turned(const traced_pairs& x, const traced_rotation& by)
   const traced out = reshaped(formula::joined({reshaped(y.first, by_two), reshaped(y.second, by_two)}, 4), whole);
   return {between(out, 3, 0, half[3]), between(out, 3, half[3], whole[3])};
 }
-// Whose sine has the derivative 1 and whose cosine 0, as the torque of y has it.
+// A rotation whose sine has the derivative 1 and whose cosine has 0, as for the torque of y.
 traced_rotation of_torque(const traced& angle) { return rotations::of_torque(angle, traced(1.0)); }
 
-// Sums of four angles, and of those of blocks before.
+// Sums of four angles at a time, joined with the sums of earlier blocks by `carry`.
 template <class Carry>
 traced block_by_block(const traced& phi, const traced& s0, Carry carry) {
   const std::size_t n = shape_of(phi)[1];
@@ -163,9 +163,9 @@ std::vector<variant> mutants() {
                             return held_in(core::dtype::bf16, keys - encoding::moves_of(keys, by, which));
                           };
                         }}),
-           changed("mutant/contextual_path_no_shift", "FW14 pytorch/pytorch#1835: overflow", "exp without a shift",
+           changed("mutant/contextual_path_no_shift", "pytorch/pytorch#1835: overflow", "exp without a shift",
                    {.formula = weights::steps(weights::without_shift)}),
-           changed("mutant/contextual_path_moves_detached", "GR07 pytorch/pytorch#196705: a path dropped",
+           changed("mutant/contextual_path_moves_detached", "pytorch/pytorch#196705: a path dropped",
                    "moves hand no gradient on to w and beta",
                    {.gradient =
                         [](auto& how) {
@@ -176,7 +176,7 @@ std::vector<variant> mutants() {
            changed("mutant/contextual_rotation_own_angle_missing", "an exclusive cumulative sum",
                    "a token turns by the angles before it",
                    {.formula = [](auto& how) { how.turns_by_own = false; }, .telling = true}),
-           changed("mutant/contextual_rotation_sums_in_bf16", "DT12 EleutherAI/gpt-neox#1003: angles in a short format",
+           changed("mutant/contextual_rotation_sums_in_bf16", "EleutherAI/gpt-neox#1003: angles in a short format",
                    "sums of angles are rounded to bf16",
                    {.formula =
                         [](auto& how) {
@@ -196,7 +196,7 @@ std::vector<variant> mutants() {
                     .telling = true}),
            changed("mutant/contextual_rotation_backwards", "a sign exchanged in a port", "vectors turn by -a",
                    {.formula = [](auto& how) { how.turn = rotations::turned_backwards; }, .telling = true}),
-           changed("mutant/contextual_rotation_neighbours", "RP02 huggingface/candle#3948: the layout of pairs",
+           changed("mutant/contextual_rotation_neighbours", "huggingface/candle#3948: the layout of pairs",
                    "neighbours turn together in place of halves",
                    {.formula = [](auto& how) { how.turn = neighbours_turned; }, .telling = true}),
            changed("mutant/contextual_rotation_torque_of_own_token", "a backward pass without the reversed sum",

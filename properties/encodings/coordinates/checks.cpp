@@ -1,4 +1,4 @@
-// Positions by coordinates and convolutions: families of points, images and frames, and the sizes of models.
+// Positions by coordinates and convolutions: families of points, images and frames, and usual sizes of models.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -28,7 +28,7 @@ std::size_t grid_of(const core::attributes& settings) {
 
 // Families.
 
-// Words of a page of 1000 by 1000, which follow one another in lines.
+// Words of a page of 1000 by 1000, one after another in lines.
 void page(drawn_inputs& in, core::counter_random& random) {
   double x = static_cast<double>(random.below(300)), y = static_cast<double>(random.below(1000));
   for (std::size_t k = 0; k < in.of.at("x").size(); ++k) {
@@ -43,14 +43,14 @@ void within_square(drawn_inputs& in, const core::operation& op, dtype, core::cou
   if (has_points(op))
     for (double& x : in.of.at("points")) x = random.uniform(0, 1);
 }
-// The last token begins a bucket, or comes before one, as the others see it.
+// Distances between the other tokens and the first one begin a bucket, or come just before one.
 void ends_of_buckets(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   page(in, random);
   const std::size_t n = in.sizes.at("n");
   for (const char* name : {"position", "x", "y"}) {
     std::vector<double>& p = in.of.at(name);
     for (std::size_t k = 0; k < p.size(); ++k) {
-      // Of 16, 32, 128 and 256 as the last distance there are those where powers of two meet.
+      // For last distances of 16, 32, 128 and 256, some buckets begin at powers of two.
       const double power = std::exp2(static_cast<double>(random.below(9)));
       p[k] = k % n == 0 ? 500.0 : 500.0 + random.sign() * (power - static_cast<double>(random.below(2)));
     }
@@ -60,7 +60,7 @@ void far_apart(drawn_inputs& in, const core::operation&, dtype, core::counter_ra
   for (const char* name : {"position", "x", "y"})
     for (double& x : in.of.at(name)) x = random.sign() * std::floor(std::exp2(random.uniform(0, 29)));
 }
-// Pixels of a grid, the middle among them: angles of 0.
+// Pixels of a grid, among them the middle pixel, with angles of 0.
 void pixel_centers(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   for (double& x : in.of.at("points"))
     x = (static_cast<double>(random.below(8)) + 0.5 * (random.one_in(2) ? 0 : 1)) / 8;
@@ -76,7 +76,7 @@ void numbers_of_any_size(drawn_inputs& in, const core::operation& op, dtype type
   for (const core::tensor_declaration& d : op.inputs)
     for (double& x : in.of.at(d.name)) x *= random.one_in(4) ? 0.0 : std::exp2(random.uniform(-most, most));
 }
-// One token among zeros: what a wrong neighbour adds shows.
+// One token among zeros: it shows if a wrong neighbour is added.
 void one_token(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   const std::size_t n = in.sizes.at("n");
   std::vector<double>& x = in.of.at("x");
@@ -86,7 +86,8 @@ void one_token(drawn_inputs& in, const core::operation&, dtype, core::counter_ra
   for (std::size_t k = 0; k < x.size(); ++k)
     if (k / width % n != kept) x[k] = 0.0;
 }
-// Of weights the one in the center, which never meets padding; a token that turns by the angle 0, as a whole.
+// Only the central weight becomes NaN, because it never meets padding. A token that turns by the angle 0 becomes NaN as
+// a whole.
 void nan_somewhere(drawn_inputs& in, const core::operation& op, dtype, core::counter_random& random) {
   const auto one_of = [&](const char* name) {
     std::vector<double>& x = in.of.at(name);
@@ -114,13 +115,14 @@ void nan_somewhere(drawn_inputs& in, const core::operation& op, dtype, core::cou
   }
   one_of(random.one_in(2) ? "x" : "bias");
   std::vector<double>& weight = in.of.at("weight");
-  // Of an even kernel there are two, by a setting: it has none.
+  // In an even kernel a setting decides which of two weights is central: no weight becomes NaN.
   const std::size_t taps = has_grid(op) ? 9 : in.sizes.at("k"), center = taps / 2;
   if (random.one_in(2) && !weight.empty() && taps % 2 != 0)
     weight[random.below(weight.size() / taps) * taps + center] = std::nan("");
 }
 
-// A grid behind up to three other tokens, widths of rotations in fours; several rows of a few tokens.
+// A grid that follows up to three other tokens; widths of rotations are multiples of four; several rows of a few
+// tokens.
 family of_few_tokens(family f) {
   f.generate = [drawn = std::move(f.generate)](const core::operation& op, dtype type, const core::attributes& settings,
                                                core::counter_random& random, extent size) {
@@ -172,7 +174,7 @@ std::vector<family> families() {
   return all;
 }
 
-// Whether padding meets weights that are not finite, or half of a pair that turns by 0 is not finite.
+// Whether weights that are not finite meet padding, or only half of a pair that turns by 0 is not finite.
 bool is_of_convention(const request& call) {
   const auto is_finite = [](double x) { return std::isfinite(x); };
   const auto all_finite = [&](const core::tensor& t) {
@@ -217,7 +219,7 @@ std::vector<usual_size> sizes() {
   add_sizes(all, buckets, "B h n", "5 9 3, 5 2 66, 2 9 66, 2 2 130, 2 2 127, 2 2 64");
   add_sizes(all, buckets, "B h n", "5 9 5, 2 2 66", true, every_family);
   add_sizes(all, buckets, "B h n", "1 12 512", false);
-  // Grids of models: DINOv3 at 256 pixels with a class token and four registers, and one that is no square; PEG.
+  // Grids of models: DINOv3 at 256 pixels with a class token and four registers; a grid that is no square; PEG.
   const auto grid = [](std::int64_t rows, std::int64_t columns) -> core::attributes {
     return {{"rows", rows}, {"columns", columns}};
   };
@@ -237,7 +239,7 @@ encoding_tests make_tests() {
   tests.mutants = mutants();
   tests.controls = controls();
   tests.sizes = sizes();
-  // Error functions and turns take some microseconds each.
+  // Error functions and rotations take some microseconds each.
   tests.long_ones = {
       {{"coordinates/rotate"}, {{"n", 0}, {"d", 4}}, {{"B", 4200}, {"n", 8200}, {"h", 4200}, {"d", 1024}}},
       {{"coordinates/convolved"}, {{"n", 0}}, {{"B", 8200}, {"n", 16400}, {"d", 8200}}},

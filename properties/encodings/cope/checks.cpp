@@ -19,7 +19,7 @@ namespace {
 using core::infinity;
 
 using logit_source = double (*)(core::counter_random& random);
-// Positions among those of the table: a whole one, and a share of the way to the next.
+// Positions inside the table: a whole number plus a share of the way to the next.
 input_filler with_positions(double (*within)(core::counter_random& random)) {
   return [within](drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
     const std::size_t size = in.sizes.at("a");
@@ -35,8 +35,8 @@ double beside_an_integer(core::counter_random& random) { return std::exp2(-rando
 
 double usual(core::counter_random& random) { return 1.5 * random.normal(); }
 
-// Vectors of positions that have products of order 1 with queries. Keys of one feature have one sign: a gate of -x and
-// one of x would add up to 1, and no precision decides what is beside an integer.
+// Position vectors whose products with queries are of order 1. Keys of one feature have one sign: otherwise a gate of
+// -x and one of x would add up to 1, and no precision decides on which side of an integer a sum lies.
 void usual_keys(drawn_inputs& in) {
   const auto width = static_cast<double>(in.sizes.at("d"));
   for (double& x : in.of.at("table")) x /= std::sqrt(width);
@@ -44,7 +44,7 @@ void usual_keys(drawn_inputs& in) {
     for (double& x : in.of.at("k")) x = std::fabs(x);
 }
 
-// Gates by their logits, and positions where there are no gates; `of_attention` says whether attention has such logits,
+// Gates by their logits, and positions for operations without gates; `of_attention`: attention can have such logits,
 // which are finite.
 family of_either(std::string name, std::string summary, logit_source logit,
                  double (*within)(core::counter_random& random), bool of_attention) {
@@ -65,25 +65,25 @@ family of_either(std::string name, std::string summary, logit_source logit,
   };
   return f;
 }
-// Of attention alone.
+// A family for attention only.
 family of_attention(std::string name, std::string summary, input_filler fill) {
   family f = attention_family(std::move(name), std::move(summary), std::move(fill));
   f.applies = [](const core::operation& op) { return op.input("q") != nullptr; };
   return f;
 }
-// Padding, whose gates are 1/2: every other position is an integer.
+// Padding has gates of 1/2: every second position is an integer.
 void without_keys(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
   std::fill(in.of.at("k").begin(), in.of.at("k").end(), 0.0);
 }
-// In the value of the first key, which all queries see: a weight of 0 times NaN is NaN in some programs. Published code
-// looks up the position of a NaN, and breaks: in queries and keys there is none.
+// The NaN stands in the value of the first key, which all queries see: for other keys a weight of 0 times NaN is NaN in
+// some programs. Published code looks up the position of a NaN and crashes: queries and keys hold none.
 void nan_in_values(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   std::vector<double>& v = in.of.at("v");
   if (!v.empty()) v[random.below(in.sizes.at("e"))] = std::nan("");
 }
 double open(core::counter_random& random) { return random.uniform(2, 9); }
 double closed(core::counter_random& random) { return random.uniform(-20, -4); }
-// sigmoid(40) + sigmoid(-40) would be 1: an exact tie.
+// The negative logit is -41: sigmoid(40) + sigmoid(-40) would be 1, an exact tie.
 double whole(core::counter_random& random) { return random.one_in(2) ? 40.0 : -41.0; }
 double with_closed(core::counter_random& random) { return random.one_in(3) ? -infinity : usual(random); }
 double with_infinite(core::counter_random& random) { return random.one_in(3) ? infinity : usual(random); }
@@ -91,13 +91,13 @@ double with_nan(core::counter_random& random) { return random.one_in(6) ? std::n
 
 // Laws.
 
-// From a key to the next one the position falls by a gate: by 0 at least and by 1 at most.
+// The positions of two neighbouring keys differ by one gate: the later position is lower by at least 0 and at most 1.
 void check_steps(experiment& e) {
   const numbers p(e.call(), "p");
   const std::size_t m = sizes_of(e.c).at("m");
   const auto table =
       core::setting<std::int64_t>(core::completed(*e.c.call.operation, e.c.call.attributes), "positions");
-  // An index: no rounding takes it out of the table.
+  // The position is an index: rounding must not take it out of the table.
   for (std::size_t k = 0; table > 0 && k < p.size(); ++k)
     if (p.x[k] > static_cast<double>(table - 1))
       e.wrong(fmt::format("the position at flat index {} is {:.9g}, behind the last one of a table of {}", k, p.x[k],
@@ -109,7 +109,7 @@ void check_steps(experiment& e) {
   }
 }
 
-// All positions have the vector of position 0, or 0.
+// All positions have the vector of position 0, or all have 0.
 change with_equal_entries(bool zero) {
   return [zero](const test_case& c) -> std::optional<test_case> {
     test_case other = c;
@@ -120,7 +120,7 @@ change with_equal_entries(bool zero) {
   };
 }
 
-// A query that sees no key has 0, or NaN.
+// The output of a query that sees no key is 0 or NaN.
 bool has_query_without_keys(const request& call) {
   if (!call.inputs.contains("q")) return false;
   const std::size_t n = call.inputs.at("q").shape()[2], m = call.inputs.at("k").shape()[2];
@@ -128,7 +128,7 @@ bool has_query_without_keys(const request& call) {
   return causal ? n > m : n > 0 && m == 0;
 }
 
-// Those of all operations, but for what is dear, and with as many keys as queries; tables as long as in models.
+// The usual sizes by roles without expensive ones, and with as many keys as queries; tables as long as in models.
 std::vector<usual_size> sizes() {
   const std::string attention = "cope/attention";
   std::vector<usual_size> all = sizes_by_roles(*reference::find_operation(attention));
@@ -164,7 +164,7 @@ encoding_tests make_tests() {
     f.parts_classes = f.name == "mild" || f.name == "open";
     f.holds_nan = f.name == "infinite_logits" || f.name == "nan_inside" || f.name == "nan_values";
     if (f.name == "open") f.tells_along = "m";
-    // At the end of a table a rounded sum may be on either side, with one gradient or the other.
+    // At the end of a table a rounded sum may fall on either side, with different gradients.
     if (f.name == "whole") f.settings = {{"positions", {std::int64_t{0}}}};
   }
   tests.sizes = sizes();

@@ -1,4 +1,4 @@
-// Wrong and right ways to count gates, and to look their number up.
+// Wrong and right ways to count gates, and to look up the entry for the count.
 #include <algorithm>
 #include <cmath>
 
@@ -27,7 +27,7 @@ traced own_gate_missing(const traced& gates, const traced_truth& seen) {
   const traced_truth of_next = formula::joined({between(seen, keys, last[3], all[3]), none}, keys);
   return sums_of(either(of_next, gates, traced(0.0)));
 }
-// From blocks of so many keys, and the sum of nearer ones, to the sums of each.
+// Applies sums(gates of a block, sum of nearer blocks) to blocks of `width` keys, from the nearest block on.
 template <class Sums>
 traced block_by_block(const traced& gates, std::size_t width, Sums sums) {
   std::vector<traced> all;
@@ -48,7 +48,7 @@ traced by_blocks(const traced& gates, const traced_truth&) {
   return block_by_block(gates, 4, [](const traced& of, const traced& nearer) { return sums_of(of) + nearer; });
 }
 
-// Ways between two positions: from w and the entries at either side.
+// Ways to interpolate between two positions, from w and the entries on both sides.
 using mean = traced (*)(const traced& w, const traced& lower, const traced& upper);
 auto with_mean(mean of) {
   return [of](auto& how) {
@@ -59,7 +59,7 @@ auto with_mean(mean of) {
     };
   };
 }
-// From the position after floor p.
+// Interpolation with the position after floor p.
 traced with_next_position(const traced& z, const traced& p) {
   const traced lower = floor(p), of_lower = interpolated(z, lower);
   return of_lower + (p - lower) * (interpolated(z, lower + traced(1.0)) - of_lower);
@@ -78,7 +78,7 @@ void round_up_at_end(core::tensors& outputs, const request& call) {
 std::vector<variant> mutants() {
   return all_of(
       {reported_faults({
-           {"mutant/cope_mask_forgotten", "GR04 jax-ml/jax#23842: masked later",
+           {"mutant/cope_mask_forgotten", "jax-ml/jax#23842: masked later",
             "cope/positions/causal/true_and_false_exchanged"},
            {"mutant/cope_beyond_the_table", "a clamp to the size of the table, not to its last position",
             "cope/positions/positions/one_off"},
@@ -95,7 +95,7 @@ std::vector<variant> mutants() {
            changed("mutant/cope_out_of_table_by_rounding", "an index that is rounded after its clamp",
                    "at the end of the table positions are one unit too large",
                    {.outputs = round_up_at_end, .telling = true}),
-           changed("mutant/cope_own_gate_missing", "SC04 triton-lang/triton#8412: off by one",
+           changed("mutant/cope_own_gate_missing", "triton-lang/triton#8412: off by one",
                    "the gate of the query's own key does not count", {.formula = with_sums(own_gate_missing)}),
            changed("mutant/cope_sums_in_bf16", "half-precision prefix sums", "sums are kept in bf16, and stop at 256",
                    {.formula = with_sums(kept_in_bf16), .telling = true}),
@@ -120,7 +120,7 @@ std::vector<variant> mutants() {
                       return w * upper + (w - traced(1.0)) * lower;
                     }),
                     .telling = true}),
-           changed("mutant/cope_gates_detached", "GR07 pytorch/pytorch#196705: a path dropped",
+           changed("mutant/cope_gates_detached", "pytorch/pytorch#196705: a path dropped",
                    "positions hand no gradient on",
                    {.gradient = [](auto& how) { how.gate = [](const traced& x) { return detach(sigmoid(x)); }; }}),
            changed("mutant/cope_gate_factor_missing", "a gradient written by hand: y for y (1 - y)",

@@ -20,15 +20,15 @@ inline constexpr auto& changed = make_variant<encoding>;
 double usual(std::string_view input, dtype, counter_random& random) {
   return input == "bias" ? -random.uniform(0.0, 8.0) : random.normal();
 }
-// Biases as they are at long range, beside which scores are small.
+// Biases as at long range; scores are small beside them.
 double steep(std::string_view input, dtype type, counter_random& random) {
   return input == "bias" ? -std::exp2(random.uniform(0, type == dtype::f16 ? 9 : 17)) : usual(input, type, random);
 }
-// Elements are masked one by one, in some heads and not in others.
+// Elements are masked one by one, in some heads only.
 double with_masks(std::string_view input, dtype type, counter_random& random) {
   return input == "bias" && random.one_in(3) ? -infinity : usual(input, type, random);
 }
-// Small integers, without biases of hidden units, add up to 0 in many of them.
+// Small integers, without biases of hidden units: many hidden units are exactly 0.
 double on_kinks(std::string_view input, dtype, counter_random& random) {
   if (input == "c1") return 0.0;
   return input == "s" || input == "bias" ? static_cast<double>(random.below(3)) - 1.0 : random.sign();
@@ -37,7 +37,7 @@ double with_nan(std::string_view input, dtype type, counter_random& random) {
   return input == "s" && random.one_in(5) ? std::numeric_limits<double>::quiet_NaN() : usual(input, type, random);
 }
 
-/// Keys after the query are masked; the queries are the last tokens.
+/// Masks keys after the query; the queries are the last tokens.
 family causal(family f) {
   f.generate = [generate = f.generate](const core::operation& op, dtype type, const core::attributes& settings,
                                        counter_random& random, extent size) {
@@ -56,7 +56,7 @@ change to_zero(std::vector<std::string> inputs) {
 }
 double twice(const test_case&, double x) { return 2 * x; }
 
-// Of a network that gives 0 the scores are left, and in the form `residual` the biases.
+// If the network gives 0, the output is the scores, plus the biases in the form `residual`.
 void check_without_network(experiment& e) {
   const numbers a(e.call(*to_zero({"w2", "c2"})(e.c)), "a");
   const given_numbers s(e.c, "s"), bias(e.c, "bias");
@@ -77,7 +77,7 @@ void check_forms(experiment& e) {
     if (const approximate b = bias[k % bias.size()]; b.value != -infinity)
       e.equal(plain[k] + b, residual[k], std::fabs(b.value), "the logits with and without the bias, element {}", k);
 }
-// The score of a masked element has any value.
+// Changes the scores of masked elements, which may have any value.
 std::optional<test_case> other_masked_scores(const test_case& c) {
   test_case other = c;
   auto& s = other.call.inputs.at("s").values.storage();
@@ -143,7 +143,7 @@ std::vector<variant> mutants() {
                    .telling = true}),
            changed("mutant/dape_rectifier", "chuanyang-Zheng/DAPE: ReLU in FIRE, LeakyReLU in FIRE_DAPE",
                    "hidden units below 0 are 0", {.inputs = [](request& call) { set_setting(call, "slope", 0.0); }}),
-           changed("mutant/dape_hidden_layer_detached", "GR07 pytorch/pytorch#196705: a path dropped",
+           changed("mutant/dape_hidden_layer_detached", "pytorch/pytorch#196705: a path dropped",
                    "no gradient goes through the hidden layer",
                    {.gradient =
                         [](auto& how) {
@@ -178,7 +178,7 @@ encoding_tests make_tests() {
       pair_bias_family("on_kinks", "hidden units that are exactly 0", on_kinks, in_order),
       holding_nan(causal(pair_bias_family("nan_inside", "a NaN among the scores", with_nan, in_order))),
   };
-  tests.long_ones = {{{"dape/logits"}, {}, {{"B", 33000}, {"n", 33000}}}};  // a gradient takes a graph for every pair
+  tests.long_ones = {{{"dape/logits"}, {}, {{"B", 33000}, {"n", 33000}}}};  // a gradient builds a graph for every pair
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = {law("dape_without_network", "of a network that gives 0 scores and biases are left", all,

@@ -1,4 +1,4 @@
-// DeBERTa: distances near the ends of buckets, wrong and right ways to find them.
+// DeBERTa: distances near the ends of buckets, and wrong and right ways to compute buckets.
 #include <algorithm>
 #include <cmath>
 
@@ -30,13 +30,13 @@ double up_to_maximum(const drawing& from) {
   if (from.random.one_in(4)) return from.random.sign() * (last - 1 + static_cast<double>(from.random.below(4)));
   return from.random.sign() * std::floor(std::exp2(from.random.uniform(0, std::log2(last))));
 }
-// The last distance of a bucket, or the first one.
+// The last distance of a bucket, or the first of the next.
 double at_boundary(const drawing& from) {
   const deberta_rows of = encoding::rows_of(from.settings, "buckets");
   const std::int64_t middle = of.span / 2;
   const auto bucket = middle + static_cast<std::int64_t>(from.random.below(static_cast<std::size_t>(middle)));
   std::int64_t n = middle, beyond = of.max_distance - 1;
-  while (beyond - n > 1) {  // of.bucket(n) <= bucket
+  while (beyond - n > 1) {  // invariant: of.bucket(n) <= bucket
     const std::int64_t between = n + (beyond - n) / 2;
     (of.bucket(between) <= bucket ? n : beyond) = between;
   }
@@ -44,13 +44,13 @@ double at_boundary(const drawing& from) {
 }
 double far(const drawing& from) { return from.random.sign() * std::floor(std::exp2(from.random.uniform(0, 31))); }
 
-// Distances of buckets, and vectors of scores.
+// A family of distances for buckets, and of vectors for scores.
 family of_both(const std::string& name, const std::string& summary, double (*distance)(const drawing&),
                input_filler vectors) {
   return by_input("distance", table_family(name, summary, {{"distance", each(distance)}}),
                   attention_family(name, summary, std::move(vectors)));
 }
-// Ceilings of quotients of logarithms, as programs take them.
+// Ceilings of quotients of logarithms, as programs compute them.
 using quotient = double (*)(double n, double middle, double last);
 std::int64_t bucket_by(quotient steps, const deberta_rows& of, std::int64_t distance) {
   const std::int64_t middle = of.span / 2, last = of.max_distance - 1;
@@ -161,8 +161,8 @@ encoding_tests make_tests() {
        of_input("distance", of_both("far", "distances up to 2^31", far, as_drawn)),
        holding_nan(of_input("q", of_both("nan_inside", "one NaN in a table", near, nan_in(tables))))});
   tests.sizes = sizes();
-  tests.long_ones = {
-      {{"deberta/scores"}, {}, {{"h", 16390}, {"n", 600}, {"d", 8200}}}};  // as many tables as heads, of 2 b rows
+  tests.long_ones = {// As many tables as heads, each with 2 b rows.
+                     {{"deberta/scores"}, {}, {{"h", 16390}, {"n", 600}, {"d", 8200}}}};
   tests.mutants = mutants();
   for (variant& v : controls()) tests.controls.push_back(std::move(v));
   return tests;

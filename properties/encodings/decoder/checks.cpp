@@ -1,4 +1,4 @@
-// Attention as decoders call it: families of positions, documents and pages, and sizes.
+// Attention as decoders use it: families of positions, documents and pages, and sizes.
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -19,7 +19,7 @@ namespace {
 
 using core::dtype;
 
-// Positions from 0 on, of one document, and slopes of ALiBi.
+// Positions from 0 on, in one document, and slopes of ALiBi.
 void in_one_document(drawn_inputs& in, core::counter_random& random) {
   const std::size_t m = in.sizes.at("m");
   if (std::vector<double>* position = numbers_of(in, "position"))
@@ -30,8 +30,8 @@ void in_one_document(drawn_inputs& in, core::counter_random& random) {
   if (std::vector<double>* slope = numbers_of(in, "slope"))
     for (std::size_t k = 0; k < slope->size(); ++k) (*slope)[k] = std::exp2(-0.5 - static_cast<double>(k % 8));
 }
-// Pages in any order, each for one place of a row, but where there are too few. Rows end within their last page, at the
-// end of one, or anywhere before: what a table names behind that is of nobody.
+// Pages in any order, each used once if there are enough. Rows end within their last page, at the end of a page, or
+// anywhere before: places of the table behind the end belong to no row.
 void in_pages(drawn_inputs& in, core::counter_random& random) {
   std::vector<double>* table = numbers_of(in, "table");
   if (table == nullptr) return;
@@ -47,7 +47,7 @@ void in_pages(drawn_inputs& in, core::counter_random& random) {
     length = static_cast<double>(all <= n ? all : std::max(n, tokens));
   }
 }
-// Keys and values of latents are of order 1, as latents are.
+// Keys and values that are computed from latents are of order 1, as latents are.
 void usual(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   in_one_document(in, random);
   in_pages(in, random);
@@ -69,7 +69,7 @@ family where(family f, bool (*applies)(const core::operation& op)) {
   return f;
 }
 
-// Documents one behind the other, about four, whose positions begin anew.
+// About four documents, one after another; positions restart in each.
 void packed(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   const std::size_t m = in.sizes.at("m");
   std::vector<double>&position = in.of.at("position"), &document = in.of.at("document");
@@ -79,7 +79,7 @@ void packed(drawn_inputs& in, const core::operation&, dtype, core::counter_rando
     document[k] = static_cast<double>(start % m);
   }
 }
-// Ids that narrow integers and floats cannot tell apart.
+// Ids that narrow integers and floats cannot distinguish.
 void interleaved_documents(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   for (double& id : in.of.at("document")) id = random.one_in(2) ? 0x1p31 : random.one_in(2) ? -0x1p31 : 0x1p31 - 1;
 }
@@ -90,7 +90,7 @@ void far_positions(drawn_inputs& in, const core::operation&, dtype type, core::c
 void at_origin(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
   for (double& position : in.of.at("position")) position = 0.0;
 }
-// Squares near epsilon.
+// Rows whose squares are near epsilon.
 void small_rows(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   for (const char* name : {"q", "k"})
     for (double& x : in.of.at(name)) x *= std::exp2(-random.uniform(8, 12));
@@ -101,15 +101,15 @@ void loud_sinks(drawn_inputs& in, const core::operation&, dtype, core::counter_r
 void large_queries(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
   for (double& x : in.of.at("q")) x *= 64;
 }
-// The first pages of all rows are one page, as those of a prompt that they share.
+// The first pages of all rows are the same page, as for a prompt that they share.
 void shared_pages(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
   std::vector<double>& table = in.of.at("table");
   const std::size_t t = in.sizes.at("t");
   for (std::size_t k = 0; k < table.size(); ++k)
     if (k % t <= t / 2) table[k] = table[k % t];
 }
-// Of each place of each page: whether a table names the page, and whether some row has a token there. Pages that there
-// are not, which no request has, are left out.
+// For each place of each page: whether a table names the page, and whether some row has a token there. Pages that do
+// not exist are left out; no valid request names them.
 struct use_of_places {
   std::vector<bool> named, read;
 };
@@ -125,7 +125,7 @@ use_of_places use_of(const std::vector<double>& table, const std::vector<double>
   }
   return use;
 }
-// What is not read holds numbers that would take all weight.
+// Places that must not be read hold numbers that would take all weight.
 void stale_pages(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
   const std::size_t s = in.sizes.at("s"), places = in.sizes.at("P") * s;
   const use_of_places use = use_of(in.of.at("table"), in.of.at("length"), in.sizes.at("P"), s);
@@ -136,7 +136,7 @@ void stale_pages(drawn_inputs& in, const core::operation&, dtype, core::counter_
       if (!use.read[k]) std::fill_n(in.of.at(name).begin() + static_cast<std::ptrdiff_t>(k * row), row, stale);
   }
 }
-// NaN in pages of nobody.
+// NaN in pages that belong to no row.
 void free_pages(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
   const std::size_t s = in.sizes.at("s"), places = in.sizes.at("P") * s;
   const use_of_places use = use_of(in.of.at("table"), in.of.at("length"), in.sizes.at("P"), s);
@@ -146,7 +146,7 @@ void free_pages(drawn_inputs& in, const core::operation&, dtype, core::counter_r
       if (!use.named[k / (all.size() / places)]) all[k] = std::nan("");
   }
 }
-// A hidden key has the weight 0, and 0 times NaN is NaN in programs that add up all keys: of queries alone.
+// A hidden key has the weight 0, and 0 times NaN is NaN in programs that sum over all keys: only queries get a NaN.
 void nan_in_a_query(drawn_inputs& in, const core::operation& op, dtype, core::counter_random& random) {
   std::vector<double>& q = in.of.at("q");
   const bool is_before_all = op.input("table") != nullptr && in.sizes.at("t") * in.sizes.at("s") < in.sizes.at("n");
@@ -183,8 +183,8 @@ std::vector<family> families() {
   return all;
 }
 
-// Whether a row has fewer tokens than queries, of which the first ones come before all keys; or a NaN stands in a page
-// that a table names, behind the last token.
+// Whether a row has fewer tokens than queries, so that the first queries come before all keys; or whether a NaN stands
+// in a page that a table names, behind the last token.
 bool is_of_convention(const request& call) {
   if (!call.inputs.contains("length")) return false;
   const core::tensor &table = call.inputs.at("table"), &keys = call.inputs.at("key_pages");
@@ -205,7 +205,7 @@ bool is_of_convention(const request& call) {
   return false;
 }
 
-// Queries are among the tokens; long calls have heads without groups, and pages of few tokens.
+// Queries are among the tokens; long calls have no groups of heads, and pages of few tokens.
 void fit(usual_size& size, std::int64_t page) {
   core::axis_sizes& axes = size.axes;
   const bool has_pages = axes.contains("t");
@@ -217,7 +217,7 @@ void fit(usual_size& size, std::int64_t page) {
     size.settings["group"] = std::int64_t{1};
 }
 
-// Many pairs of tokens are those of one head, but where all axes are whole blocks.
+// Calls with many pairs of tokens have one row and one head, unless all axes are whole blocks.
 void leave_one_head(usual_size& size) {
   core::axis_sizes& axes = size.axes;
   const std::size_t pairs = axes.at("n") * axes.at(axes.contains("t") ? "t" : "m");

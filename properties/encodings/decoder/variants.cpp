@@ -1,4 +1,4 @@
-// Wrong and right ways of attention as decoders call it.
+// Wrong and right ways of attention as decoders use it.
 #include <cmath>
 
 #include "properties/faults/call_changes.hpp"
@@ -13,7 +13,7 @@ using encoding = reference::encodings::decoder;
 using reference::formula::traced, reference::formula::traced_truth, reference::formula::traced_integer;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// The scale of a part of the features alone.
+// The scale of only one part of the features.
 void scale_by_unturned_width(request& call) {
   if (call.operation->attribute("logit_factor") == nullptr) return;
   const auto d = static_cast<double>(call.inputs.at("q").shape()[3]),
@@ -25,14 +25,14 @@ void root_of_logit_factor(request& call) {
   if (call.operation->attribute("logit_factor") != nullptr)
     change_setting<double>(call, "logit_factor", [](double by) { return std::sqrt(by); });
 }
-// All pages of the table count, whole.
+// All pages of the table count as full.
 void read_last_page_whole(request& call) {
   if (!call.inputs.contains("length")) return;
   const auto page = static_cast<double>(call.inputs.at("key_pages").shape()[1]);
   if (page == 0.0) return;
   change_each(call.inputs, "length", [page](double length) { return std::ceil(length / page) * page; });
 }
-// A page that was taken ahead counts, whole.
+// One page that was taken ahead counts as full.
 void read_page_ahead(request& call) {
   if (!call.inputs.contains("length")) return;
   const auto page = static_cast<double>(call.inputs.at("key_pages").shape()[1]),

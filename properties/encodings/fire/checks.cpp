@@ -15,8 +15,8 @@ using core::dtype;
 using encoding = reference::encodings::fire;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// As trained networks are: c near 0.1, the multiplier near 1. Biases keep hidden units off their kinks, where either
-// slope is right.
+// These values are like those of trained networks: c is near 0.1, and the multiplier is near 1. Biases keep hidden
+// units off their kinks, where either slope is right.
 double usual(std::string_view input, dtype, counter_random& random) {
   if (input == "c") return random.uniform(0.05, 0.5);
   if (input == "multiplier") return random.uniform(0.53, 1.47);
@@ -26,16 +26,16 @@ double of_either_sign(std::string_view input, dtype type, counter_random& random
   const double x = usual(input, type, random);
   return input == "c" || input == "multiplier" ? random.sign() * x : x;
 }
-// c t is far below 1, where log(1 + y) loses it.
+// c t is far below 1: log(1 + y) would lose it.
 double shallow(std::string_view input, dtype type, counter_random& random) {
   return input == "c" ? std::exp2(-random.uniform(6, 12)) : usual(input, type, random);
 }
-// Hidden units that are 0 at the distance 0, and a threshold that is a position.
+// Hidden units that are 0 at distance 0, and a threshold that equals a position.
 double at_kinks(std::string_view input, dtype type, counter_random& random) {
   if (input == "multiplier") return random.sign();
   return input == "b1" && random.one_in(2) ? 0.0 : usual(input, type, random);
 }
-// Queries on both sides of the threshold, each behind as many keys as there are.
+// Queries on both sides of the threshold, each with as many keys behind it as there are.
 pair_positions around_threshold(const core::operation& op, dtype, const core::attributes& settings,
                                 counter_random& random, extent size) {
   pair_positions at = draw_pairs(op, random, size);
@@ -62,7 +62,7 @@ std::vector<variant> mutants() {
                    .telling = true}),
            changed("mutant/fire_epsilon_missing", "a guard that is left out", "psi(max(L, i)) is not guarded",
                    {.inputs = [](request&call) { set_setting(call, "epsilon", 0.0); }, .shown_in = dtype::f64}),
-           changed("mutant/fire_multiplier_without_gradient", "GR07 pytorch/pytorch#196705: a path dropped",
+           changed("mutant/fire_multiplier_without_gradient", "pytorch/pytorch#196705: a path dropped",
                    "the multiplier gets no gradient",
                    {.outputs = [](core::tensors&outputs) { set_to_zero(outputs, "grad_multiplier"); }}),
            changed("mutant/fire_other_normalizer", "VITA-Group/TAPE, fire.py, against chuanyang-Zheng/DAPE",

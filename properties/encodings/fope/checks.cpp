@@ -1,4 +1,4 @@
-// FoPE: coefficients as they are initialised and after training, and sizes of models.
+// FoPE: coefficients at initialisation and after training, and usual sizes of models.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -28,7 +28,7 @@ using reference::encodings::kept_rule;
 double turns_at(double length, const kept_rule& by, std::size_t t) {
   return length / (2.0 * std::numbers::pi) * std::pow(by.base, -static_cast<double>(t) / static_cast<double>(by.pairs));
 }
-// No frequency is so near to one turn that f32 could decide otherwise.
+// A length at which no frequency is so near to one turn that f32 could decide otherwise.
 double decided(double length, const drawing& from) {
   const kept_rule by(from.settings);
   for (std::size_t t = 0; t < by.pairs; ++t)
@@ -38,15 +38,15 @@ double decided(double length, const drawing& from) {
 double usual_length(const drawing& from) {
   return decided(std::floor(std::exp2(from.random.uniform(0.0, 18.0))), from);
 }
-// The first length at which one frequency more makes a turn, or the one before.
+// The first length at which one more frequency makes a turn, or the length before it.
 double length_of_turn(const drawing& from) {
   const kept_rule by(from.settings);
   const double length = std::ceil(1.0 / turns_at(1.0, by, from.random.below(by.pairs)));
   return length > 0x1p16 ? usual_length(from) : decided(length - static_cast<double>(from.random.below(2)), from);
 }
 
-/// How coefficients are drawn: the step identity of the authors' code, with its noise or alone; all of order 1; or
-/// terms of equal frequencies that cancel but for a little.
+/// The way in which coefficients are drawn: the step identity of the authors' code, with its noise or without; all
+/// coefficients of order 1; or terms with equal frequencies that nearly cancel.
 enum class series { initial, bare, dense, cancelling };
 
 std::vector<double> drawn_coefficients(series kind, bool normalized, std::size_t groups, std::size_t frequencies,
@@ -64,20 +64,20 @@ std::vector<double> drawn_coefficients(series kind, bool normalized, std::size_t
       if (kind == series::cancelling && k % 2 == 1) at(k) = -at(k - 1) * (1.0 + std::ldexp(random.normal(), -6));
       sum += at(k), size += std::fabs(at(k));
     }
-    // What is divided by its sum has one.
+    // Coefficients that are divided by their sum must have one that is not near 0.
     if (normalized && frequencies > 0 && std::fabs(sum) < 0.25 * size + 0x1p-4)
       for (std::size_t k = 0; k < frequencies; ++k) at(k) = std::fabs(at(k)) + (k == 0 ? 0.5 : 0.0);
   }
   return all;
 }
 
-/// x and positions of a rotation, with frequencies and coefficients.
+/// A family with x and positions of a rotation, and with frequencies and coefficients.
 family with_series(family f, series kind) {
   f.generate = [make = f.generate, kind, finite = f.name != "infinite_x" && !f.holds_nan, holds_nan = f.holds_nan](
                    const core::operation& op, dtype type, const core::attributes& settings, counter_random& random,
                    extent size) {
     const bool given = size.is_given(), drawn = size.range == lengths::short_ones;
-    // Sizes that do not go together are moved: heads to a multiple, a width to an even number that holds the columns.
+    // Sizes that do not go together are changed: heads to a multiple, a width to an even number that holds the columns.
     const std::size_t given_groups = std::max<std::size_t>(size.axis("g", 1), 1);
     if (given) {
       const std::size_t heads = size.axis("h", given_groups);
@@ -116,11 +116,12 @@ family with_series(family f, series kind) {
       auto& values = inputs.at(holders[random.below(3)]).values.storage();
       if (!values.empty()) values[random.below(values.size())] = std::nan("");
     }
-    // Code may leave padded pairs alone: whether a number that is not finite reaches its partner there is a convention.
+    // Code may leave padded pairs alone: whether a non-finite number reaches its partner there is a matter of
+    // convention.
     if (core::setting<std::string>(settings, "padding") == "identity")
       for (std::size_t i = 0; i < x.size(); ++i)
         if (i % pairs >= columns && !std::isfinite(x.values.storage()[i])) x.values.storage()[i] = 0.5;
-    // The gradient of a frequency adds up positions times torques, which f16 itself cannot hold at large positions.
+    // The gradient of a frequency sums positions times torques; at large positions f16 cannot hold such sums.
     if (type == dtype::f16)
       for (double& m : position.values.storage())
         if (m > 8.0) m = std::fmod(m, 8.0) + 1.0;
@@ -140,7 +141,7 @@ std::vector<family> families() {
     for (const char* kept : {"mild", "large_positions", "left_padding", "decode", "one_hot", "wide", "large_x",
                              "infinite_x", "nan_inside"})
       if (f.name == kept) {
-        // At position 0 normalized coefficients have the gradient 0, which 35 digits leave open beside the largest x.
+        // At position 0 normalized coefficients have the gradient 0; beside the largest x, 35 digits cannot decide it.
         if (f.name == "wide") f.settings = {{"normalized", {false}}};
         all.push_back(with_series(f, f.name == "infinite_x" ? series::bare : series::initial));
       }
@@ -150,7 +151,7 @@ std::vector<family> families() {
       renamed(plain, "cancelling", "series whose terms cancel", series::cancelling, {{"normalized", {false}}}));
   all.push_back(renamed(plain, "no_noise", "coefficients of the identity: some columns are 0", series::bare,
                         {{"normalized", {false}}}));
-  // Both operations have mild inputs.
+  // The mild family is for both operations.
   family& mild = all.front();
   const family lengths = table_family("", "", {{"length", each(usual_length)}});
   mild.generate = [of_rotations = mild.generate, of_lengths = lengths.generate](const core::operation& op, dtype type,
@@ -164,7 +165,7 @@ std::vector<family> families() {
   return all;
 }
 
-// Whether a number that is not finite may stand where code may leave a pair alone, or a column is divided by 0.
+// Whether a non-finite number may stand where code may leave a pair alone, or whether a column is divided by 0.
 bool is_convention(const request& call) {
   if (call.operation->input("c_cos") == nullptr) return false;
   const core::axis_sizes s = core::sizes_of(call);
@@ -195,7 +196,7 @@ std::vector<usual_size> sizes() {
   };
   of(65, 2, 2, 64, 16, 16, true);   // 512 tokens, 60M
   of(17, 2, 2, 128, 46, 32, true);  // 4096 tokens
-  of(9, 4, 1, 128, 48, 48, true);   // square, of key-value heads
+  of(9, 4, 1, 128, 48, 48, true);   // square matrix, for key-value heads
   of(1025, 1, 1, 8, 3, 2, true);
   of(257, 33, 3, 8, 3, 2, true);
   of(4097, 2, 1, 64, 16, 16, false);

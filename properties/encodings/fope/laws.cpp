@@ -1,4 +1,4 @@
-// Laws of series of Fourier in the place of frequencies.
+// Laws of Fourier series in place of single frequencies.
 #include <cmath>
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@ void reverse_frequencies(core::tensors& all);  // variants.cpp
 
 namespace {
 
-/// Visits (pair, its first element, its second one) of all vectors.
+/// Calls visit(pair, its first element, its second element) for all vectors.
 template <class Visit>
 void for_pairs(const core::axis_sizes& s, Visit visit) {
   const std::size_t pairs = s.at("d") / 2;

@@ -1,4 +1,4 @@
-// Wrong and right ways to make series of Fourier, and to count their frequencies.
+// Wrong and right ways to compute Fourier series, and to count their frequencies.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace assay::properties::encodings::fope {
 
-// Frequencies in another order, and the rows of coefficients with them; gradients back.
+// Reverses the frequencies and the rows of coefficients; gradients are reversed back.
 void reverse_frequencies(core::tensors& all) {
   for (const char* name : {"omega", "c_cos", "c_sin", "grad_omega", "grad_c_cos", "grad_c_sin"}) {
     const auto t = all.find(name);
@@ -49,7 +49,7 @@ void transpose_coefficients(core::tensors& all) {
         for (std::size_t o = 0; o < old.shape()[2]; ++o) t->second.values(g, k, o) = old.values(g, o, k);
   }
 }
-// Neighbours in the place of halves, and back.
+// Pairs neighbours in place of halves, and back.
 void reorder_coordinates(core::tensors& all, bool back) {
   for (const char* name : {"x", "y", "grad_x", "grad_y"}) {
     const auto t = all.find(name);
@@ -74,7 +74,7 @@ traced over_row_sums(const traced& c) {
   const core::shape s = shape_of(c);
   return c / reshaped(summed(c, {2}), {s[0], s[1], 1});
 }
-// At lengths times this, and so many more.
+// Counts at lengths times `times`, and `more` frequencies in addition.
 variation<encoding> kept_at(std::int64_t times, std::int64_t more) {
   return {.formula = [=](auto& how) {
     how.kept = [=](const kept_rule& by, const index& lengths) {
@@ -95,7 +95,7 @@ std::vector<variant> mutants() {
        "fope/rotate/normalized/ignored"},
       {"mutant/fope_count_ignored", "a configuration whose num_inv_freq is not read", "fope/kept/count/ignored"},
   });
-  // The torque is that of one angle, there is no layout, and the others have mutants of their own here.
+  // Left out: the torque of one angle, layouts (there are none), and faults that have their own mutants here.
   const std::set<std::string> of_one_angle{"mutant/fope_rest_is_zero", "mutant/fope_positions_of_heads",
                                            "mutant/fope_torque_of_input", "mutant/fope_tables_of_halves",
                                            "mutant/fope_cosine_as_sine"};

@@ -1,4 +1,4 @@
-// Forgetting attention: families, which are those of Heinsen's gates, as one lane of gates is filled alike in both, and
+// Forgetting attention: its families are those of Heinsen's gates, since one lane of gates is filled alike in both; and
 // laws of the decay.
 #include <algorithm>
 #include <cmath>
@@ -16,8 +16,8 @@ namespace {
 
 using core::infinity;
 
-// Padding in two rows of three, of half of the keys at most. Of attention every query keeps a key: programs differ in
-// what one without gives.
+// Padding in two rows of three, at most half of the keys. For attention every query keeps a key: programs differ in the
+// output of a query without one.
 void draw_first_keys(drawn_inputs& in, const core::operation& op, core::counter_random& random) {
   if (op.input("first_key") == nullptr) return;
   const std::size_t m = in.sizes.at("m"), most = op.input("q") ? m - std::min(m, in.sizes.at("n")) : m / 2;
@@ -44,13 +44,13 @@ family of_gates(std::string name, std::string summary, lane_filler fill, input_f
   // A logit is finite: only log f itself can be -inf.
   if (f.name == "infinite_inside") f.applies = [](const core::operation& op) { return op.input("log_f") != nullptr; };
   if (f.name == "large_logits") f.applies = [](const core::operation& op) { return op.input("q") != nullptr; };
-  if (f.name == "gates_near_one") f.tells_along = "n";  // what lies far behind weighs something
+  if (f.name == "gates_near_one") f.tells_along = "n";  // distant tokens keep some weight
   f.holds_nan = f.name == "nan_inside";
   return f;
 }
 
-// D_ij + D_jk = D_ik within the errors allowed to the three; the diagonal and what lies above it are as they are
-// defined.
+// D_ij + D_jk = D_ik within the errors allowed to the three; the diagonal and the elements above it have their defined
+// values.
 void check_path(experiment& e) {
   const numbers d(e.call(), "D");
   const std::size_t n = d.shape[3];
@@ -63,7 +63,7 @@ void check_path(experiment& e) {
   }
 }
 
-// Gates that are the same for all tokens decay as ALiBi does, whose slope is -log f: D_ij = log f (i - j).
+// With gates that are equal for all tokens, the decay is that of ALiBi with slope -log f: D_ij = log f (i - j).
 std::optional<test_case> with_constant_gates(const test_case& c) {
   test_case constant = c;
   auto& a = constant.call.inputs.at("log_f").values.storage();
@@ -86,7 +86,7 @@ void check_constant_gates(experiment& e) {
   }
 }
 
-// Queries that stand among the padding.
+// The case with queries among the padding.
 test_case with_hidden_queries(const test_case& c) {
   test_case hidden = c;
   const std::size_t n = sizes_of(c).at("n"), m = sizes_of(c).at("m");
@@ -107,8 +107,8 @@ bool has_hidden_query(const request& call) {
   return false;
 }
 
-// Tokens from one with a gate of 0 on are as a sequence that starts there, and so are their gradients: no token of them
-// is seen from before.
+// Tokens from a token with gate 0 on give the same outputs and gradients as a sequence that starts there: none of them
+// sees an earlier token.
 void check_reset(experiment& e) {
   const core::operation& op = *e.c.call.operation;
   const std::size_t n = sizes_of(e.c).at("n");
@@ -126,8 +126,8 @@ std::vector<std::size_t> first_tokens(const test_case& c, std::size_t n) {
   return n < 2 ? std::vector<std::size_t>{} : span_of(0, 1 + core::counter_random(c.seed).below(n - 1));
 }
 
-// Decays are a square of tokens; attention sums over one of its sides, of which mild gates leave twenty tokens: what
-// lies far behind weighs something where gates are near one.
+// Decays grow as the square of the tokens. Attention sums over one side of it; mild gates leave about twenty tokens
+// with weight, and distant tokens have weight only if gates are near one.
 std::vector<usual_size> sizes() {
   const std::vector<std::string> decays{"fox/decay", "fox/gated_decay"}, attention{"fox/attention"};
   const std::string gates = "B n h", heads = "B h n d e";
@@ -208,7 +208,7 @@ encoding_tests make_tests() {
                     agree_alone("n", first_tokens, "the first tokens"))};
   tests.rests_on_convention = has_hidden_query;
   tests.not_modelled = {
-      {"IX10 fla-org/flash-linear-attention#769, NVIDIA-NeMo/Automodel#3802",
+      {"fla-org/flash-linear-attention#769, NVIDIA-NeMo/Automodel#3802",
        "an index beyond 2^31 needs 46 341 tokens, whose pairs do not fit a gate run"},
       {"zhixuan-lin/forgetting-transformer, _find_end_index_kernel",
        "blocks to prune are looked for with gates of the first tokens in place of those of queries behind a "

@@ -1,4 +1,4 @@
-// Wrong and right ways to the sums D, and to what attends with them.
+// Wrong and right ways to compute the sums D, and attention with them.
 #include <algorithm>
 #include <cmath>
 
@@ -18,12 +18,12 @@ using encoding = reference::encodings::fox;
 inline constexpr auto& changed = make_variant<encoding>;
 constexpr std::size_t keys = encoding::keys;
 
-// Ways from gates, and the keys that queries stand at, to the sums between both.
+// Ways from the gates, and from the keys at which queries stand, to the sums between the two.
 using sums_of_gates = traced (*)(const traced& gates, const traced_integer& own);
 auto with_sums(sums_of_gates sums) {
   return [sums](auto& how) { how.sums = sums; };
 }
-// The right ones of other gates.
+// The right sums of changed gates.
 using gate = traced (*)(const traced& g);
 auto with_gates(gate of) {
   return [of](auto& how) {
@@ -41,7 +41,7 @@ traced none() { return traced(-core::infinity); }
 traced with_own_gate(const traced& gates, const traced_integer& own) {
   return sums_from_each_on(encoding::gates_up_to(gates, own), keys);
 }
-// The block of 16 tokens that the key lies in is decayed only to its end.
+// Only the gates of the query's own block of 16 tokens count: decays in earlier blocks are lost.
 traced carry_dropped(const traced& gates, const traced_integer& own) {
   const traced_integer block = traced_integer::constant(16), first = floor_divide(own, block) * block;
   const traced of_block =
@@ -51,7 +51,7 @@ traced carry_dropped(const traced& gates, const traced_integer& own) {
 traced at_keys(const traced& x, const std::vector<std::int64_t>& places) {
   return gathered(x, known_integers({places.size()}, places), keys);
 }
-// exp(C_i - C_k) exp(C_k - C_j), k an anchor in the block of 32 keys: right while both factors are numbers.
+// exp(C_i - C_k) exp(C_k - C_j) with an anchor k in the block of 32 keys: right while both factors are finite.
 template <std::size_t anchor>
 traced factored(const traced& gates, const traced_integer& own) {
   const traced right = encoding::recipe().sums(gates, own);
@@ -77,7 +77,7 @@ traced factored(const traced& gates, const traced_integer& own) {
 }
 
 constexpr auto by_prefixes = [](auto& how) { how.sums = encoding::algorithm(accuracy_class::cumsum).sums; };
-// The sums as a tree.
+// The sums by a tree.
 traced summed_in_pairs(const traced& gates, const traced_integer& own) {
   traced sums = encoding::gates_up_to(gates, own);
   const core::shape all = shape_of(sums);
@@ -91,8 +91,8 @@ traced masked_later(const traced& gates, const traced_integer& own) {
   const traced_truth seen = encoding::up_to(own, shape_of(gates)[keys]);
   return encoding::recipe().sums(gates, own) - cumulative_sum(either(seen, traced(0.0), gates), keys);
 }
-// Their gradient as the total less those on the other side: what both hold is left as rounding, also of the first gate,
-// whose gradient is 0.
+// The right sums, with their gradient as the total minus the sum on the other side: rounding of the common part
+// remains, also for the first gate, whose gradient is 0.
 traced with_gradient_by_total(const traced& gates, const traced_integer& own) {
   const traced right = encoding::recipe().sums(gates, own);
   if (shape_of(own)[0] == 0) return right;
@@ -100,7 +100,7 @@ traced with_gradient_by_total(const traced& gates, const traced_integer& own) {
   return recorded(formula::op::with_gradient_of, right, behind - encoding::at_own_keys(behind, own));
 }
 
-// Cotangents of pairs above the diagonal count as those of their mirror images.
+// Cotangents of pairs above the diagonal count for their mirror images.
 void count_masked_pairs(request& call) {
   const auto found = call.inputs.find("grad_D");
   if (found == call.inputs.end()) return;
@@ -111,8 +111,9 @@ void count_masked_pairs(request& call) {
       g[p] = core::round_to(call.type, g[p] + g[p + (j - i) * n + i - j]);
 }
 
-// exp(-D_ij) is formed for all pairs and those of later keys masked afterwards: where it overflowed, the derivative of
-// the exponential is infinite, and 0 times that is NaN, also of the pair that all gates but the first lie between.
+// exp(-D_ij) is formed for all pairs, and pairs of later keys are masked afterwards. Where it overflowed, the
+// derivative of the exponential is infinite, and 0 times that is NaN. This reaches the pair with all gates but the
+// first between its tokens.
 void mask_after_exp_in_gradient(core::tensors& outputs, const request& call) {
   if (!outputs.contains("grad_q")) return;
   core::tensor& grad = outputs.at("grad_log_f");
@@ -127,7 +128,7 @@ void mask_after_exp_in_gradient(core::tensors& outputs, const request& call) {
   }
 }
 
-// Queries among the padding, masked by one finite number, see all keys alike, or those up to their own alike.
+// Queries among the padding are masked by one finite number, so they see all keys equally, or all up to their own.
 void average_padding(core::tensors& outputs, const request& call, bool of_all) {
   const auto first_key = call.inputs.find("first_key");
   const auto found = outputs.find("o");
@@ -149,7 +150,7 @@ void average_padding(core::tensors& outputs, const request& call, bool of_all) {
     }
 }
 
-// Without weights below e^-10 / m of the largest.
+// Leaves out weights below e^-10 / m of the largest.
 traced pruned_at_tolerance(const traced& logits, const traced_truth& seen) {
   const traced least = weights::largest_of_rows(weights::masked(logits, seen)) -
                        traced(std::log(static_cast<double>(shape_of(logits).back())) + 10.0);
@@ -162,59 +163,57 @@ std::vector<variant> mutants() {
   return all_of(
       {reported_faults({
            {"mutant/fox_wrong_sign", "meta-pytorch/attention-gym#86", "fox/decay/log_f/negated"},
-           {"mutant/fox_other_head", "SC04 triton-lang/triton#8412: axes", "fox/decay/log_f/reversed_along_h_2"},
-           {"mutant/fox_transposed", "SC04 triton-lang/triton#8412: axes", "fox/decay/D/transposed_2_3"},
-           {"mutant/fox_decay_in_bf16", "DT17 HabanaAI/vllm-fork#503: biases in bf16", "fox/decay/D/in_bf16"},
+           {"mutant/fox_other_head", "triton-lang/triton#8412: axes", "fox/decay/log_f/reversed_along_h_2"},
+           {"mutant/fox_transposed", "triton-lang/triton#8412: axes", "fox/decay/D/transposed_2_3"},
+           {"mutant/fox_decay_in_bf16", "HabanaAI/vllm-fork#503: biases in bf16", "fox/decay/D/in_bf16"},
            {"mutant/fox_first_key_ignored", "zhixuan-lin/forgetting-transformer: seq_start left out",
             "fox/cached_attention/first_key/zeroed"},
-           {"mutant/fox_first_key_hidden", "SC04 triton-lang/triton#8412: off by one",
-            "fox/cached_decay/first_key/one_off"},
-           {"mutant/fox_first_key_of_another_row", "SC04 triton-lang/triton#8412: axes",
+           {"mutant/fox_first_key_hidden", "triton-lang/triton#8412: off by one", "fox/cached_decay/first_key/one_off"},
+           {"mutant/fox_first_key_of_another_row", "triton-lang/triton#8412: axes",
             "fox/cached_attention/first_key/reversed_along_B_0"},
-           {"mutant/fox_gate_detached", "GR07 pytorch/pytorch#196705: a path dropped",
+           {"mutant/fox_gate_detached", "pytorch/pytorch#196705: a path dropped",
             "fox/attention:vjp/grad_log_f/zeroed"},
        }),
        faults_of_attention<encoding>("fox", "D"),
        {
-           changed("mutant/fox_own_token", "SC04 triton-lang/triton#8412: off by one",
+           changed("mutant/fox_own_token", "triton-lang/triton#8412: off by one",
                    "D_ij decays by the key's own gate too", {.formula = with_sums(with_own_gate), .telling = true}),
-           // It does not say that log f = -inf has no answer: -inf - (-inf).
+           // It does not declare that log f = -inf has no answer (-inf - (-inf)).
            changed("mutant/fox_reset_gives_nan", "a difference of prefix sums, as published code has it",
                    "log f = -inf makes every later pair NaN", {.formula = by_prefixes, .telling = true}),
            changed("mutant/fox_gate_floored", "a floor on log f, as published code has it", "log f below -100 is -100",
                    {.formula = with_gates([](const traced& x) { return larger(x, traced(-100.0)); })}),
-           changed("mutant/fox_carry_dropped", "SC03 triton-lang/triton#2361",
+           changed("mutant/fox_carry_dropped", "triton-lang/triton#2361",
                    "decays within blocks of 16 tokens are lost behind the block's end",
                    {.formula = with_sums(carry_dropped)}),
-           changed("mutant/fox_mask_is_zero", "SC13 pytorch/pytorch#139641: masked places enter with 0 instead of -inf",
+           changed("mutant/fox_mask_is_zero", "pytorch/pytorch#139641: masked places enter with 0 instead of -inf",
                    "0 above the diagonal", {.formula = with_hidden(0.0), .telling = true}),
            changed("mutant/fox_mask_is_finite", "a mask of -10000 instead of -inf", "-10000 above the diagonal",
                    {.formula = with_hidden(-10000.0)}),
-           changed("mutant/fox_factored_by_blocks", "FW27 pytorch/executorch#21417",
+           changed("mutant/fox_factored_by_blocks", "pytorch/executorch#21417",
                    "exp(C_i) exp(-C_j) from the start of a block of 32 keys overflows",
                    {.formula = with_sums(factored<0>)}),
-           changed("mutant/fox_factored_about_middle", "FW28 NVIDIA/cudnn-frontend#1017",
+           changed("mutant/fox_factored_about_middle", "NVIDIA/cudnn-frontend#1017",
                    "exp(C_i - C_k) exp(C_k - C_j) about the middle of 32 keys overflows",
                    {.formula = with_sums(factored<16>)}),
-           changed("mutant/fox_log_of_sigmoid", "FW14 pytorch/pytorch#1835", "the gate overflows",
+           changed("mutant/fox_log_of_sigmoid", "pytorch/pytorch#1835", "the gate overflows",
                    {.formula = with_gate([](const traced& g) { return log(exp(g)) - log(traced(1.0) + exp(g)); })}),
-           // The exponential is lost beside 1.
-           changed("mutant/fox_gate_without_log1p", "FW18 meta-pytorch/attention-gym#351",
+           // The exponential is lost when 1 is added.
+           changed("mutant/fox_gate_without_log1p", "meta-pytorch/attention-gym#351",
                    "log f is -log(1 + exp(-g)), 0 for large g",
                    {.formula = with_gate([](const traced& g) {
                       return either(less(traced(0.0), g), -log(traced(1.0) + exp(-g)), log_sigmoid(g));
                     }),
                     .telling = true}),
-           // softplus in f16, whose exponential overflows: what is no number becomes 0, no decay at all.
-           changed("mutant/fox_gate_saturates", "FW13 sbryngelson/ANEForge#113",
+           // softplus in f16, whose exponential overflows: the result, which is no number, becomes 0, no decay at all.
+           changed("mutant/fox_gate_saturates", "sbryngelson/ANEForge#113",
                    "a gate that forgets by more than f16 can say forgets nothing",
                    {.formula = with_gate([](const traced& g) {
                       return either(less(traced(65504.0), exp(-g)), traced(0.0), log_sigmoid(g));
                     }),
                     .telling = true}),
-           // A guard against positive exponents that lets no log f = 0 pass: its exponential is 0.
-           changed("mutant/fox_open_gate_forgets", "FW24 fla-org/flash-linear-attention#461",
-                   "log f = 0 forgets everything",
+           // A guard against positive exponents that also stops log f = 0: its exponential becomes 0.
+           changed("mutant/fox_open_gate_forgets", "fla-org/flash-linear-attention#461", "log f = 0 forgets everything",
                    {.formula = with_gates([](const traced& x) { return either(less(x, traced(0.0)), x, none()); }),
                     .telling = true}),
            changed("mutant/fox_prefix_in_storage", "half-precision prefix sums",
@@ -226,9 +225,9 @@ std::vector<variant> mutants() {
                           for (const dtype t : {dtype::f16, dtype::bf16}) about.compute[t] = dtype::f32;
                         },
                     .shown_in = dtype::bf16}),
-           changed("mutant/fox_masked_pairs_in_gradient", "GR04 jax-ml/jax#23842", "cotangents of masked pairs count",
+           changed("mutant/fox_masked_pairs_in_gradient", "jax-ml/jax#23842", "cotangents of masked pairs count",
                    {.inputs = count_masked_pairs}),
-           // Whatever q . k is.
+           // It ignores q . k.
            changed("mutant/fox_pruned_by_decay_alone", "the threshold of arXiv 2504.06949 without the bound of q . k",
                    "keys with D below -6 are left out",
                    {.formula = with_logit([](const traced& product, const traced& bias, const traced& scale) {
@@ -250,7 +249,7 @@ std::vector<variant> mutants() {
                    "a query among the padding has the mean of the values up to its own",
                    {.outputs = [](core::tensors& o, const request& call) { average_padding(o, call, false); },
                     .telling = true}),
-           changed("mutant/fox_masked_after_exp", "GR20 huggingface/transformers#48455",
+           changed("mutant/fox_masked_after_exp", "huggingface/transformers#48455",
                    "the gradient of a gate is NaN where exp(-D) overflows", {.outputs = mask_after_exp_in_gradient}),
        }});
 }
@@ -272,7 +271,7 @@ std::vector<variant> controls() {
                           for (const auto& [operation, types] : about.operations)
                             about.domain[operation] = {{operation.starts_with("fox/gated") ? "g" : "log_f", {}}};
                         }}),
-           changed("control/fox_masked_later", "CT04 state-spaces/mamba#520: masked later",
+           changed("control/fox_masked_later", "state-spaces/mamba#520: masked later",
                    "D of later keys is formed, and then masked", {.formula = with_sums(masked_later)}),
            changed("control/fox_total_less_prefix", "suffix sums as the total less prefix sums",
                    "of class cumsum: gradients cancel, also that of the first gate",

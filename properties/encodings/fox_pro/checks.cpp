@@ -17,7 +17,7 @@ using core::infinity;
 
 // Families.
 
-/// A factor of the numbers of a row, and the logit of a gate.
+/// Draws a factor for the numbers of a row, and the logit of a gate.
 using row_scale = double (*)(dtype type, core::counter_random& random);
 using logit_source = double (*)(core::counter_random& random);
 double one(dtype, core::counter_random&) { return 1.0; }
@@ -35,7 +35,7 @@ double far(core::counter_random& random) { return random.sign() * random.uniform
 double closed(core::counter_random& random) { return random.one_in(2) ? -infinity : usual(random); }
 double infinite(core::counter_random& random) { return random.one_in(2) ? random.sign() * infinity : usual(random); }
 
-// Tokens are padding at the left of every other row.
+// Padding stands at the left of every second row.
 void pad(drawn_inputs& in, core::counter_random& random) {
   const std::size_t n = in.sizes.at("n");
   std::vector<double>& visible = in.of.at("visible");
@@ -105,13 +105,13 @@ std::vector<family> families() {
 
 // Laws.
 
-// All gates of the case are one number.
+// Sets all gates of the case to one number.
 test_case with_gates(const test_case& c, double gate) {
   test_case other = c;
   for (double& a : other.call.inputs.at("a").values.storage()) a = gate;
   return other;
 }
-// The token before number k of the flat list of numbers, or the state; 0 where it is hidden, as the token itself.
+// For number k of the flat list: its token, or the token before it (or the state). A hidden token is 0.
 double token_at(const test_case& c, std::size_t k, bool before) {
   const core::shape s = c.call.inputs.at("x").shape();
   const std::size_t row = s[2] * s[3], t = k / row % s[1], b = k / row / s[1];
@@ -130,7 +130,7 @@ void check_ends(experiment& e) {
               open ? "of the token before" : "of its token");
   }
 }
-// The signs of every other channel are the other ones.
+// Changes the signs of every second channel.
 void check_signs(experiment& e) {
   const std::string rows = e.c.call.operation->inputs.front().name;
   test_case turned = e.c;

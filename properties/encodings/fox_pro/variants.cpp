@@ -13,7 +13,7 @@ using encoding = reference::encodings::fox_pro;
 using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// Each number of a norm times a factor: factor(x, place of the number, epsilon).
+// Multiplies each number of a norm by factor(x, place of the number, epsilon).
 using row_change = double (*)(const core::tensor& x, std::size_t k, double epsilon);
 void change_rows(core::tensors& outputs, const request& call, row_change factor) {
   const auto y = outputs.find("y");
@@ -47,7 +47,7 @@ constexpr auto row_by = [](auto root) {
     return x / root(reference::dot_of_rows(reference::square_norm::mean, x, x), epsilon);
   };
 };
-// Along tokens, from the last to the first.
+// Reverses the tokens.
 void reverse_tokens(core::tensors& tensors, std::initializer_list<const char*> names) {
   for (const char* name : names)
     if (const auto found = tensors.find(name); found != tensors.end()) {
@@ -63,11 +63,11 @@ std::vector<variant> mutants() {
   return all_of(
       {reported_faults({
            {"mutant/fox_pro_state_dropped", "a token shift that pads each chunk with zeros", "fox_pro/shift/x0/zeroed"},
-           {"mutant/fox_pro_gate_of_another_head", "SC04 triton-lang/triton#8412: axes",
+           {"mutant/fox_pro_gate_of_another_head", "triton-lang/triton#8412: axes",
             "fox_pro/shift/a/reversed_along_h_2"},
            {"mutant/fox_pro_weights_shared", "zhixuan-lin/forgetting-transformer, CHANGELOG: qk-norm across heads",
             "fox_pro/norm/shared/false_and_true_exchanged"},
-           {"mutant/fox_pro_gate_detached", "GR07 pytorch/pytorch#196705: a path dropped",
+           {"mutant/fox_pro_gate_detached", "pytorch/pytorch#196705: a path dropped",
             "fox_pro/output:vjp/grad_g/zeroed"},
        }),
        {
@@ -101,7 +101,7 @@ std::vector<variant> mutants() {
                           outputs.at("x_n").values.storage() = last.values.storage();
                         },
                     .telling = true}),
-           changed("mutant/fox_pro_taps_in_bf16", "DT17 HabanaAI/vllm-fork#503: in bf16", "gates are rounded to bf16",
+           changed("mutant/fox_pro_taps_in_bf16", "HabanaAI/vllm-fork#503: in bf16", "gates are rounded to bf16",
                    {.formula =
                         [](auto& how) {
                           how.taps_of = [](const traced& a) {

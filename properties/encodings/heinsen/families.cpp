@@ -1,5 +1,5 @@
-// Families of inputs for Heinsen's log-linear encoding. No single one suffices: each shows faults that
-// all others hide (see the mutants).
+// Families of inputs for Heinsen's log-linear encoding. No single one suffices: each shows faults that all others hide
+// (see the mutants).
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +15,7 @@ namespace {
 using core::counter_random;
 using core::dtype;
 
-// What a family does to the module: centre and spread of the gate logits and of h over the tokens.
+// The numbers that a family sets in the module: centre and spread, over the tokens, of the gate logits and of h.
 struct logit_ranges {
   double gate_centre = 0, gate_spread = 1, h_centre = 0, h_spread = 1;
 };
@@ -39,7 +39,7 @@ extents draw_extents(counter_random& random, extent size) {
   extents s{1, draw_length(random, size), 1};
   if (size.range == lengths::exactly) s.d = 4;
   if (size.range >= lengths::long_ones) return s;
-  // Certified truth costs microseconds an element: wide or many rows come with few tokens.
+  // The certified truth costs microseconds for each element: wide or many rows have few tokens.
   constexpr std::size_t widths[] = {1, 2, 3, 5, 9, 17, 35};
   s.d = widths[random.below(s.n < 10 ? 7 : s.n < 34 ? 3 : 2)];
   if (s.n < 34 && random.one_in(3)) s.batch = 2 + random.below(2);
@@ -50,14 +50,14 @@ extents draw_extents(counter_random& random, extent size) {
 core::tensors scan_inputs(lane_filler fill, bool gated, dtype type, counter_random& random, extent size) {
   const extents s = draw_extents(random, size);
   scan_tensors all = fill_lanes(fill, gated, type, random, s.batch, s.n, s.d);
-  core::tensors inputs;  // a list of them would copy what may be large
+  core::tensors inputs;  // an initializer list would copy tensors that may be large
   inputs.emplace(gated ? "g" : "log_p", std::move(all.gate));
   inputs.emplace("h", std::move(all.h));
   inputs.emplace("s0", std::move(all.s0));
   return inputs;
 }
 
-// Tokens and weights are mild; biases and scales put the logits into the family's regime.
+// Tokens and weights are mild; biases and scales put the logits into the family's range.
 core::tensors module_inputs(const logit_ranges& r, dtype type, counter_random& random, extent size) {
   extents s = draw_extents(random, size);
   if (!size.is_given()) s.d = std::min<std::size_t>(s.d, 5);
@@ -170,7 +170,7 @@ encoding_tests make_tests() {
   for (family& f : families)
     f.parts_classes = f.name == "mild" || f.name == "gates_near_one" || f.name == "gates_near_zero" ||
                       f.name == "constant_gate" || f.name == "wide";
-  // Where tokens forget slowly, no law is wider than it must be, and each token weighs something.
+  // If tokens forget slowly, no law is wider than necessary, and each token has weight.
   for (family& f : families)
     if (f.name == "gates_near_one") f.tells_along = "n";
   std::vector<hypothesis> hypotheses;

@@ -20,11 +20,11 @@ double usual(std::string_view input, dtype type, counter_random& random) {
   if (input == "w2" || input == "r3") return random.uniform(0.05, type == dtype::f16 ? 1.0 : 1.9);
   return random.uniform(0.01, 1.0);
 }
-// r2 t is far below 1, where log(1 + x) loses it.
+// r2 t is far below 1: log(1 + x) would lose it.
 double shallow(std::string_view input, dtype type, counter_random& random) {
   return input == "r2" ? std::exp2(-random.uniform(4, type == dtype::f16 ? 9 : 20)) : usual(input, type, random);
 }
-// Exponents of 0, where programs have 0^0 = 1 at the distance 0.
+// Exponents of 0: programs have 0^0 = 1 at distance 0.
 double flat(std::string_view input, dtype type, counter_random& random) {
   const bool is_exponent = input == "r2" || input == "w2" || input == "r3";
   return is_exponent && random.one_in(2) ? 0.0 : usual(input, type, random);
@@ -34,7 +34,7 @@ double with_nan(std::string_view input, dtype type, counter_random& random) {
   return is_factor && random.one_in(3) ? std::numeric_limits<double>::quiet_NaN() : usual(input, type, random);
 }
 
-// r1 r2 t / (1 + r2 t) <= -B <= r1 r2 t, as log(1 + x) lies between x / (1 + x) and x.
+// r1 r2 t / (1 + r2 t) <= -B <= r1 r2 t, because log(1 + x) lies between x / (1 + x) and x.
 void check_bounds(experiment& e) {
   const numbers bias(e.call(), "bias");
   const given_numbers r1(e.c, "r1"), r2(e.c, "r2"), query(e.c, "query_position"), key(e.c, "key_position");

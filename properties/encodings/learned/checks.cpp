@@ -44,7 +44,7 @@ family with(std::string name, std::string summary, padding hides, input_filler r
       });
 }
 
-// At more positions along an axis than short formats count.
+// A family with more positions along an axis than short formats can count.
 family many(const char* axis, family f) {
   f.generate = [axis, drawn = std::move(f.generate)](const core::operation& op, dtype type,
                                                      const core::attributes& settings, core::counter_random& random,
@@ -85,7 +85,7 @@ index counted_in(dtype held, const position_rule& rule, const index& places, con
 }
 truth always() { return equal(index::constant(0), index::constant(0)); }
 
-// The gradient of a row as the last token at it has it.
+// The gradient of a row is that of its last token alone.
 void last_token_alone(core::tensors& outputs, const request& call) {
   const auto table = outputs.find("grad_table");
   if (table == outputs.end()) return;
@@ -99,7 +99,7 @@ void last_token_alone(core::tensors& outputs, const request& call) {
           core::round_to(call.type, g.values.storage()[k * d + c] * by);
     }
 }
-// scale_grad_by_freq of torch.nn.Embedding.
+// The option scale_grad_by_freq of torch.nn.Embedding.
 void divided_by_uses(core::tensors& outputs, const request& call) {
   const auto table = outputs.find("grad_table");
   if (table == outputs.end()) return;
@@ -112,7 +112,7 @@ void divided_by_uses(core::tensors& outputs, const request& call) {
         table->second.values.storage()[c] = core::round_to(call.type, table->second.values.storage()[c] / uses);
   }
 }
-// nn.Embedding(padding_idx = 1), where no position is padding.
+// The fault of nn.Embedding(padding_idx = 1) where no position is padding.
 void none_of_padding(core::tensors& outputs, const request&) {
   const auto table = outputs.find("grad_table");
   if (table == outputs.end() || table->second.shape()[0] < 2) return;
@@ -189,7 +189,7 @@ std::vector<variant> controls() {
                   }})};
 }
 
-// Besides what any operation is asked at: more tokens than f16 counts, and than 16 bits count where none is padding;
+// In addition to the usual sizes: more tokens than f16 can count, and more than 16 bits can count if none is padding;
 // tables as long as those of models.
 std::vector<usual_size> sizes() {
   std::vector<usual_size> all;

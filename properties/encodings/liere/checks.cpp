@@ -1,4 +1,4 @@
-// LieRE: sizes of models, faults of public reports, and right code.
+// LieRE: usual sizes of models, faults of public reports, and right code.
 #include "properties/faults/declared_faults.hpp"
 #include "properties/kinds/matrix_rotation.hpp"
 #include "reference/encodings/liere.hpp"

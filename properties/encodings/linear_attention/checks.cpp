@@ -16,7 +16,7 @@ using core::dtype;
 
 // Families.
 
-/// The share that is written.
+/// Draws the share that is written.
 using share_source = double (*)(core::counter_random& random);
 using token_gates::gate_source;
 
@@ -24,7 +24,7 @@ double usual_share(core::counter_random& random) { return 1.0 / (1.0 + std::exp(
 double all_or_nothing(core::counter_random& random) { return random.one_in(3) ? 0.0 : 1.0; }
 double up_to_two(core::counter_random& random) { return random.one_in(4) ? 2.0 : random.uniform(1, 2); }
 
-// Rows of length 1: the map from state to state then expands nothing.
+// Scales rows to length 1: then the map from state to state does not expand.
 void make_unit_rows(std::vector<double>& rows, std::size_t d) {
   for (std::size_t first = 0; first < rows.size(); first += d) {
     double squares = 0.0;
@@ -32,7 +32,7 @@ void make_unit_rows(std::vector<double>& rows, std::size_t d) {
     for (std::size_t c = first; c < first + d && squares > 0.0; ++c) rows[c] /= std::sqrt(squares);
   }
 }
-// Of delta rules keys have length 1, and what is taken back is a share of what stands at a.
+// For delta rules: keys have length 1, and the part taken back is a share of the content at a.
 void fit_keys(drawn_inputs& in, share_source share, core::counter_random& random) {
   const std::size_t d = in.sizes.at("d");
   if (std::vector<double>* betas = numbers_of(in, "beta")) {
@@ -60,10 +60,10 @@ family of_gates(std::string name, std::string summary, gate_source gate, share_s
       });
   f.parts_classes = f.name == "slow_behind_fast";
   f.holds_nan = f.name == "nan_inside";
-  if (f.name == "slow_gates" || f.name == "no_fading") f.tells_along = "n";  // what lies far behind weighs something
+  if (f.name == "slow_gates" || f.name == "no_fading") f.tells_along = "n";  // distant tokens keep some weight
   return f;
 }
-// Of products of three rows that the format holds.
+// Numbers so large that the format still holds products of three rows.
 void large_numbers(drawn_inputs& in, const core::operation&, dtype type, core::counter_random& random) {
   const double most = std::min(std::log2(core::largest_finite(type)) / 4, 30.0);
   for (const char* name : {"v", "s0"})
@@ -72,7 +72,7 @@ void large_numbers(drawn_inputs& in, const core::operation&, dtype type, core::c
 void from_nothing(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
   for (double& s : in.of.at("s0")) s = 0.0;
 }
-// A key in two is that of the token before, so that what is written is met again.
+// About half of the keys equal the key of the token before, so that what is written is read again.
 void alike_keys(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   const std::size_t d = in.sizes.at("d"), row = in.sizes.at("h") * d, n = in.sizes.at("n");
   std::vector<double>& k = in.of.at("k");
@@ -109,8 +109,8 @@ std::vector<family> families() {
   return all;
 }
 
-// A state has d e numbers, and each token changes them all: what is long is narrow, and what is wide is short, but for
-// the heads of kernels over more than a block of 64 tokens.
+// A state has d e numbers, and each token changes all of them: long cases are narrow and wide cases are short. The
+// exception is heads as wide as in kernels, over more than a block of 64 tokens.
 std::vector<usual_size> sizes(const std::vector<std::string>& operations) {
   const std::string axes = "B n h d e";
   std::vector<usual_size> all;

@@ -1,4 +1,4 @@
-// Wrong and right ways to carry a state of keys by values.
+// Wrong and right ways to carry a state with an entry for each key and value feature.
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
 #include "reference/encodings/linear_attention.hpp"

@@ -16,13 +16,13 @@ using core::counter_random;
 using core::dtype;
 constexpr double nothing = -std::numeric_limits<double>::infinity();
 
-/// A number of a token at a place among `tokens`.
+/// Draws a number for a token at a place among `tokens`.
 using source = double (*)(counter_random& random, std::size_t place, std::size_t tokens);
 
 double usual(counter_random& random, std::size_t, std::size_t) { return random.normal(); }
 double wide(counter_random& random, std::size_t, std::size_t) { return random.uniform(-300, 300); }
 double alike(counter_random&, std::size_t, std::size_t) { return 0.75; }
-// One that is far above all before it: what is less than it by so much is not to be lost before.
+// One number is far above all before it: smaller numbers before it must not be lost.
 double late_spike(counter_random& random, std::size_t place, std::size_t tokens) {
   return random.normal() + (place == tokens * 3 / 4 ? 120.0 : 0.0);
 }
@@ -35,7 +35,7 @@ double masked_prefix(counter_random& random, std::size_t place, std::size_t toke
 double masked_inside(counter_random& random, std::size_t, std::size_t) {
   return random.one_in(2) ? nothing : random.normal();
 }
-// The sum so far is about 1, and its logarithm about 0.
+// The running sum is about 1, and its logarithm about 0.
 double near_zero_sum(counter_random& random, std::size_t place, std::size_t tokens) {
   return -std::log(static_cast<double>(tokens) / (1.0 + static_cast<double>(place) / 8)) + random.normal() / 64;
 }
@@ -56,13 +56,13 @@ double nearly_alike(counter_random& random, std::size_t, std::size_t) { return r
 double either_sign(counter_random& random) { return random.one_in(2) ? -1.0 : 1.0; }
 double positive(counter_random&) { return 1.0; }
 double all_below(counter_random& random, std::size_t, std::size_t) { return random.uniform(-220, -100); }
-// Of a row and of a column, one each; where one is large, the other one is small.
+// Numbers of a row or of a column, near 0 or near -90 at random: where one is large, the other may be small.
 double out_of_step(counter_random& random, std::size_t place, std::size_t) {
   return random.normal() - (random.one_in(2) ? 90.0 : 0.0) + static_cast<double>(place % 2);
 }
 
-/// What a family has of its inputs: logarithms x, gate logits, candidates; whether h0 is small; what both gates of two
-/// are less by.
+/// The ranges of a family's inputs: logarithms x, gate logits, candidates; whether h0 is small; and how far both gates
+/// of a pair are lowered.
 struct ranges {
   source x = usual, gate = usual, candidate = usual;
   bool from_little = false;
@@ -70,7 +70,7 @@ struct ranges {
   double (*sign)(counter_random& random) = either_sign;
 };
 
-// Terms that cancel: the logarithm of what is left has no digits, and no slope where nothing is.
+// Terms that cancel: the logarithm of the remainder has no digits, and no slope if the remainder is 0.
 struct signed_sum {
   long double sum = 0, largest = 0;
   void add(double log, double sign) {
@@ -106,7 +106,7 @@ bool has_terms_that_cancel(const core::tensors& inputs) {
     }
   return false;
 }
-// Logarithms of few digits may cancel to nothing: such signs are all 1.
+// Logarithms with few digits may cancel exactly: in such formats all signs are 1.
 family without_nothing(family f) {
   f.generate = [drawn = std::move(f.generate)](const core::operation& op, dtype type, const core::attributes& settings,
                                                counter_random& random, extent size) {
@@ -119,8 +119,8 @@ family without_nothing(family f) {
   return f;
 }
 
-// What keeps a sum of products from 0, whose logarithm has no slopes; a gate of 0, which cumulative sums do not know;
-// and the state before all tokens.
+// Whether number k is needed: the term that keeps a sum of products from 0, whose logarithm has no slope; a gate, since
+// cumulative sums cannot express a gate of 0; or the state before all tokens.
 bool is_first_term(const core::operation& op, const std::string& called, const core::axis_sizes& sizes, std::size_t k) {
   if (op.input("log_x0")) return called == "log_a" || called == "log_x0";
   const std::size_t d = sizes.at("d"), m = sizes.at("m");
@@ -131,7 +131,7 @@ family of(std::string name, std::string summary, ranges r) {
   return attention_family(
       std::move(name), std::move(summary),
       [r](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
-        // A sigmoid of -20 is 0 in f16, and a logarithm of it none.
+        // In f16 the sigmoid of -20 is 0 and has no logarithm.
         const double closed = type == dtype::f16 ? std::min(r.closed, 6.0) : r.closed;
         const std::size_t n = std::max<std::size_t>(in.sizes.at("n"), 1),
                           d = std::max<std::size_t>(in.sizes.at("d"), 1);
@@ -156,7 +156,8 @@ family of(std::string name, std::string summary, ranges r) {
         }
       });
 }
-// In one number of twelve. The sign of NaN is a matter of convention: code compares, or keeps it.
+// One number of twelve is NaN. For signed operations the sign of NaN is a matter of convention: code compares, or keeps
+// it.
 family with_nan(family f) {
   const auto generate = f.generate;
   f.generate = [generate](const core::operation& op, dtype type, const core::attributes& settings,
@@ -228,8 +229,8 @@ bool has_zero(const request& call, std::string_view input) {
   const auto& x = found->second.values.storage();
   return std::find(x.begin(), x.end(), 0.0) != x.end();
 }
-// A sign that is 0: complex logarithms have none. The slope of g at 0: g turns from a sigmoid to v + 1/2 there. That of
-// log h0 at 0: a program that has it gives NaN.
+// Whether a sign is 0 (complex logarithms have no such sign), or a gradient rests on a slope at 0: that of g, which
+// changes there from a sigmoid to v + 1/2, or that of log h0, for which programs that compute it give NaN.
 bool has_sign_or_slope_of_zero(const request& call) {
   if (call.inputs.contains("log_a") && has_terms_that_cancel(call.inputs)) return true;
   for (const core::tensor_declaration& d : call.operation->inputs)

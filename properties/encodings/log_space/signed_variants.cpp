@@ -25,7 +25,7 @@ number terms_of(const number& a, const number& b) {
   const core::shape rows{s[0], s[1], s[2], 1}, columns{t[0], 1, t[1], t[2]};
   return {reshaped(a.log, rows) + reshaped(b.log, columns), reshaped(a.sign, rows) * reshaped(b.sign, columns)};
 }
-// The same as x exp(shift), the shift along all tokens and keys at once or as wide as the terms.
+// sign exp(log - shift); the shift has one number for all tokens and keys, or the shape of the terms.
 traced scaled(const number& terms, const traced& shift) {
   const core::shape s = shape_of(terms.log);
   const bool is_of_sums = shape_of(shift).size() == 3;
@@ -61,7 +61,7 @@ number nan_of_negative_largest(const number& a, const number& b) {
   const traced largest = largest_along(scaled(terms, shift_of(largest_along(terms.log, 2))), 2);
   return {either(less(largest, traced(1.0)), traced(std::nan("")), y.log), y.sign};
 }
-// Right: positive and negative terms apart.
+// Right: positive and negative terms are summed apart.
 number by_parts(const number& a, const number& b) {
   const number terms = terms_of(a, b);
   const traced zero(0.0), none(-reference::log_scans::infinity);
@@ -71,7 +71,7 @@ number by_parts(const number& a, const number& b) {
   return reference::logarithm_of(exp(above - shift) - exp(below - shift), shift);
 }
 
-// The larger one has the sign, and magnitudes are added.
+// The result has the sign of the larger term, and magnitudes are added.
 number magnitudes_added(const number& a, const number& b, const number& x0) {
   const auto turn = [](const std::vector<traced>& carried, const std::vector<traced>& now) {
     const traced past = now[0] + carried[0], sign = either(less(past, now[2]), now[3], now[1] * carried[1]);

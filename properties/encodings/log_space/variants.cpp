@@ -41,7 +41,8 @@ traced never_rescaled(const traced& x) {
   const traced shift = detach(largest_so_far(x));
   return log(sums_of(x - shift)) + shift;
 }
-// Blocks of four tokens less the largest one so far, that of the block itself among them; sums that are 0 become 1e-20.
+// In blocks of four tokens, the largest number up to the block's end is subtracted; sums that become 0 are set to
+// 1e-20.
 traced below_largest_of_block(const traced& x) {
   const std::size_t n = shape_of(x)[0];
   const traced so_far = detach(largest_so_far(x));
@@ -131,7 +132,7 @@ std::vector<variant> mutants() {
                           };
                         },
                     .shown_in = core::dtype::f64}),
-           changed("mutant/log_space_log_of_share", "FW14 pytorch/pytorch#1835: log(1 - sigmoid(k))",
+           changed("mutant/log_space_log_of_share", "pytorch/pytorch#1835: log(1 - sigmoid(k))",
                    "the logarithm of a share that is rounded to 0",
                    {.formula =
                         [](auto& how) {

@@ -16,7 +16,7 @@ namespace {
 using encoding = reference::encodings::nope;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// Positions beside the end of a step, or anywhere up to `last`.
+// Positions at the ends of steps, or anywhere up to `last`.
 double beside_ends(const drawing& from, double last) {
   const auto step = static_cast<double>(core::setting<std::int64_t>(from.settings, "floor_scale"));
   if (from.random.one_in(3)) return std::floor(from.random.uniform(0, last));
@@ -32,7 +32,7 @@ family of_both(const std::string& name, const std::string& summary, double (*pos
   return by_input("position", table_family(name, summary, {{"position", each(position)}}),
                   attention_family(name, summary, std::move(vectors)));
 }
-// Factors of heads beside 1, as they are trained from there.
+// Factors of heads near 1, where training starts.
 void beside_one(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
   for (double& x : in.of.at("head_scale")) x = std::exp2(x / 4);
 }
@@ -77,10 +77,10 @@ std::vector<variant> mutants() {
            changed("mutant/nope_scale_squared", "queries and keys are both multiplied", "the factor counts twice",
                    {.inputs =
                         [](request& call) { change_each(call.inputs, "head_scale", [](double x) { return x * x; }); }}),
-           changed("mutant/nope_scales_detached", "GR07 pytorch/pytorch#196705: a path dropped",
+           changed("mutant/nope_scales_detached", "pytorch/pytorch#196705: a path dropped",
                    "head_scale has no gradient",
                    {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_head_scale"); }}),
-           changed("mutant/nope_no_shift", "FW14 pytorch/pytorch#1835: overflow", "exp without a shift",
+           changed("mutant/nope_no_shift", "pytorch/pytorch#1835: overflow", "exp without a shift",
                    {.formula = weights::steps(weights::without_shift)}),
        }});
 }

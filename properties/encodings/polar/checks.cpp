@@ -1,4 +1,4 @@
-// PoPE: families of rotary scores with phases, and with contents whose magnitudes are small or large. GRAPE: planes.
+// PoPE: families of rotary scores with phases, and with contents of small or large magnitude. GRAPE: planes.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -20,18 +20,19 @@ using core::dtype;
 
 // Families.
 
-// Within a turn, at 0, where training begins, or beyond its ends: no short format moves any over an end.
+// Phases inside one turn, at 0 (where training begins), or outside the bounds: rounding to a short format moves none
+// across a bound.
 double drawn_phase(counter_random& random) {
   if (random.one_in(4)) return 0.0;
   if (random.one_in(6)) return random.uniform(0.25, 2.0);
   if (random.one_in(6)) return random.uniform(-9.0, -6.5);
   return random.uniform(-6.0, -0.125);
 }
-/// How queries and keys are drawn: as the family has them, or about a number.
+/// The way in which queries and keys are drawn: as the family draws them, or near a number.
 struct contents {
   double about = 0.0, spread = 1.0;
 };
-/// Scores of rotations, with phases; r features of d turn.
+/// A family of scores of rotations with phases; r of d features turn.
 family with_phases(family f, contents of = {}) {
   f.generate = [make = f.generate, of, holds_nan = f.holds_nan](const core::operation& op, dtype type,
                                                                 const core::attributes& settings,
@@ -39,7 +40,7 @@ family with_phases(family f, contents of = {}) {
     if (size.is_given()) size.axes["d"] = std::max(size.axis("d", 2), size.axis("r", 0));
     core::tensors inputs = make(op, type, settings, random, size);
     const std::size_t heads = inputs.at("k").shape()[2], d = inputs.at("k").shape()[3];
-    // One query and one key at one place: the gradient of a phase of 0 is 0, which no enclosure proves.
+    // With one query and one key at one place, the gradient of a phase of 0 would be 0, which no enclosure proves.
     if (inputs.at("q").shape()[1] == 1 && inputs.at("k").shape()[1] == 1)
       for (double& m : inputs.at("query_position").values.storage()) m = std::min(m + 1.0, core::largest_finite(type));
     const std::size_t all = !size.is_given() && random.one_in(3) ? random.below(d + 1) : d;
@@ -55,9 +56,9 @@ family with_phases(family f, contents of = {}) {
   };
   return f;
 }
-/// How the vectors of a plane lie.
+/// The relation of the two vectors of a plane.
 enum class lie { apart, nearly_parallel, along_axes };
-/// Rotations, in planes of two vectors of lengths about 1; the angle of a position is from 10^-4 to 1.
+/// A family of rotations in planes of two vectors with lengths of about 1; the angle per position is from 10^-4 to 1.
 family with_planes(family f, lie how) {
   f.generate = [make = f.generate, how](const core::operation& op, dtype type, const core::attributes& settings,
                                         counter_random& random, extent size) {
@@ -74,7 +75,8 @@ family with_planes(family f, lie how) {
         aa += of(a, k) * of(a, k), ab += of(a, k) * of(b, k);
       }
       for (std::size_t k = 0; k < d; ++k) of(b, k) -= ab / aa * of(a, k), bb += of(b, k) * of(b, k);
-      // Of length 1 beside a, or less, and with a share of a. Short formats have no digit of a small area.
+      // The part of b beside a has length 1, or less, and b also has a share of a. Short formats keep no digit of a
+      // small area.
       const double narrow = type == dtype::f16 || type == dtype::bf16 ? 0.5 : 0x1p-4;
       const double apart = (how == lie::nearly_parallel ? narrow : 1.0) / std::sqrt(bb), share = random.uniform(-1, 1);
       for (std::size_t k = 0; k < d; ++k)
@@ -88,7 +90,7 @@ family with_planes(family f, lie how) {
     inputs.emplace("a", core::make_tensor(type, {heads, d}, a));
     inputs.emplace("b", core::make_tensor(type, {heads, d}, b));
     inputs.emplace("omega", core::make_tensor(type, {heads}, omega));
-    // Sums of positions times torques, which f16 itself cannot hold at large positions.
+    // Gradients sum positions times torques; at large positions f16 cannot hold such sums.
     if (type == dtype::f16)
       for (double& m : inputs.at("position").values.storage())
         if (m > 8.0) m = std::fmod(m, 8.0) + 1.0;
@@ -96,7 +98,7 @@ family with_planes(family f, lie how) {
   };
   return f;
 }
-/// Of both operations.
+/// A family for both operations.
 family of_both(const family& f) {
   family all = with_phases(f);
   all.generate = [of_scores = all.generate, of_planes = with_planes(f, lie::apart).generate](
@@ -141,8 +143,8 @@ std::vector<family> families() {
 
 // Laws.
 
-// Where all tokens stand at one place and phases are 0, a score is the sum of products of magnitudes, wherever that
-// place is.
+// If all tokens stand at one place and phases are 0, a score is the sum of products of magnitudes, whatever the place
+// is.
 std::optional<test_case> at_one_place(const test_case& c) {
   test_case other = c;
   for (const char* name : {"query_position", "key_position"})
@@ -167,7 +169,7 @@ void check_length(experiment& e) {
     e.equal(before, after, "the squared length of vector {}", v / d);
   }
 }
-// Whether the vectors of a plane are as good as parallel: the area divides.
+// Whether the vectors of some plane are nearly parallel: the formula divides by the area.
 bool is_without_plane(const request& call) {
   if (call.operation->input("omega") == nullptr) return false;
   const core::tensor &a = call.inputs.at("a"), &b = call.inputs.at("b");
@@ -191,7 +193,7 @@ std::vector<property> laws() {
   return all;
 }
 
-// Two or three large axes together, and no more: sines and products of all of them are dear.
+// Only two or three axes are large together: sines and products of all of them are expensive.
 std::vector<usual_size> sizes(const std::vector<std::string>& scores, const std::vector<std::string>& grape) {
   std::vector<usual_size> all;
   const char* const of_scores = "B h n m d r";

@@ -1,4 +1,4 @@
-// Wrong and right ways to make magnitudes, phases and their products.
+// Wrong and right ways to compute magnitudes, phases and their products.
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
 #include "properties/faults/recipe_variant.hpp"
@@ -17,7 +17,7 @@ auto with_softplus(traced (*of)(const traced& x)) {
   return [of](auto& how) { how.softplus_of = of; };
 }
 traced overflowing(const traced& x) { return log(traced(1.0) + exp(x)); }
-// x/(1 + exp(x)) of x that overflow is 0.
+// The slope is exp(x) times 1/(1 + exp(x)); for x whose exponential overflows it is 0.
 traced with_lost_slope(const traced& x) {
   const traced slope = exp(x) * (traced(1.0) / (traced(1.0) + exp(x)));
   return with_slope(softplus(x), x, either(less(traced(80.0), x), traced(0.0), slope));
@@ -30,7 +30,7 @@ auto with_angle(traced (*of)(const traced& turned, const traced& delta)) {
 auto with_clamp(traced (*of)(const traced& delta)) {
   return [of](auto& how) { how.clamped = of; };
 }
-// As where bounds themselves count as outside.
+// The slope if the bounds themselves count as outside.
 traced without_slope_at_0(const traced& delta) {
   const traced cut = encoding::cut_at_a_turn(delta);
   return either(equal(cut, traced(0.0)), detach(cut), cut);
@@ -69,7 +69,7 @@ std::vector<variant> mutants() {
             "polar/scores/heads/ignored"},
            {"mutant/polar_base_ignored", "AI-Hypercomputer/maxtext#4616: a constant of RoPE",
             "polar/scores/base/ignored"},
-           {"mutant/polar_grape_counted", "RP06 lucidrains/rotary-embedding-torch#27: no offset at all",
+           {"mutant/polar_grape_counted", "lucidrains/rotary-embedding-torch#27: no offset at all",
             "polar/grape_rotation/position/counted"},
            {"mutant/polar_bound_ignored", "a parameter that is cut at each step of training, and not where it is used",
             "polar/scores/bound/always_free"},

@@ -14,7 +14,7 @@ std::vector<variant> controls();
 
 namespace {
 
-// A base that a format rounds to 1 would have one frequency alone.
+// A base that a format rounds to 1 would give only one frequency.
 double no_less(double base, const drawing& from) { return std::max(base, 1.0 + 2.0 * core::unit_roundoff(from.type)); }
 double base_near_one(const drawing& from) {
   return no_less(1.0 + std::ldexp(from.random.uniform(1, 2), -1 - static_cast<int>(from.random.below(9))), from);
@@ -23,14 +23,14 @@ double wide_base(const drawing& from) {
   return no_less(std::exp2(from.random.uniform(0, std::ilogb(core::largest_finite(from.type)))), from);
 }
 
-// Of frequencies that no context has stretched: elsewhere bases begin at 2, and their products are numbers, too.
+// For frequencies without stretched contexts only: elsewhere bases begin at 2, and their products must be finite too.
 family of_bases(const char* name, const char* summary, double (*base)(const drawing& from)) {
   family f = table_family(name, summary, {{"base", each(base)}});
   f.applies = [](const core::operation& op) { return op.name == "rope/frequencies"; };
   return f;
 }
 
-// The mild family has operations of all kinds.
+// The mild family is for operations of all kinds.
 family with_usual_numbers(family mild) {
   mild.summary += "; the usual bases and factors";
   mild.generate = [of_rotations = mild.generate, numbers = usual_numbers().generate](

@@ -15,7 +15,7 @@ double usual_base(const drawing& from) {
   constexpr double usual[] = {10000, 100, 500000, 1000000};
   return usual[from.random.below(from.type == core::dtype::f16 ? 2 : std::size(usual))];
 }
-// From 1/2, where rules of magnitudes give 1, to 128.
+// Extensions from 1/2, for which rules of magnitudes give 1, to 128.
 double usual_extension(const drawing& from) { return std::exp2(from.random.uniform(-1, 7)); }
 double usual_divisor(const drawing& from) { return std::exp2(from.random.uniform(0, 6)); }
 
@@ -29,8 +29,8 @@ double wide_extension(const drawing& from) {
   return std::exp2(from.random.uniform(low, std::ilogb(core::largest_finite(from.type))));
 }
 
-// Of a base that solves c(turns) = index, so that a ramp begins or ends beside a pair: a 64th before or behind it, or
-// half-way between two. No logarithm of any format that computes is that far off.
+// Draws a base that solves c(turns) = index, so that a ramp begins or ends near a pair: a 64th before or behind it, or
+// half-way between two. No format that programs compute in has a logarithm with so large an error.
 double base_at_end_of_ramp(const drawing& from) {
   const auto number = [&](const char* name) { return core::setting<double>(from.settings, name); };
   const auto pairs = static_cast<double>(core::setting<int64_t>(from.settings, "pairs")),
@@ -49,12 +49,12 @@ family where(bool (*applies)(const core::operation& op), family f) {
   f.applies = [of_inputs = f.applies, applies](const core::operation& op) { return of_inputs(op) && applies(op); };
   return f;
 }
-// Of numbers alone: whole rotations have families of positions.
+// For numbers only: whole rotations have families of positions.
 bool has_ramp(const core::operation& op) { return op.attribute("ramp") && !op.input("x"); }
 bool has_factors(const core::operation& op) {
   return !op.input("x") && (op.input("factors") || op.input("long_factor") || op.input("factor"));
 }
-// Numbers of all operations for longer contexts.
+// A family of the numbers of all operations for longer contexts.
 family of_numbers(const char* name, const char* summary, const number_filler& bases, const number_filler& divisors,
                   const number_filler& extensions) {
   return table_family(name, summary,
@@ -65,12 +65,12 @@ family of_numbers(const char* name, const char* summary, const number_filler& ba
                        {"factor", extensions}});
 }
 
-// A published model: its base, and those of models that were made of it.
+// A published model: its base, and the bases of models derived from it.
 struct model {
   const char *name, *summary;
   double base;
   core::attributes settings;
-  setting_values others{};  ///< that models of the same family have
+  setting_values others{};  ///< settings of other models of the same family
   core::attributes magnitude{{"rule", std::string("given")}, {"magnitude", 1.0}};
 };
 std::vector<model> published_models() {
@@ -111,7 +111,7 @@ family of_model(const model& m) {
   for (const auto& [name, values] : m.others) f.settings[name] = values;
   return where(has_ramp, f);
 }
-// As those of LongRoPE: hundredths that do not decrease, from 1 on to 3 (the short list) or to 64 (the long one).
+// Factors as in LongRoPE: hundredths that do not decrease, from 1 to 3 (the short list) or to 64 (the long one).
 void factors_of_longrope(std::vector<double>& factors, const drawing& from) {
   const double last = from.random.one_in(2) ? 3.0 : 64.0, steepness = from.random.uniform(2, 4);
   for (std::size_t t = 0; t < factors.size(); ++t) {

@@ -18,12 +18,12 @@ using ramp = std::optional<traced>;
 inline constexpr auto& variant_of = make_variant<of_rope>;
 traced number(double x) { return reference::formula::setting(x); }
 
-/// Frequencies of the right ones: f(settings, base, factor, ramp, theta).
+/// Changes the frequencies: f(settings, base, factor, ramp, theta).
 template <class F>
 variation<of_rope> with_frequencies(F f) {
   return {.formula = [f](auto& how) { how.extend = f; }};
 }
-/// A magnitude of the right one m: f(rule, m).
+/// Changes the right magnitude m: f(rule, m).
 template <class F>
 variation<of_rope> with_magnitude(F f) {
   return {.formula = [f](auto& how) {
@@ -38,7 +38,7 @@ void exchange_betas(request& call) {
   set_setting(call, "beta_fast", setting_of<double>(call, "beta_slow"));
   set_setting(call, "beta_slow", fast);
 }
-// The quotient of the two lengths, which a configuration may hold besides.
+// Uses the quotient of the two lengths, which a configuration may also hold, as factor.
 void factor_of_lengths(request& call) {
   if (call.operation->attribute("length") == nullptr) return;
   set_setting(call, "factor",
@@ -62,13 +62,14 @@ traced with_ramp_reversed(const extension& by, const traced&, const traced& fact
                           const traced& theta) {
   return reference::extended_frequencies(by, factor, share ? traced(1.0) - *share : share, theta);
 }
-// The longest context that the factor is for, which is no integer: s L / L0 - (s - 1) is s^2 - s + 1 always.
+// Uses the longest context for which the factor is meant, which is no integer: s L / L0 - (s - 1) is always s^2 - s +
+// 1.
 traced of_longest_length(extension by, const traced&, const traced& factor, const ramp& share, const traced& theta) {
   if (by.of == extension::kind::dynamic) by.length = by.factor * by.trained_length;
   return reference::extended_frequencies(by, factor, share, theta);
 }
 traced wavelength_of(const traced& theta) { return traced(2.0) * reference::pi<traced>() / theta; }
-// In the band between low and high of llama3 the wavelengths are blended: kept(settings, theta) of them.
+// In llama3's band between low and high, wavelengths are blended; kept(settings, theta) is the share that stays.
 template <traced kept(const extension& by, const traced& theta)>
 traced with_wavelengths(const extension& by, const traced&, const traced& factor, const ramp& share,
                         const traced& theta) {
@@ -78,14 +79,14 @@ traced with_wavelengths(const extension& by, const traced&, const traced& factor
   return either(less(traced(0.0), by_turns) && less(by_turns, one),
                 theta / ((one - unstretched) * factor + unstretched), right);
 }
-// Linear in the wavelength, 0 at the short end.
+// The share is linear in the wavelength, and 0 at the short end.
 traced kept_by_wavelength(const extension& by, const traced& theta) {
   const traced trained = number(by.trained_length), shortest = trained / number(by.fast),
                longest = trained / number(by.slow);
   return (wavelength_of(theta) - shortest) / (longest - shortest);
 }
 
-// As huggingface/transformers computes them.
+// The formulas of huggingface/transformers.
 traced as_published(const extension& by, const traced& base, const traced& s, const ramp& share, const traced& theta) {
   using kind = extension::kind;
   const auto r = static_cast<double>(by.pairs);

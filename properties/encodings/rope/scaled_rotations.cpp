@@ -1,4 +1,5 @@
-// What is often wrong with a rotation beside its frequencies: they are scaled for longer contexts, where nobody asked.
+// Frequent faults of rotations, besides a wrong base: frequencies are scaled for longer contexts although no request
+// asks for it.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -11,7 +12,7 @@
 namespace assay::properties::encodings::rope {
 namespace {
 
-// A scaling by its operation and settings, and what multiplies cosines and sines.
+// A scaling by its operation and settings, and the factor of cosines and sines.
 struct frequency_scaling {
   const char* operation;
   core::attributes settings;

@@ -32,7 +32,8 @@ void leave_neighbours_unscaled(request& call) {
     set_setting(call, "magnitude", 1.0);
 }
 
-// Head i of q belongs to head i mod g of k: the order in which heads of one head of k follow one another, or back.
+// Head i of q uses head i mod g of k. Gives the order in which the heads of one head of k follow one another, or the
+// inverse.
 std::vector<std::size_t> tiled(const request& call, bool back) {
   const std::size_t heads = call.inputs.at("q").shape()[2], groups = call.inputs.at("k").shape()[2];
   std::vector<std::size_t> order(heads);
@@ -55,7 +56,7 @@ void untile_heads(core::tensors& outputs, const request& call) {
     if (const auto t = outputs.find(name); t != outputs.end()) t->second = core::take(t->second, axis, order);
 }
 
-// q . R_{j-i} k in place of R_i q . R_j k: a rotation of each pair of tokens.
+// q . R_{j-i} k in place of R_i q . R_j k: one rotation for each pair of tokens.
 void turn_by_difference(core::tensors& outputs, const request& call) {
   if (call.operation->name != "rope/scores") return;
   const core::attributes settings = core::completed(*call.operation, call.attributes);
@@ -97,7 +98,7 @@ void turn_by_difference(core::tensors& outputs, const request& call) {
         }
 }
 
-// The rest of the pairs is turned by the angle 0, as tables of cosines 1 and sines 0 turn it: 0 times an infinity is
+// The pairs that do not turn are turned by the angle 0, with cosines 1 and sines 0 from tables: 0 times an infinity is
 // NaN.
 void turn_rest_by_0(core::tensors& outputs, const request& call) {
   const auto y = outputs.find(call.operation->is_vjp() ? "grad_x" : "y");

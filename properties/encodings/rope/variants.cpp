@@ -19,7 +19,7 @@ using encoding = reference::encodings::rope;
 using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// The setting; empty where the operation has none.
+// The setting; empty if the operation does not have it.
 std::string scaling_of(const request& call) {
   return call.operation->attribute("scaling") == nullptr ? "" : setting_of<std::string>(call, "scaling");
 }
@@ -32,7 +32,7 @@ void multiply_by_scale(request& call) {
   set_setting(call, "position_scale", 1.0);
 }
 
-// As a kernel does that has (d + 1) / 2 pairs.
+// The fault of a kernel that has (d + 1) / 2 pairs.
 void turn_beyond_the_head(core::tensors& outputs, const request& call) {
   if (call.operation->name != "rope/rotate") return;
   const rotary_case shape(call);
@@ -50,7 +50,7 @@ void turn_beyond_the_head(core::tensors& outputs, const request& call) {
   }
 }
 
-// Other steps of the exponent.
+// Changes the steps of the exponent.
 variation<encoding> with_steps(std::size_t (*steps)(std::size_t features, std::size_t pairs, std::size_t turning)) {
   return {.formula = [steps](auto& how) { how.steps = steps; }};
 }
@@ -59,26 +59,25 @@ variation<encoding> with_steps(std::size_t (*steps)(std::size_t features, std::s
 
 std::vector<variant> mutants() {
   std::vector<variant> all = reported_faults({
-      {"mutant/rope_wrong_layout", "RP02 huggingface/candle#3948",
+      {"mutant/rope_wrong_layout", "huggingface/candle#3948",
        "rope/rotate/layout/interleaved_and_half_split_exchanged"},
-      {"mutant/rope_layout_ignored", "RP03 vllm-project/vllm-ascend#12820", "rope/rotate/layout/always_half_split"},
+      {"mutant/rope_layout_ignored", "vllm-project/vllm-ascend#12820", "rope/rotate/layout/always_half_split"},
       {"mutant/rope_rotary_ignored", "AI-Hypercomputer/maxtext#4616", "rope/rotate/rotary/ignored"},
       {"mutant/rope_fixed_base", "GPT-J of huggingface/transformers", "rope/rotate/base/ignored"},
-      {"mutant/rope_index_as_position", "RP09 warpfront/hipfire#391", "rope/rotate/position/counted"},
-      {"mutant/rope_slot_as_position", "RP09 rajveer43/VeloxQuant-MLX#389", "rope/rotate/call/counted_on"},
-      {"mutant/rope_positions_of_first_row", "RP22 unslothai/unsloth#3699",
-       "rope/rotate/position/first_for_all_along_B_0"},
-      {"mutant/rope_position_of_first_token", "RP19 PaddlePaddle/PaddleNLP#7882, huggingface/transformers#25813",
+      {"mutant/rope_index_as_position", "warpfront/hipfire#391", "rope/rotate/position/counted"},
+      {"mutant/rope_slot_as_position", "rajveer43/VeloxQuant-MLX#389", "rope/rotate/call/counted_on"},
+      {"mutant/rope_positions_of_first_row", "unslothai/unsloth#3699", "rope/rotate/position/first_for_all_along_B_0"},
+      {"mutant/rope_position_of_first_token", "PaddlePaddle/PaddleNLP#7882, huggingface/transformers#25813",
        "rope/rotate/position/first_for_all_along_n_1"},
-      {"mutant/rope_positions_doubled", "RP14 ml-explore/mlx-lm#1553", "rope/rotate/position/doubled"},
+      {"mutant/rope_positions_doubled", "ml-explore/mlx-lm#1553", "rope/rotate/position/doubled"},
       {"mutant/rope_positions_in_bf16", "huggingface/candle#3520", "rope/rotate/position/in_bf16"},
       {"mutant/rope_positions_in_f16", "vllm-project/vllm#1004", "rope/rotate/position/in_f16"},
       {"mutant/rope_frequencies_in_bf16", "sgl-project/sglang-jax#1472", "rope/rotate_by/theta/in_bf16"},
-      {"mutant/rope_frequencies_in_f16", "DT12 EleutherAI/gpt-neox#1003", "rope/rotate_by/theta/in_f16"},
-      {"mutant/rope_base_always_scaled", "RP11 vllm-project/vllm#5093", "rope/frequencies/scaling/always_ntk"},
-      {"mutant/rope_base_gradient_without_scaling", "GR07 pytorch/pytorch#196705: a factor lost in the derivative",
+      {"mutant/rope_frequencies_in_f16", "EleutherAI/gpt-neox#1003", "rope/rotate_by/theta/in_f16"},
+      {"mutant/rope_base_always_scaled", "vllm-project/vllm#5093", "rope/frequencies/scaling/always_ntk"},
+      {"mutant/rope_base_gradient_without_scaling", "pytorch/pytorch#196705: a factor lost in the derivative",
        "rope/frequencies:vjp/scaling/ignored"},
-      {"mutant/rope_gradient_of_first_row", "GR19 fla-org/flash-linear-attention#955: B > 1",
+      {"mutant/rope_gradient_of_first_row", "fla-org/flash-linear-attention#955: B > 1",
        "rope/rotate_by:vjp/grad_y/first_for_all_along_B_0"},
   });
   for (variant& v : faults_of_rotation<encoding>("rope")) all.push_back(std::move(v));
@@ -88,11 +87,11 @@ std::vector<variant> mutants() {
                    "halves are paired, and columns of cosines and sines in the order of neighbours",
                    {.outputs = [](core::tensors&y,
                                   const request&call) { take_columns_of_other_layout(y, call, "half_split"); }}),
-           changed("mutant/rope_beyond_the_head", "RP07 fla-org/flash-linear-attention#1177",
+           changed("mutant/rope_beyond_the_head", "fla-org/flash-linear-attention#1177",
                    "of an odd d the last coordinate rotates with the first one of the next head",
                    {.outputs = turn_beyond_the_head}),
-           // The table of frequencies has a column for the coordinate that is left over.
-           changed("mutant/rope_pairs_rounded_up", "RP07 lucidrains/rotary-embedding-torch#45",
+           // The table of frequencies has a column for the unpaired coordinate.
+           changed("mutant/rope_pairs_rounded_up", "lucidrains/rotary-embedding-torch#45",
                    "an odd d has the frequencies of d + 1",
                    with_steps([](std::size_t features, std::size_t pairs, std::size_t) {
                      return pairs == features / 2 ? (features + 1) / 2 : pairs;
@@ -106,15 +105,15 @@ std::vector<variant> mutants() {
                    "pegainfer-project/pegainfer#820: exponents of the block in proportional rotation",
                    "pairs half a head apart with the exponents of a block, base^(-t/rotary)",
                    with_steps([](std::size_t, std::size_t, std::size_t turning) { return turning; })),
-           changed("mutant/rope_interpolated_twice", "RP16 sgl-project/sglang#33558", "the factor is squared",
+           changed("mutant/rope_interpolated_twice", "sgl-project/sglang#33558", "the factor is squared",
                    {.inputs =
                         [](request&call) {
                           for (const char* name : {"position_scale", "factor"})
                             change_setting<double>(call, name, [](double s) { return s * s; });
                         }}),
-           changed("mutant/rope_interpolation_inverted", "RP14 ml-explore/mlx-lm#1554", "positions times the scale",
+           changed("mutant/rope_interpolation_inverted", "ml-explore/mlx-lm#1554", "positions times the scale",
                    {.inputs = multiply_by_scale}),
-           changed("mutant/rope_base_times_factor", "RP14 lablup/mlxcel#1324",
+           changed("mutant/rope_base_times_factor", "lablup/mlxcel#1324",
                    "base' = base factor instead of base factor^(d/(d-2))",
                    {.formula =
                         [](auto&how) {
@@ -122,7 +121,7 @@ std::vector<variant> mutants() {
                             return reference::geometric_frequencies(factor, pairs, pairs);
                           };
                         }}),
-           changed("mutant/rope_base_too_is_interpolated", "RP14 lablup/mlxcel#1389",
+           changed("mutant/rope_base_too_is_interpolated", "lablup/mlxcel#1389",
                    "interpolation stretches the base, too",
                    {.inputs =
                         [](request&call) {
@@ -130,8 +129,8 @@ std::vector<variant> mutants() {
                           const auto factor = setting_of<double>(call, "factor");
                           change_each(call.inputs, "base", [factor](double base) { return base * factor; });
                         }}),
-           // The table that a long context needed stays for short ones.
-           changed("mutant/rope_factor_stays", "RP12 huggingface/transformers#25306",
+           // The table made for a long context is also used for short ones.
+           changed("mutant/rope_factor_stays", "huggingface/transformers#25306",
                    "the largest factor of all calls so far is in use",
                    {.inputs =
                         [largest = 1.0](request&call) mutable {
@@ -157,7 +156,7 @@ std::vector<variant> controls() {
                      traced(static_cast<double>(std::max<std::size_t>(steps, 1))) * reshaped(log(base), one_pair));
         };
       }}));
-  // Frequencies alone are held to the law of a power.
+  // Only for frequencies: they have the law of a power.
   all.push_back(changed("control/rope_products_of_factors", "ggml_rope_cache_init of ggml-org/llama.cpp",
                         "each frequency is the one before it times a factor",
                         {.formula =

@@ -1,4 +1,4 @@
-// Rotary embedding on several axes: sizes of models, faults of public reports, and right code.
+// Rotary embedding on several axes: usual sizes of models, faults of public reports, and right code.
 #include <cmath>
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 using encoding = reference::encodings::rope_axes;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// An axis of positions and the next one; of three, where it is the second.
+// Exchanges an axis of positions with the next one, if there is a next one.
 template <std::size_t axis>
 void exchange_axes(request& call) {
   core::tensor& m = call.inputs.at("position");
@@ -45,7 +45,7 @@ std::vector<variant> mutants() {
        "rope_axes/rotate/section_1/ignored"},
       {"mutant/rope_axes_exponents_restart", "exponents that restart on each axis, as axial ones do",
        "rope_axes/rotate/exponent/ignored"},
-      {"mutant/rope_axes_layout_ignored", "RP03 vllm-project/vllm-ascend#12820",
+      {"mutant/rope_axes_layout_ignored", "vllm-project/vllm-ascend#12820",
        "rope_axes/rotate/layout/always_half_split"},
       {"mutant/rope_axes_heads_alike", "one table of frequencies for all heads",
        "rope_axes/rotate_by/theta/first_for_all_along_h_0"},
@@ -103,7 +103,7 @@ encoding_tests make_tests() {
            {rotate_by, {{"B", 2}, {"n", 66}, {"h", 9}, {"d", 64}, {"a", 3}}, true, "real_positions"},
        })
     tests.sizes.push_back(size);
-  // Of more axes than models have f16 holds no sum of angles.
+  // With more axes than models have, f16 cannot hold the sums of angles.
   tests.long_ones = {{rotate, {{"d", 2}, {"a", 0}}, {{"d", 16390}, {"a", 5}}},
                      {rotate_by, {{"d", 2}, {"r", 0}, {"a", 0}}, {{"a", 64}}}};
   tests.mutants = mutants();

@@ -1,4 +1,4 @@
-// Sandwich: families, laws, faults of public reports, and the ways in which it is computed.
+// Sandwich: families, laws, faults of public reports, and the ways in which programs compute it.
 #include <cmath>
 
 #include "properties/faults/declared_faults.hpp"
@@ -16,14 +16,15 @@ using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
 double no_parameter(std::string_view, dtype, counter_random&) { return 0.0; }
-// Keys far before the queries: up to where angles, whose error is in proportion to the distance, still mean something.
+// Keys far before the queries, up to distances at which angles still have meaning; their errors are proportional to the
+// distance.
 void distant(pair_positions& positions, dtype type, counter_random& random) {
   const double bits = type == dtype::f64 ? 31 : 15;
   for (double& i : positions.query) i = static_cast<double>(random.below(8));
   for (double& j : positions.key) j = -std::floor(std::exp2(random.uniform(0, bits)));
 }
 
-/// The bias times c_h, of a call with other settings.
+/// The bias times c_h, from a call with other settings.
 struct uncompressed {
   numbers bias;
   std::size_t pairs;
@@ -35,7 +36,7 @@ struct uncompressed {
         heads(pairs == 0 ? 1.0 : static_cast<double>(bias.size() / pairs)) {}
   [[nodiscard]] double compression(std::size_t k) const { return 8.0 * (1.0 + static_cast<double>(k / pairs)) / heads; }
   [[nodiscard]] approximate operator[](std::size_t k) const { return bias[k] * computed(compression(k)); }
-  /// Of the query and key of element k; nothing where it is masked.
+  /// The distance of the query and the key of element k; nothing if the pair is masked.
   [[nodiscard]] std::optional<double> distance(const test_case& c, std::size_t k) const {
     const given_numbers query(c, "query_position"), key(c, "key_position");
     return reference::future_keys(settings_of_case(c))
@@ -46,7 +47,7 @@ struct uncompressed {
   }
 };
 
-// -d <= c_h B_h <= 0, and the same for all heads.
+// -d <= c_h B_h <= 0, and c_h B_h is the same for all heads.
 void check_heads(experiment& e) {
   const uncompressed b(e, {{"offset", true}});
   const auto width = static_cast<double>(setting<std::int64_t>(e.c, "width"));
@@ -56,14 +57,14 @@ void check_heads(experiment& e) {
     e.equal(b[k % b.pairs], b[k], width, "the bias times c_h of the first head and of element {}", k);
   }
 }
-// Without d/2 less by that.
+// With the offset the result is lower by d/2.
 void check_offset(experiment& e) {
   const uncompressed less(e, {{"offset", true}}), whole(e, {{"offset", false}});
   const double half = static_cast<double>(setting<std::int64_t>(e.c, "width")) / 2;
   for (std::size_t k = 0; k < less.bias.size(); ++k)
     if (less.distance(e.c, k)) e.equal(less[k] + exactly(half), whole[k], half, "with and without d/2, element {}", k);
 }
-// The sums from k = 0 and from k = 1 have all terms but one in common.
+// The sums from k = 0 and from k = 1 share all terms but one.
 void check_first(experiment& e) {
   const uncompressed zero(e, {{"first", std::string("zero")}}), one(e, {{"first", std::string("one")}});
   const auto base = setting<double>(e.c, "base");
@@ -73,7 +74,7 @@ void check_first(experiment& e) {
               static_cast<double>(setting<std::int64_t>(e.c, "width")), "the sums from 1 and from 0, element {}", k);
 }
 
-// The bias at the distance 0 is d / (2 c_h), less that with the offset.
+// The bias at distance 0 is d / (2 c_h), minus that with the offset.
 void keys_beyond_the_row_at_0(core::tensors& outputs, const request& call) {
   core::tensor& bias = outputs.at("bias");
   const std::size_t heads = bias.shape()[0], n = bias.shape()[1], m = bias.shape()[2];
@@ -166,7 +167,7 @@ encoding_tests make_tests() {
       pair_bias_family("far_window", "a window far from the first token", no_parameter, far_window),
       pair_bias_family("scattered", "positions all over their range, in no order", no_parameter, scattered),
   };
-  tests.long_ones = {{bias, {}, {{"n", 33000}}}};  // a sum of 64 waves takes 20 us in two doubles
+  tests.long_ones = {{bias, {}, {{"n", 33000}}}};  // a sum of 64 waves takes 20 us with two doubles
   tests.mutants = mutants();
   tests.controls = controls();
   tests.laws = laws_of_distance("sandwich", bias, near);

@@ -42,7 +42,8 @@ double large(core::counter_random& random) { return 30 * random.normal(); }
 double with_transparent(core::counter_random& random) { return random.one_in(3) ? -infinity : usual(random); }
 double with_infinite(core::counter_random& random) { return random.one_in(4) ? infinity : usual(random); }
 double with_nan(core::counter_random& random) { return random.one_in(6) ? std::nan("") : usual(random); }
-// Sums of all values by weights that are 0 for most of them have NaN wherever a value is: no fault.
+// Only queries get a NaN: a sum over all values gives NaN for a value of NaN even if its weight is 0, which is no
+// fault.
 void nan_in_a_query(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   std::vector<double>& q = in.of.at("q");
   if (!q.empty()) q[random.below(q.size())] = std::nan("");
@@ -55,7 +56,7 @@ void one_for_all(drawn_inputs& in, const core::operation&, core::dtype, core::co
 
 // Laws.
 
-// What is broken off and what is left is the whole stick, where softplus is exact.
+// Broken parts and remainder add up to the whole stick if softplus is exact.
 void check_whole_stick(experiment& e) {
   e.needs(core::setting<std::string>(core::completed(*e.c.call.operation, e.c.call.attributes), "softplus") == "exact");
   const numbers a(e.call(), "a"), r(e.call(), "r");
@@ -64,7 +65,7 @@ void check_whole_stick(experiment& e) {
     e.equal(exactly(1.0), sum_of(a, row * m, row * m + m) + r[row], "row {}: its weights and the remainder", row);
 }
 
-// Those of all operations, but for what is dear: heads as wide as in models have few queries.
+// The usual sizes by roles without expensive ones: heads as wide as in models have few queries.
 std::vector<usual_size> sizes() {
   const std::string attention = "sba/attention";
   std::vector<usual_size> all = sizes_by_roles(*reference::find_operation(attention));

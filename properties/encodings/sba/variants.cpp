@@ -20,7 +20,7 @@ using stick = encoding::stick;
 using formula::traced, formula::traced_truth;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// Ways from logits to weights and the remainder.
+// Ways from logits to weights and to the remainder.
 
 using way = encoding::broken (*)(const traced& z, const stick& of);
 constexpr std::size_t keys = encoding::keys;
@@ -48,7 +48,7 @@ encoding::broken from_far_end(const traced& z, const stick& of) {
   const traced s = how.sums(softplus_of(z, of));
   return {exp_if_seen(of, either(is_infinite(z), softplus_of(z, of) - s, z - s)), left};
 }
-// Key by key from the nearest one: what it breaks off, and what it leaves.
+// Key by key from the nearest one: the part that it breaks off, and the part that it leaves.
 template <class Left>
 encoding::broken key_by_key(const traced& z, const stick& of, Left left_by) {
   const std::size_t m = shape_of(z).back();
@@ -79,7 +79,7 @@ encoding::broken softplus_in_bf16(const traced& z, const stick& of) {
   const encoding::sums_of_keys s(sums_from_each_on(held_in(core::dtype::bf16, softplus_of(z, of)), keys));
   return {exp_if_seen(of, z - s.from_own), exp(-s.of_all)};
 }
-// Blocks of four keys, the oldest first.
+// Calls each(first, last) for blocks of four keys, the oldest first.
 template <class Each>
 void each_block(std::size_t m, Each each) {
   for (std::size_t first = 0; first < m; first += 4) each(first, std::min(first + 4, m));
@@ -91,20 +91,20 @@ traced sums_in_blocks(const traced& x) {
   });
   return blocks.empty() ? x : joined(blocks, keys);
 }
-// The keys of another block have no share in what is left.
+// Keys of other blocks do not reduce the remainder.
 encoding::broken carry_dropped(const traced& z, const stick& of) {
   encoding::recipe how;
   how.sums = sums_in_blocks;
   return {encoding::by_sums(how, z, of).weights, by_sums(z, of).left};
 }
-// Backward sums the keys before a key and not those behind it.
+// The backward pass sums the keys before a key instead of those behind it.
 encoding::broken gradient_of_nearer_keys(const traced& z, const stick& of) {
   encoding::recipe how;
   how.sums = [](const traced& x) { return with_gradient_of(sums_from_each_on(x, keys), cumulative_sum(x, keys)); };
   return encoding::by_sums(how, z, of);
 }
 
-// Right ones.
+// Right ways.
 
 encoding::broken by_log_shares(const traced& z, const stick& of) {
   const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, of), keys));
@@ -116,7 +116,7 @@ encoding::broken in_base_two(const traced& z, const stick& of) {
   const traced exponent = either(is_infinite(z), -s.from_next, z * scale - s.from_own);
   return {exp_if_seen(of, exponent * unit), exp(-(s.of_all * unit))};
 }
-// The weights of a block, times what nearer blocks have left.
+// The weights of a block, times the remainder of nearer blocks.
 encoding::broken by_blocks(const traced& z, const stick& of) {
   const traced terms = softplus_of(z, of), one(1.0);
   core::shape column = shape_of(z);
@@ -134,7 +134,7 @@ encoding::broken by_blocks(const traced& z, const stick& of) {
   }
   return {all.empty() ? z : if_seen(of, joined(all, keys)), left};
 }
-// As a step of the formula and of its gradient.
+// A change of the step in the formula and in its gradient.
 auto with_weights(way of) {
   return [of](auto& how) { how.weights = of; };
 }
@@ -144,7 +144,7 @@ auto with_weights(way of) {
 std::vector<variant> mutants() {
   return all_of(
       {reported_faults({
-           {"mutant/sba_own_key_for_none", "SC04 triton-lang/triton#8412: off by one",
+           {"mutant/sba_own_key_for_none", "triton-lang/triton#8412: off by one",
             "sba/weights/attend_current/false_and_true_exchanged"},
            {"mutant/sba_threshold_in_other_units", "shawntan/stickbreaking-attention, sb_varlen/softplus.py",
             "sba/weights/softplus/always_base2"},
@@ -155,24 +155,24 @@ std::vector<variant> mutants() {
        {
            changed("mutant/sba_infinite_logit_is_nan", "sb_ref.py and kernels of shawntan/stickbreaking-attention",
                    "z - softplus(z) is infinity less infinity", {.formula = with_weights(infinity_less_infinity)}),
-           changed("mutant/sba_own_softplus_missing", "SC04 triton-lang/triton#8412: off by one",
+           changed("mutant/sba_own_softplus_missing", "triton-lang/triton#8412: off by one",
                    "a weight is not reduced by its key's own softplus",
                    {.formula = with_weights(own_softplus_missing), .telling = true}),
            changed("mutant/sba_from_far_end", "a cumulative sum that is not reversed",
                    "the oldest key breaks the stick first", {.formula = with_weights(from_far_end)}),
-           changed("mutant/sba_one_less_sigmoid", "FW18 meta-pytorch/attention-gym#351",
+           changed("mutant/sba_one_less_sigmoid", "meta-pytorch/attention-gym#351",
                    "what a key leaves is 1 - sigmoid(z)", {.formula = with_weights(one_less_sigmoid)}),
            changed("mutant/sba_remainder_by_subtraction", "shawntan/stickbreaking-attention, sb_ref.py",
                    "the remainder is 1 less the sum of the weights",
                    {.formula = with_weights(remainder_by_subtraction)}),
            changed("mutant/sba_softplus_in_bf16", "shawntan/stickbreaking-attention, sb_varlen_fwd.py",
                    "softplus is kept in bf16", {.formula = with_weights(softplus_in_bf16)}),
-           changed("mutant/sba_carry_dropped", "SC03 triton-lang/triton#2361",
+           changed("mutant/sba_carry_dropped", "triton-lang/triton#2361",
                    "keys of nearer blocks of four break off nothing", {.formula = with_weights(carry_dropped)}),
-           changed("mutant/sba_gradient_of_nearer_keys", "GR07 pytorch/pytorch#196705: a path dropped",
+           changed("mutant/sba_gradient_of_nearer_keys", "pytorch/pytorch#196705: a path dropped",
                    "the gradient of a logit adds up the keys that it leaves nothing to, and not the others",
                    {.gradient = with_weights(gradient_of_nearer_keys)}),
-           changed("mutant/sba_remainder_detached", "GR07 pytorch/pytorch#196705: a path dropped",
+           changed("mutant/sba_remainder_detached", "pytorch/pytorch#196705: a path dropped",
                    "the remainder hands no gradient on",
                    {.inputs = [](request& call) { set_to_zero(call.inputs, "grad_r"); }}),
            changed("mutant/sba_gradient_is_nan", "shawntan/stickbreaking-attention#5",

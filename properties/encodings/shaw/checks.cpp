@@ -1,4 +1,4 @@
-// Relative keys and values: families, wrong and right ways to find their rows and to weigh them.
+// Relative keys and values: families, and wrong and right ways to find their rows and to weigh them.
 #include <algorithm>
 
 #include "properties/faults/call_changes.hpp"
@@ -20,65 +20,64 @@ auto with_index(std::int64_t (*of)(std::int64_t rho, std::int64_t left, std::int
 }
 
 std::vector<variant> mutants() {
-  return all_of({reported_faults({
-                     {"mutant/shaw_opposite_sign", "huggingface/transformers, BertSelfAttention: i - j for j - i",
-                      "shaw/scores/sign/key_minus_query_and_query_minus_key_exchanged"},
-                     {"mutant/shaw_keys_forgotten", "huggingface/transformers: relative_key for relative_key_query",
-                      "shaw/scores/meets/ignored"},
-                     {"mutant/shaw_values_forgotten", "Music Transformer (arXiv 1809.04281) has keys alone",
-                      "shaw/attention/where/always_keys"},
-                     {"mutant/shaw_mask_forgotten", "magenta/magenta#1486: what lies behind the query counts",
-                      "shaw/attention/causal/ignored"},
-                 }),
-                 faults_of_scores<encoding>("shaw"),
-                 {
-                     changed("mutant/shaw_no_clip", "huggingface/transformers#9164: no clip",
-                             "distances beyond the table wrap around in it",
-                             {.formula = with_index([](std::int64_t rho, std::int64_t left, std::int64_t right) {
-                                const std::int64_t rows = left + right + 1;
-                                return ((rho + left) % rows + rows) % rows;
-                              })}),
-                     changed("mutant/shaw_clip_of_the_other_side", "sides of unlike lengths exchanged",
-                             "distances are clipped at the length of the other side",
-                             {.formula = with_index([](std::int64_t rho, std::int64_t left, std::int64_t right) {
-                                return std::min(std::clamp(rho, -right, left) + right, left + right);
-                              })}),
-                     changed("mutant/shaw_one_row_less", "spectraldoy/music-transformer#6: tables of one row too few",
-                             "the last row is never read",
-                             {.formula = with_index([](std::int64_t rho, std::int64_t left, std::int64_t right) {
-                                return std::clamp(rho, -left, std::max<std::int64_t>(right - 1, -left)) + left;
-                              }),
-                              .telling = true}),
-                     changed("mutant/shaw_table_unscaled", "a term that is added behind the factor",
-                             "products with the table are not divided by sqrt(d)",
-                             {.formula =
-                                  [](auto& how) {
-                                    how.score = [](const auto& factor, const auto& products) {
-                                      auto sum = factor * products.front();
-                                      for (std::size_t k = 1; k < products.size(); ++k) sum = sum + products[k];
-                                      return sum;
-                                    };
-                                  }}),
-                     changed("mutant/shaw_values_of_the_other_side", "a port: signs of keys and of values apart",
-                             "values are those of the opposite distance",
-                             {.inputs =
-                                  [](request& call) {
-                                    if (const auto w = call.inputs.find("table_v"); w != call.inputs.end()) {
-                                      const auto rows = rows_of(w->second);
-                                      for (std::size_t r = 0; 2 * r + 1 < rows.size(); ++r)
-                                        std::swap_ranges(rows[r].begin(), rows[r].end(),
-                                                         rows[rows.size() - 1 - r].begin());
-                                    }
-                                  }}),
-                     changed("mutant/shaw_values_detached", "GR07 pytorch/pytorch#196705: a path dropped",
-                             "table_v has no gradient",
-                             {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_table_v"); }}),
-                     changed("mutant/shaw_no_shift", "FW14 pytorch/pytorch#1835: overflow", "exp without a shift",
-                             {.formula = weights::steps(weights::without_shift)}),
-                 }});
+  return all_of(
+      {reported_faults({
+           {"mutant/shaw_opposite_sign", "huggingface/transformers, BertSelfAttention: i - j for j - i",
+            "shaw/scores/sign/key_minus_query_and_query_minus_key_exchanged"},
+           {"mutant/shaw_keys_forgotten", "huggingface/transformers: relative_key for relative_key_query",
+            "shaw/scores/meets/ignored"},
+           {"mutant/shaw_values_forgotten", "Music Transformer (arXiv 1809.04281) has keys alone",
+            "shaw/attention/where/always_keys"},
+           {"mutant/shaw_mask_forgotten", "magenta/magenta#1486: what lies behind the query counts",
+            "shaw/attention/causal/ignored"},
+       }),
+       faults_of_scores<encoding>("shaw"),
+       {
+           changed("mutant/shaw_no_clip", "huggingface/transformers#9164: no clip",
+                   "distances beyond the table wrap around in it",
+                   {.formula = with_index([](std::int64_t rho, std::int64_t left, std::int64_t right) {
+                      const std::int64_t rows = left + right + 1;
+                      return ((rho + left) % rows + rows) % rows;
+                    })}),
+           changed("mutant/shaw_clip_of_the_other_side", "sides of unlike lengths exchanged",
+                   "distances are clipped at the length of the other side",
+                   {.formula = with_index([](std::int64_t rho, std::int64_t left, std::int64_t right) {
+                      return std::min(std::clamp(rho, -right, left) + right, left + right);
+                    })}),
+           changed("mutant/shaw_one_row_less", "spectraldoy/music-transformer#6: tables of one row too few",
+                   "the last row is never read",
+                   {.formula = with_index([](std::int64_t rho, std::int64_t left, std::int64_t right) {
+                      return std::clamp(rho, -left, std::max<std::int64_t>(right - 1, -left)) + left;
+                    }),
+                    .telling = true}),
+           changed("mutant/shaw_table_unscaled", "a term that is added behind the factor",
+                   "products with the table are not divided by sqrt(d)",
+                   {.formula =
+                        [](auto& how) {
+                          how.score = [](const auto& factor, const auto& products) {
+                            auto sum = factor * products.front();
+                            for (std::size_t k = 1; k < products.size(); ++k) sum = sum + products[k];
+                            return sum;
+                          };
+                        }}),
+           changed("mutant/shaw_values_of_the_other_side", "a port: signs of keys and of values apart",
+                   "values are those of the opposite distance",
+                   {.inputs =
+                        [](request& call) {
+                          if (const auto w = call.inputs.find("table_v"); w != call.inputs.end()) {
+                            const auto rows = rows_of(w->second);
+                            for (std::size_t r = 0; 2 * r + 1 < rows.size(); ++r)
+                              std::swap_ranges(rows[r].begin(), rows[r].end(), rows[rows.size() - 1 - r].begin());
+                          }
+                        }}),
+           changed("mutant/shaw_values_detached", "pytorch/pytorch#196705: a path dropped", "table_v has no gradient",
+                   {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_table_v"); }}),
+           changed("mutant/shaw_no_shift", "pytorch/pytorch#1835: overflow", "exp without a shift",
+                   {.formula = weights::steps(weights::without_shift)}),
+       }});
 }
 
-// Beside tables of order 1 a rounded weight hides what its gradient is made of in bf16.
+// With tables of order 1, a weight that is rounded to bf16 would hide the terms of its gradient.
 void milder_tables(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
   for (const char* table : {"table_k", "table_v"})
     if (in.of.contains(table))
@@ -113,7 +112,7 @@ encoding_tests make_tests() {
       {{"shaw/attention"}, {{"m", 0}, {"b", 3}}, {{"B", 16390}, {"h", 16390}, {"n", 130}, {"m", 33000}}}};
   tests.mutants = mutants();
   std::vector<variant> of_attention = controls_of_attention<encoding>("shaw");
-  of_attention.pop_back();  // usual stages: those of scores are the same
+  of_attention.pop_back();  // usual stages: scores have the same stages
   for (variant& v : of_attention) tests.controls.push_back(std::move(v));
   tests.rests_on_convention = has_query_without_any_key;
   return tests;

@@ -19,7 +19,7 @@ using core::dtype;
 using reference::column;
 using reference::waveform;
 
-// Convergents of pi: sin m is smaller than 1/m. Of 312689 and 169646 whole rows nearly repeat row 0.
+// Convergents of pi: sin m is smaller than 1/m. At 312689 and 169646 whole rows nearly repeat row 0.
 const std::vector<double> near_repeats{0,      3,      22,     44,     333,    355,    710,     33102,
                                        103993, 104348, 169646, 208341, 312689, 833719, 1146408, 4272943};
 
@@ -29,7 +29,7 @@ void fractions(std::vector<double>& positions, const drawing& from) {
   for (double& m : positions)
     m = halves ? static_cast<double>(from.random.below(200)) / 2.0 - 20.0 : from.random.uniform(-50.0, 50.0);
 }
-/// Of either sign, and a power of two in size: 2^`most` at most, 2^-`steps` of it at least.
+/// Numbers of either sign with magnitudes spread over powers of two, from 2^-`steps` of the largest to 2^`most`.
 double log_uniform(const drawing& from, int most, std::size_t steps) {
   return from.random.sign() *
          std::ldexp(from.random.uniform(0.5, 1.0), most - static_cast<int>(from.random.below(steps)));
@@ -38,7 +38,7 @@ double zero_or_small(const drawing& from) { return from.random.one_in(3) ? 0.0 :
 
 double geometric(const drawing& from) { return std::pow(1e4, -static_cast<double>(from.random.below(16)) / 16.0); }
 double one_or_geometric(const drawing& from) { return from.random.one_in(3) ? 1.0 : geometric(from); }
-// Zero, subnormal, and larger than any that a base gives.
+// Zero, subnormal, and larger than any frequency that a base gives.
 double extreme_theta(const drawing& from) {
   switch (from.random.below(4)) {
     case 0:
@@ -62,7 +62,7 @@ double extreme_base(const drawing& from) {
   return std::ldexp(largest, -static_cast<int>(from.random.below(static_cast<std::size_t>(std::ilogb(largest)))));
 }
 
-// Distances of decay: near 0, inside the window from 1 to the base, and beyond.
+// Distances for decay: near 0, between 1 and the base, and beyond.
 double usual_distance(const drawing& from) { return from.random.sign() * from.random.uniform(0.0, 60.0); }
 double small_distance(const drawing& from) {
   return from.random.one_in(4) ? 0.0 : log_uniform(from, 1, from.type == dtype::f16 ? 12 : 60);
@@ -87,7 +87,7 @@ test_case at_positions(const test_case& c, const std::vector<double>& positions)
   return other;
 }
 
-// At position 0 every sine is 0 and every cosine 1: the row shows which columns hold which.
+// At position 0 every sine is 0 and every cosine 1: the row shows which function each column holds.
 void check_first_row(experiment& e) {
   const numbers row(e.call(at_positions(e.c, {0.0})), "p");
   const std::vector<column> columns = columns_of(e.c);
@@ -96,7 +96,7 @@ void check_first_row(experiment& e) {
             fmt::join(row.x.begin(), row.x.end(), " "));
 }
 
-// The columns of the two functions of each frequency that has both.
+// The columns of sine and cosine, for each frequency that has both.
 struct column_pair {
   std::size_t sine, cosine;
 };
@@ -116,7 +116,7 @@ std::vector<double> positions_of(const test_case& c) {
   return {m.begin(), m.end()};
 }
 
-// Row `to` of q is row `from` of p, turned by the angles of row `by` of p: the addition theorem, of all pairs.
+// Row `to` of q equals row `from` of p, turned by the angles of row `by` of p: the addition theorem for all pairs.
 struct turned_row {
   std::size_t from, by, to;
 };
@@ -166,7 +166,7 @@ void check_inner_products(experiment& e) {
             all[i / 2]);
   }
 }
-// p_{m+1} + p_{m-1} = 2 cos(theta) p_m, about the neighbour of each position that is nearer to 0.
+// p_{m+1} + p_{m-1} = 2 cos(theta) p_m, taken at the neighbour of each position that is nearer to 0.
 void check_recurrence(experiment& e) {
   std::vector<double> all;
   const std::vector<double> given = positions_of(e.c);
@@ -217,7 +217,7 @@ encoding_tests make_tests() {
           table_family("nan_inside", "a NaN in some positions or distances",
                        {{"position", with_nan(in_a_row)}, {"theta", usual}, {"s", with_nan(distances)}}))),
   };
-  // Longer tables in several families: one long case alone may have no frequency.
+  // Several families have longer tables: a single long case may have no frequency.
   for (family& f : tests.families)
     f.parts_classes = f.name == "mild" || f.name == "fractions" || f.name == "negative_positions";
   tests.sizes = table_sizes(table, "d");

@@ -1,4 +1,4 @@
-// Wrong and right ways to sinusoidal tables, their frequencies and the curve of decay.
+// Wrong and right ways to compute sinusoidal tables, their frequencies and the decay curve.
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +16,7 @@ using encoding = reference::encodings::sinusoidal;
 using formula::traced, formula::traced_integer;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// Ways to other steps.
+// Changes the plan of the table.
 auto with_plan(void (*change)(table_plan& plan, const core::attributes& settings)) {
   return [change](auto& how) {
     how.plan = [change](const core::attributes& settings) {
@@ -51,7 +51,7 @@ traced reduced_wave(waveform function, const traced& angle) {
   return either(turned, -wave, wave);
 }
 
-// tensor2tensor's divisor without its guard: 0 / 0 where there is one frequency.
+// tensor2tensor's divisor without its guard: 0 / 0 if there is only one frequency.
 void divide_unguarded(encoding::recipe& how) {
   how.plan = [](const core::attributes& settings) {
     table_plan plan = plan_of_table(settings);
@@ -64,7 +64,7 @@ void divide_unguarded(encoding::recipe& how) {
   };
 }
 
-// The angle m theta, whose derivative in theta is 1.
+// The angle m theta with the derivative 1 in theta.
 traced wave_without_position(waveform function, const traced& m, const traced& theta) {
   return wave_of(function, with_gradient_of(m * theta, detach(theta) * m + theta));
 }
@@ -73,13 +73,13 @@ traced exponents_of(std::size_t count, const frequency_scale& by) {
   const auto constant = [](std::size_t x) { return traced_integer::constant(static_cast<std::int64_t>(x)); };
   return -index_number(formula::counted(count) * constant(by.stride)) / index_number(constant(by.steps));
 }
-// b, or all of them, as they meet frequencies.
+// The bases, reshaped so that they broadcast over frequencies.
 traced beside_frequencies(const traced& base) {
   core::shape one_frequency = shape_of(base);
   one_frequency.push_back(1);
   return reshaped(base, one_frequency);
 }
-// -t / b for -t theta / b.
+// The slope of a frequency in the base is -t / b in place of -t theta / b.
 traced frequencies_without_theta(const traced& base, std::size_t count, const frequency_scale& by) {
   const traced b = beside_frequencies(base);
   return with_slope(frequencies_of_scale(base, count, by), b, exponents_of(count, by) / b);
@@ -87,7 +87,7 @@ traced frequencies_without_theta(const traced& base, std::size_t count, const fr
 traced frequencies_by_exp(const traced& base, std::size_t count, const frequency_scale& by) {
   return exp(exponents_of(count, by) * beside_frequencies(log(base)));
 }
-// By a logarithm, whose derivative at distance 0 is 0/0.
+// The slope divides by a logarithm: at distance 0 it is 0/0.
 traced decay_by_logarithm(const traced& s, const traced& base) {
   return with_slope(encoding::decay_at(s, base), s, (cos(s) - cos(s / base)) / (s * log(base)));
 }
@@ -99,7 +99,7 @@ traced mean_of_64(const traced& s, const traced& base) {
   return summed(cos(reshaped(s, {shape_of(s)[0], 1}) * theta), {1}) / traced(64.0);
 }
 
-// By the addition theorem.
+// The angle is split by the addition theorem.
 traced coarse_and_fine(waveform function, const traced& m, const traced& theta) {
   const traced steps = traced(256.0) * nearest_multiple(m, 256.0), coarse = steps * theta, fine = (m - steps) * theta;
   return function == waveform::sine ? sin(coarse) * cos(fine) + cos(coarse) * sin(fine)
@@ -110,9 +110,9 @@ traced coarse_and_fine(waveform function, const traced& m, const traced& theta) 
 
 std::vector<variant> mutants() {
   std::vector<variant> all = reported_faults({
-      {"mutant/sinusoidal_layout_swapped", "SN04 tatp22/multidim-positional-encoding#20",
+      {"mutant/sinusoidal_layout_swapped", "tatp22/multidim-positional-encoding#20",
        "sinusoidal/table/layout/interleaved_and_half_split_exchanged"},
-      {"mutant/sinusoidal_functions_swapped", "SN04 tatp22/multidim-positional-encoding#22",
+      {"mutant/sinusoidal_functions_swapped", "tatp22/multidim-positional-encoding#22",
        "sinusoidal/table/first/sine_and_cosine_exchanged"},
       {"mutant/sinusoidal_positions_in_f16", "pytorch/pytorch#81926", "sinusoidal/table/position/in_f16"},
       {"mutant/sinusoidal_positions_in_bf16", "huggingface/candle#3520", "sinusoidal/table/position/in_bf16"},
@@ -144,17 +144,17 @@ std::vector<variant> mutants() {
                           change_setting<std::int64_t>(call, "offset", [](std::int64_t k) { return 2 * k; });
                         },
                    .telling = true}),
-           changed("mutant/sinusoidal_unguarded_divisor", "SN02 ml-explore/mlx#3614",
+           changed("mutant/sinusoidal_unguarded_divisor", "ml-explore/mlx#3614",
                    "a single frequency is 0/0 by the divisor count - 1", {.formula = divide_unguarded}),
-           // It is filled as the next even one, and the last column cut off.
-           changed("mutant/sinusoidal_odd_width_rounded_up", "SN03 gc-os-ai/pyaptamer#607",
+           // The table is filled for the next even width, and the last column is cut off.
+           changed("mutant/sinusoidal_odd_width_rounded_up", "gc-os-ai/pyaptamer#607",
                    "an odd width has the exponents of the next even one",
                    {.formula = with_plan([](table_plan&plan, const core::attributes&settings) {
                       if (core::setting<std::string>(settings, "rule") == "paper")
                         plan.scale.steps = plan.columns.size() + plan.columns.size() % 2;
                     })}),
-           // It holds the function before it.
-           changed("mutant/sinusoidal_odd_column_repeated", "SN03 datawhalechina/base-llm#67",
+           // The last column repeats the function before it.
+           changed("mutant/sinusoidal_odd_column_repeated", "datawhalechina/base-llm#67",
                    "the column that an odd width leaves over is not 0",
                    {.formula = with_plan([](table_plan&plan, const core::attributes&) {
                       if (plan.columns.size() > 1 && plan.columns.back().function == waveform::zero)
@@ -176,7 +176,7 @@ std::vector<variant> mutants() {
            changed("mutant/sinusoidal_theta_gradient_without_position", "trainable frequencies, kexue.fm/archives/8231",
                    "the gradient of theta lacks the factor m",
                    {.gradient = [](auto&how) { how.wave = wave_without_position; }, .telling = true}),
-           changed("mutant/sinusoidal_base_gradient_without_theta", "GR07 pytorch/pytorch#196705: a factor dropped",
+           changed("mutant/sinusoidal_base_gradient_without_theta", "pytorch/pytorch#196705: a factor dropped",
                    "the gradient of the base lacks theta",
                    {.gradient = [](auto&how) { how.frequencies = frequencies_without_theta; }}),
            changed("mutant/sinusoidal_decay_of_signed_distance", "Ci of a number that is not positive",
@@ -185,7 +185,7 @@ std::vector<variant> mutants() {
            changed("mutant/sinusoidal_decay_of_128_columns", "kexue.fm/archives/8231 plots the sum of d = 128",
                    "the sum over 64 frequencies instead of the integral", {.formula = with_decay(mean_of_64)}),
            changed("mutant/sinusoidal_decay_slope_undefined_at_0",
-                   "GR01 pytorch/pytorch#49724: NaN where the derivative has a limit",
+                   "pytorch/pytorch#49724: NaN where the derivative has a limit",
                    "the gradient of the decay at distance 0 is NaN", {.gradient = with_decay(decay_by_logarithm)}),
        })
     all.push_back(std::move(v));
@@ -194,7 +194,7 @@ std::vector<variant> mutants() {
 
 std::vector<variant> controls() {
   return {
-      // As most code has it.
+      // The form of most code.
       changed("control/sinusoidal_exponential_form", "exp(-(2i/d) log b) instead of a power",
               "frequencies by an exponential", {.formula = [](auto& how) { how.frequencies = frequencies_by_exp; }}),
       changed("control/sinusoidal_coarse_and_fine", "rotations by multiples of 256 and by the rest",

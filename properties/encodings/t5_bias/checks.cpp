@@ -1,4 +1,4 @@
-// The relative bias of T5: distances near the ends of the buckets, and a law of these ends.
+// The relative bias of T5: distances near the ends of the buckets, and a law about these ends.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -70,10 +70,10 @@ std::vector<double> draw_distances(distance_source distance, const core::attribu
   return all;
 }
 
-/// Queries, and keys at these distances from them.
+/// Places queries, and keys at these distances from them.
 using layout = pair_positions (*)(const std::vector<double>& distances, counter_random& random, extent size);
 
-// One query whose keys lie at the drawn distances, and others near it.
+// One query with keys at the drawn distances, and further queries near it.
 pair_positions around_one(const std::vector<double>& distances, counter_random& random, extent size) {
   const double first = static_cast<double>(random.below(2000));
   const std::size_t drawn = random.one_in(20) ? 0 : 1 + random.below(3);
@@ -82,7 +82,7 @@ pair_positions around_one(const std::vector<double>& distances, counter_random& 
   for (double& key : positions.key) key = std::clamp(key + first, -furthest, furthest);
   return positions;
 }
-// Queries all over the positions, of either sign and in no order; keys at the drawn distances from one of them.
+// Queries anywhere among the positions, of either sign and in no order; keys at the drawn distances from one of them.
 pair_positions around_many(const std::vector<double>& distances, counter_random& random, extent size) {
   pair_positions positions{std::vector<double>(size.axis("n", size.is_given() ? 5 : 1 + random.below(5))), distances};
   for (double& query : positions.query)
@@ -94,17 +94,17 @@ pair_positions around_many(const std::vector<double>& distances, counter_random&
 }
 
 const core::tensor_declaration* is_attention(const core::operation& op) { return op.input("v"); }
-// Attention, whose tokens are counted as they lie.
+// A family for attention, whose tokens are counted as they lie.
 family attends(std::string name, std::string summary, input_filler fill) {
   family f = attention_family(std::move(name), std::move(summary), std::move(fill));
   f.applies = [](const core::operation& op) { return is_attention(op) != nullptr; };
   return f;
 }
-// Queries as T5's are at the start, whose logits are of order 1 without a scale.
+// Queries as in T5 at initialisation: without a scale, logits are of order 1.
 void usual_queries(drawn_inputs& in, const core::operation&, dtype, counter_random&) {
   for (double& x : in.of.at("q")) x /= std::sqrt(static_cast<double>(in.sizes.at("d")));
 }
-// Distances beyond the exact buckets, which few keys do not have.
+// Distances beyond the exact buckets; few keys would not have them.
 family with_many_keys() {
   family f = attends("many_keys", "distances of logarithmic buckets", usual_queries);
   f.settings = {{"buckets", {std::int64_t{4}, std::int64_t{8}, std::int64_t{16}}}};
@@ -147,8 +147,8 @@ family at_distances(std::string name, std::string summary, distance_source dista
   return f;
 }
 
-// The first distance of every logarithmic bucket and the one before it, n = E as the end of the exact ones among them,
-// under settings on which published orders of evaluation in f32 miss an end, and which few cases draw.
+// The first distance of every logarithmic bucket and the distance before it, with n = E, where the exact buckets end,
+// among them. The settings are such that published orders of evaluation in f32 miss an end; few drawn cases have them.
 void check_ends(experiment& e) {
   struct hard {
     std::int64_t buckets, largest;
@@ -192,7 +192,7 @@ encoding_tests make_tests() {
                    normal, around_many),
       holding_nan(at_distances("nan_inside", "a NaN in some buckets", near, number_or_nan)),
   };
-  // Products of numbers over the whole range overflow.
+  // Products of numbers over the whole range would overflow.
   for (family& f : tests.families) {
     const bool of_pairs = f.name == "scattered" || f.holds_nan, of_tables = f.name == "wide_table",
                is_mild = f.name == "mild";
@@ -207,7 +207,7 @@ encoding_tests make_tests() {
   tests.families.push_back(holding_nan(attends("nan_in_a_query", "a NaN in a query", nan_in_a_row)));
   tests.sizes = pair_bias_sizes(bias);
   add_sizes_of_places(tests.sizes, attention);
-  // Pairs are dear: others show what numbers of buckets do.
+  // Pairs are expensive: other sizes test the numbers of buckets.
   for (usual_size& u : tests.sizes)
     if (u.functions == attention && u.always &&
         u.axes.at("B") * u.axes.at("h") * u.axes.at("n") * u.axes.at("m") >= 16384)

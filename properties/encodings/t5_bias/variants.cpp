@@ -1,4 +1,4 @@
-// Wrong and right ways to T5's buckets and their biases.
+// Wrong and right ways to compute T5's buckets and their biases.
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +16,7 @@ using reference::bucket_map;
 using reference::bucket_of;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// The numbers of the offset (N - E) log(n / E) / log(D / E) behind the E exact buckets, as its programs hold them.
+// The terms of the offset (N - E) log(n / E) / log(D / E) after the E exact buckets, as programs for T5 hold them.
 struct offset_terms {
   offset_terms(const bucket_map& map, double distance)
       : n(map.magnitude(distance)),
@@ -28,7 +28,7 @@ struct offset_terms {
 bool has_logarithm(const bucket_map& map, double distance) {
   return map.form != "clipped" && map.magnitude(distance) >= static_cast<double>(map.exact());
 }
-// The offset as a number of any arithmetic, before its integer part is taken.
+// The offset in any arithmetic, before its integer part is taken.
 using offset_function = double (*)(const offset_terms& x);
 std::int64_t unclamped(const bucket_map& map, double distance, offset_function offset) {
   return map.exact() + static_cast<std::int64_t>(std::floor(offset(offset_terms(map, distance))));
@@ -47,7 +47,7 @@ double f32(double x) { return static_cast<float>(x); }
 double bf16(double x) { return core::round_to(dtype::bf16, x); }
 double log_f32(double x) { return f32(std::log(f32(x))); }
 
-// For 32 buckets up to 128, as the implementation declares.
+// It declares that it is right for 32 buckets up to 128.
 variant right_by_default(const char* id, const char* models, offset_function offset) {
   return changed(
       id, models, "right for the settings that it declares",
@@ -57,7 +57,7 @@ variant right_by_default(const char* id, const char* models, offset_function off
        }});
 }
 
-// In the operation of buckets alone: a table has no such element.
+// Only in the operation that gives buckets: a table has no such element.
 void leave_unclamped(core::tensors& outputs, const request& call) {
   if (!outputs.contains("bucket")) return;
   const bucket_map map = encoding::map_of(core::completed(*call.operation, call.attributes));
@@ -72,13 +72,13 @@ void leave_unclamped(core::tensors& outputs, const request& call) {
 
 std::vector<variant> mutants() {
   std::vector<variant> all = reported_faults({
-      {"mutant/t5_table_transposed", "SC04 triton-lang/triton#8412: axes", "t5_bias/bias/table/transposed_0_1"},
+      {"mutant/t5_table_transposed", "triton-lang/triton#8412: axes", "t5_bias/bias/table/transposed_0_1"},
       {"mutant/t5_table_in_bf16", "a table kept in bf16", "t5_bias/bias/table/in_bf16"},
       {"mutant/t5_bias_scaled", "lucidrains/x-transformers: the bias times sqrt(d)", "t5_bias/bias/bias/doubled"},
-      {"mutant/t5_scatter_to_next_bucket", "GR26 nntile/nntile#229: another index",
+      {"mutant/t5_scatter_to_next_bucket", "nntile/nntile#229: another index",
        "t5_bias/bias:vjp/grad_table/one_late_along_b_1"},
-      {"mutant/t5_no_logarithm", "T502 huggingface/candle#727", "t5_bias/bucket/form/always_clipped"},
-      {"mutant/t5_opposite_sign", "T505 dmlc/gluon-nlp#1470", "t5_bias/bucket/distance/negated"},
+      {"mutant/t5_no_logarithm", "huggingface/candle#727", "t5_bias/bucket/form/always_clipped"},
+      {"mutant/t5_opposite_sign", "dmlc/gluon-nlp#1470", "t5_bias/bucket/distance/negated"},
       {"mutant/t5_other_directions", "a fork that inverts its causal flag",
        "t5_bias/bucket/bidirectional/true_and_false_exchanged"},
       {"mutant/t5_maximum_is_128", "ggml-org/llama.cpp, llama-graph.cpp", "t5_bias/bucket/max_distance/ignored"},
@@ -86,11 +86,9 @@ std::vector<variant> mutants() {
        "t5_bias/attention/bias_factor/always_inverse_sqrt"},
       {"mutant/t5_attention_scaled_queries", "T5 has no factor of q . k; a fused kernel's usual one",
        "t5_bias/attention/scale/always_inverse_sqrt"},
-      {"mutant/t5_attention_other_head", "SC04 triton-lang/triton#8412: axes",
-       "t5_bias/attention/table/reversed_along_h_0"},
-      {"mutant/t5_contextual_other_head", "SC04 triton-lang/triton#8412: axes",
-       "t5_bias/contextual/w/reversed_along_h_0"},
-      {"mutant/t5_contextual_opposite_sign", "T505 dmlc/gluon-nlp#1470",
+      {"mutant/t5_attention_other_head", "triton-lang/triton#8412: axes", "t5_bias/attention/table/reversed_along_h_0"},
+      {"mutant/t5_contextual_other_head", "triton-lang/triton#8412: axes", "t5_bias/contextual/w/reversed_along_h_0"},
+      {"mutant/t5_contextual_opposite_sign", "dmlc/gluon-nlp#1470",
        "t5_bias/contextual/bidirectional/true_and_false_exchanged"},
   });
   for (variant& v : faults_of_distance<encoding>("t5")) all.push_back(std::move(v));
@@ -102,7 +100,7 @@ std::vector<variant> mutants() {
   for (variant& v : std::vector<variant>{
            changed("mutant/t5_no_clamp", "huggingface/candle#1312",
                    "distances beyond the largest go beyond the last bucket", {.outputs = leave_unclamped}),
-           // The distance back from the query is the unsigned number.
+           // The distance back from the query is unsigned.
            changed("mutant/t5_unsigned_distance", "ggml-org/llama.cpp, llama-graph.cpp: an unsigned number of buckets",
                    "in one direction the distance of keys after the query wraps around",
                    {.formula =
@@ -151,7 +149,7 @@ std::vector<variant> controls() {
                       const double logarithm = log_f32(f32(x.ratio) + 0x1p-23);
                       return f32(f32(logarithm / f32(std::log(x.largest))) * x.logarithmic);
                     })}),
-           // For the settings that the operation has.
+           // Right for the settings that the operation declares.
            changed("control/t5_in_f64", "the formula in f64", "no boundary comes out low",
                    {.formula = with_offset(offset_in_f64)}),
            // The exact buckets are added before the floor.

@@ -1,4 +1,4 @@
-// TAPE: states that begin as cosines and sines, wrong and right ways to change them.
+// TAPE: states that begin as cosines and sines, and wrong and right ways to change them.
 #include <cmath>
 
 #include "properties/faults/call_changes.hpp"
@@ -15,7 +15,7 @@ inline constexpr auto& changed = make_variant<encoding>;
 
 // Families.
 
-// Cosines and sines of angles, times this.
+// Cosines and sines of angles, times `magnitude`.
 void turn_states(drawn_inputs& in, core::counter_random& random, double magnitude) {
   const std::vector<double>::size_type count = in.of.at("e_cos").size();
   for (std::size_t k = 0; k < count; ++k) {
@@ -32,7 +32,7 @@ void on_the_circle(drawn_inputs& in, const core::operation&, dtype, core::counte
 void grown(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   turn_states(in, random, std::exp2(random.uniform(1, 4)));
 }
-// As layers are initialised: nothing changes.
+// Layers at initialisation: states do not change.
 void at_first(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   turn_states(in, random, 1.0);
   for (const char* weight : {"mix", "up"})
@@ -47,9 +47,9 @@ void with_nan(drawn_inputs& in, const core::operation&, dtype, core::counter_ran
 
 // Laws.
 
-// All states turned by one phase of each channel turn the result: e u of e = e_cos + i e_sin.
+// If all states of a channel are turned by one phase, the result is turned by it: e u for e = e_cos + i e_sin.
 void check_phase(experiment& e) {
-  // By a quarter, which is exact: (cos, sin) becomes (-sin, cos).
+  // A quarter turn is exact: (cos, sin) becomes (-sin, cos).
   test_case quarter = e.c;
   auto& inputs = quarter.call.inputs;
   std::swap(inputs.at("e_cos"), inputs.at("e_sin"));
@@ -72,7 +72,7 @@ void transpose_weights(request& call) {
   for (std::size_t k = 0; k < old.size(); ++k)
     found->second.values.storage()[k] = old.values.storage()[k / (n * n) * n * n + k % n * n + k / n % n];
 }
-// States of length 1, as those of a rotation are.
+// Scales states to length 1, as those of a rotation are.
 void normalise(request& call) {
   core::tensor &cosines = call.inputs.at("e_cos"), &sines = call.inputs.at("e_sin");
   for (std::size_t k = 0; k < cosines.size(); ++k) {
@@ -82,7 +82,7 @@ void normalise(request& call) {
     c = core::round_to(call.type, c / length), s = core::round_to(call.type, s / length);
   }
 }
-// Of apply: coordinates whose partners are neighbours, as halves, and back.
+// For `apply`: reorders coordinates whose partners are neighbours into halves, or back.
 std::vector<std::size_t> order_of_neighbours(std::size_t width, bool back) {
   std::vector<std::size_t> order(width);
   for (std::size_t c = 0; c < width; ++c) {
@@ -104,7 +104,7 @@ void part_neighbours(core::tensors& outputs, const request& call) {
   if (call.operation->forward_name() == "tape/apply")
     reorder_channels(outputs, {"y", "grad_x", "grad_e_cos", "grad_e_sin"}, true);
 }
-// Without what was there.
+// Leaves out the old state.
 void lose_residual(core::tensors& outputs, const request& call) {
   for (const auto& [from, to] : {std::pair{"e_cos", "f_cos"}, {"e_sin", "f_sin"}})
     if (const auto f = outputs.find(to); f != outputs.end())
@@ -121,8 +121,7 @@ std::vector<variant> mutants() {
             "tape/mix/across_heads/false_and_true_exchanged"},
            {"mutant/tape_sines_negated", "a reflection for a rotation: no symmetry of the released form",
             "tape/apply/e_sin/negated"},
-           {"mutant/tape_gate_detached", "GR07 pytorch/pytorch#196705: a path dropped",
-            "tape/update:vjp/grad_gate/zeroed"},
+           {"mutant/tape_gate_detached", "pytorch/pytorch#196705: a path dropped", "tape/update:vjp/grad_gate/zeroed"},
        }),
        {
            changed("mutant/tape_weights_transposed", "a matrix product from the other side", "keys weigh queries",
@@ -172,7 +171,7 @@ encoding_tests make_tests() {
       attention_family("at_first", "weights of zeros, as layers are initialised", at_first),
       holding_nan(attention_family("nan_inside", "one NaN in a state", with_nan)),
   };
-  // Each token of mix is a sum over all others.
+  // Each token of `mix` is a sum over all tokens.
   add_sizes(tests.sizes, {"tape/mix"}, "B h n d",
             "5 9 3 3, 5 2 66 2, 5 1 3 66, 1 9 66 2, 1 9 3 66, 1 1 66 64, 2 2 130 2, 1 1 127 1, 2 2 64 64, 1 1 66 128");
   add_sizes(tests.sizes, {"tape/mix"}, "B h n d", "5 9 3 66, 1 1 66 2", true, every_family);

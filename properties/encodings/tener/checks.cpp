@@ -1,4 +1,4 @@
-// TENER: families, wrong and right ways to find distances.
+// TENER: families, and wrong and right ways to compute distances.
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
 #include "properties/kinds/attention.hpp"
@@ -31,7 +31,7 @@ std::vector<variant> mutants() {
            changed("mutant/tener_biases_exchanged", "fastnlp/TENER: the names of the two vectors exchanged",
                    "u meets distances, and v keys",
                    {.inputs = [](request& call) { std::swap(call.inputs.at("u"), call.inputs.at("v")); }}),
-           changed("mutant/tener_biases_detached", "GR07 pytorch/pytorch#196705: a path dropped", "v has no gradient",
+           changed("mutant/tener_biases_detached", "pytorch/pytorch#196705: a path dropped", "v has no gradient",
                    {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_v"); }}),
        }});
 }

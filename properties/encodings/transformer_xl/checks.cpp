@@ -1,4 +1,4 @@
-// Transformer-XL: families, wrong and right ways to shift and to score.
+// Transformer-XL: families, and wrong and right ways to shift and to score.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ namespace {
 using encoding = reference::encodings::transformer_xl;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// Numbers over the whole range of the format, of shifts: what copies is exact.
+// For shifts, numbers over the whole range of the format: copies are exact.
 void wide(drawn_inputs& in, const core::operation&, core::dtype type, core::counter_random& random) {
   const auto f = core::format_of(type);
   const auto binades = static_cast<std::size_t>(f.max_exponent - f.min_exponent + f.precision);
@@ -28,7 +28,7 @@ void masked(drawn_inputs& in, const core::operation&, core::dtype, core::counter
   for (double& x : in.of.at("x"))
     if (random.one_in(4)) x = -core::infinity;
 }
-// What copies is cheap: more queries and keys than of attention.
+// Copies are cheap: there are more queries and keys than for attention.
 family longer(family f) {
   f.generate = [of_size = f.generate](const core::operation& op, core::dtype type, const core::attributes& settings,
                                       core::counter_random& random, extent size) {
@@ -86,7 +86,7 @@ std::vector<variant> mutants() {
                         [](request& call) {
                           if (call.inputs.contains("u")) std::swap(call.inputs.at("u"), call.inputs.at("v"));
                         }}),
-           changed("mutant/txl_biases_detached", "GR07 pytorch/pytorch#196705: a path dropped", "v has no gradient",
+           changed("mutant/txl_biases_detached", "pytorch/pytorch#196705: a path dropped", "v has no gradient",
                    {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_v"); }}),
        }});
 }

@@ -1,4 +1,4 @@
-// TUPE: families, wrong and right ways to scale positions and to untie [CLS].
+// TUPE: families, and wrong and right ways to scale positions and to untie [CLS].
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
 #include "properties/kinds/attention.hpp"
@@ -14,7 +14,7 @@ using traced = encoding::traced;
 using truth = encoding::truth;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// By the width of a head, as often as it says.
+// Scales by `of_width` times the width of a head.
 auto with_factor(std::size_t of_width) {
   return [of_width](auto& how) {
     how.factor = [of_width](std::size_t width, std::size_t, std::size_t) {
@@ -28,7 +28,7 @@ std::vector<variant> mutants() {
       {reported_faults({
            {"mutant/tupe_absolute_alone", "guolinke/TUPE: a checkpoint of TUPE-R read without rel_pos",
             "tupe/bias/relative/always_none"},
-           {"mutant/tupe_table_of_the_next_head", "SC04 triton-lang/triton#8412: axes",
+           {"mutant/tupe_table_of_the_next_head", "triton-lang/triton#8412: axes",
             "tupe/bias/table/reversed_along_h_0"},
            {"mutant/tupe_maximum_is_128", "guolinke/TUPE: max_rel_pos that is not passed on",
             "tupe/bias/max_distance/ignored"},
@@ -74,7 +74,7 @@ std::vector<variant> mutants() {
                             return encoding::sum_of(reset);
                           };
                         }}),
-           changed("mutant/tupe_opposite_sign", "T505 dmlc/gluon-nlp#1470", "buckets are those of i - j",
+           changed("mutant/tupe_opposite_sign", "dmlc/gluon-nlp#1470", "buckets are those of i - j",
                    {.formula =
                         [](auto& how) {
                           how.bucket = [](const reference::bucket_map& map, double distance) {

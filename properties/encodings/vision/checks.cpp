@@ -1,4 +1,4 @@
-// Positions of images: families of tables, and the sizes of models.
+// Positions of images: families of tables, and usual sizes of models.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -31,7 +31,7 @@ void of_any_size(drawn_inputs& in, const core::operation& op, dtype type, core::
   for (const core::tensor_declaration& d : op.inputs)
     for (double& x : in.of.at(d.name)) x *= random.one_in(4) ? 0.0 : std::exp2(random.uniform(-most, most));
 }
-// Rows far below and far above the others: what a wrong neighbour adds shows.
+// One row among zeros: it shows if a wrong neighbour is added.
 void one_row(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   const std::size_t d = in.sizes.at("d");
   std::vector<double>& table = in.of.at("table");
@@ -39,14 +39,15 @@ void one_row(drawn_inputs& in, const core::operation&, dtype, core::counter_rand
   for (std::size_t k = 0; k < table.size(); ++k)
     if (k / d != kept) table[k] = 0.0;
 }
-// A wave of two places, which a mean over a smaller grid takes out.
+// A wave with a period of two places, which a mean over a smaller grid removes.
 void waves(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   const std::size_t d = in.sizes.at("d"), w = in.sizes.at("W");
   std::vector<double>& table = in.of.at("table");
   for (std::size_t k = 0; k < table.size(); ++k)
     table[k] = ((k / d % w + k / d / w) % 2 == 0 ? 1.0 : -1.0) + 0.125 * random.normal();
 }
-// Of resampled tables one channel: elsewhere the weight of a NaN may be 0, and that is convention.
+// In a resampled table a whole channel is NaN: otherwise the weight of a NaN may be 0, and the result is a matter of
+// convention.
 void nan_in_a_channel(drawn_inputs& in, const core::operation& op, dtype, core::counter_random& random) {
   std::vector<double>& table = in.of.at(op.input("table") ? "table" : "q");
   if (is_resampling(op)) {
@@ -60,7 +61,7 @@ void nan_in_a_channel(drawn_inputs& in, const core::operation& op, dtype, core::
       x->second[random.below(x->second.size())] = std::nan("");
 }
 
-// Places of a grid, an image within its padding, distances of a window.
+// The places of a grid, an image inside its padding, and the distances of a window.
 void of_a_window(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   for (const std::string name : {"rows", "columns", "row_distance", "column_distance"})
     if (const auto found = in.of.find(name); found != in.of.end()) {
@@ -88,12 +89,12 @@ void far_places(drawn_inputs& in, const core::operation&, dtype type, core::coun
 void padding_inside(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   for (double& x : in.of.at("mask")) x = random.one_in(3) ? 0.0 : 1.0;
 }
-// Numbers are those of order 1; places are those of a window.
+// Numbers are of order 1; places are those of a window.
 void usual(drawn_inputs& in, const core::operation& op, dtype type, core::counter_random& random) {
   if (!has_numbers(op)) of_a_window(in, op, type, random);
 }
 
-// Grids of as many places as a square one: that there is something to resample, their number does not say.
+// Grids with as many places as a square one: the number of places does not show that resampling is needed.
 family with_as_many_places() {
   family f =
       of_tables(attention_family("as_many_places", "16 places in two rows, or one, for a square grid of 16", as_drawn));
@@ -107,8 +108,8 @@ family with_as_many_places() {
   return f;
 }
 
-// Where 1/2 is subtracted, a row or column that is padding alone stands at -1/2 over 1e-6: no format has the digits of
-// its angles, and nobody reads them.
+// If 1/2 is subtracted, a row or column of padding alone is at -1/2 divided by 1e-6: no format holds the digits of its
+// angles, and nobody reads them.
 bool subtracts_half(const core::attributes& settings) {
   return core::setting<bool>(settings, "normalized") && core::setting<std::string>(settings, "shift") == "half";
 }
@@ -162,7 +163,7 @@ std::vector<family> families() {
   return all;
 }
 
-// Whether a weight of 0 may meet a number that is not finite, or 1/2 is subtracted where there is no image.
+// Whether a weight of 0 may meet a non-finite number, or 1/2 is subtracted where there is no image.
 bool is_of_convention(const request& call) {
   if (const auto mask = call.inputs.find("mask"); mask != call.inputs.end())
     return subtracts_half(core::completed(*call.operation, call.attributes)) && !has_image_everywhere(mask->second);
@@ -186,10 +187,10 @@ std::vector<usual_size> sizes() {
       sinusoids{"vision/sinusoids"}, masked{"vision/masked_sinusoids"}, coordinates{"vision/log_coordinates"};
   for (const std::string& operation : {resampled[0], biases[0], biases[1], decomposed[0], sinusoids[0], coordinates[0]})
     for (usual_size& u : sizes_by_roles(*reference::find_operation(operation))) all.push_back(std::move(u));
-  // ViT of 224 pixels at 384 pixels and back; DINOv2 at 224 and 96 pixels; grids that are no squares.
+  // ViT for 224 pixels used at 384 pixels, and back; DINOv2 at 224 and 96 pixels; grids that are no squares.
   add_sizes(all, resampled, "H W Y X d k", "14 14 24 24 2 1, 24 24 14 14 2 1, 37 37 16 16 1 1, 16 16 7 7 3 2");
   add_sizes(all, resampled, "H W Y X d k", "14 14 9 31 2 1, 5 11 11 5 3 0, 7 7 7 7 3 1", true, every_family);
-  // As many places as before, in a square; one row for a column.
+  // The number of places stays the same, in a square; a row replaces a column.
   add_sizes(all, resampled, "H W Y X d k", "2 8 4 4 2 1, 1 9 3 3 1 0, 3 3 9 1 1 1, 1 6 6 1 2 1");
   add_sizes(all, resampled, "H W Y X d k", "64 64 100 75 1 0, 37 37 37 37 8 1, 2 2 129 3 2 0", false);
   all.push_back({resampled,

@@ -1,4 +1,4 @@
-// Wrong and right ways to resample tables, and to find biases of windows.
+// Wrong and right ways to resample tables, and to compute biases of windows.
 #include <algorithm>
 
 #include "properties/faults/call_changes.hpp"
@@ -16,7 +16,7 @@ using reference::formula::traced;
 using place = encoding::place;
 inline constexpr auto& changed = make_variant<encoding>;
 
-/// Of what is resampled, or of the numbers that it is made of.
+/// Changes the description of a resampled axis, or the numbers from which it is made.
 template <class Change>
 recipe_change<reference::plain_recipe<encoding>> with_axis(Change change) {
   return [change](auto& how) {

@@ -1,4 +1,4 @@
-// XLNet: families, wrong and right ways to score.
+// XLNet: families, and wrong and right ways to score.
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
 #include "properties/kinds/attention.hpp"

@@ -18,15 +18,15 @@ using reference::formula::traced;
 using index = reference::formula::traced_integer;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// |m - c| where the fastest pair's scale is so far on the way to the largest number of the format: with the settings of
-// a call, and with the standard ones, which a law may put in their place.
+// |m - c| at which the scale of the fastest pair reaches the largest number of the format to the power `share`. It is
+// safe for the settings of a call and for the standard ones, which a law may use in their place.
 double reach(core::dtype type, const core::attributes& settings, double share) {
   const double gamma = std::min(core::setting<double>(settings, "gamma"), 0.4),
                base = std::min(core::setting<double>(settings, "scale_base"), 512.0);
   return std::floor(share * base * std::log(core::largest_finite(type)) / std::log1p(1.0 / gamma));
 }
 
-// The same with positions inside that reach of the centre.
+// The same family with positions inside this reach of the centre.
 family inside_reach(family f, double share) {
   f.generate = [make = f.generate, share](const core::operation& op, core::dtype type, const core::attributes& settings,
                                           core::counter_random& random, extent size) {
@@ -43,7 +43,7 @@ std::vector<family> families() {
   std::vector<family> all;
   const family mild_table = table_family("", "", {{"position", in_a_row}});
   for (family& f : rotation_families()) {
-    if (f.name == "wide" || f.name == "large_x") continue;  // times a scale they overflow
+    if (f.name == "wide" || f.name == "large_x") continue;  // times a scale such numbers overflow
     all.push_back(inside_reach(f, 0.5));
   }
   family& mild = all.front();
@@ -74,7 +74,7 @@ std::optional<test_case> with_another_centre(const test_case& c) {
   return with_setting(c, "center", center + 3);
 }
 
-// The centre of so many tokens as the call has.
+// Sets the centre for the number of tokens in the call.
 void centre_of_this_call(request& call) {
   if (!has_center(call)) return;
   const std::size_t tokens =
@@ -84,7 +84,7 @@ void centre_of_this_call(request& call) {
   set_setting(call, "center", static_cast<std::int64_t>(tokens / 2));
 }
 
-// Scales by the number of a token in its call, angles by its position: where positions follow one another it is another
+// Scales use the number of a token in its call, and angles use its position. For consecutive positions this is another
 // centre.
 void count_scales_from_0(request& call) {
   if (!has_center(call) || !call.inputs.contains("x")) return;
@@ -99,14 +99,14 @@ void count_scales_from_0(request& call) {
 
 std::vector<variant> mutants() {
   std::vector<variant> all = reported_faults({
-      {"mutant/xpos_offset_missing", "RP06 lucidrains/rotary-embedding-torch#27: no offset at all",
+      {"mutant/xpos_offset_missing", "lucidrains/rotary-embedding-torch#27: no offset at all",
        "xpos/rotate/position/counted"},
       {"mutant/xpos_scores_of_other_base", "512 where a model has 2048", "xpos/scores/scale_base/ignored"},
       {"mutant/xpos_fixed_scale_base", "512 where a model has 2048", "xpos/rotate/scale_base/ignored"},
       {"mutant/xpos_rotary_ignored", "AI-Hypercomputer/maxtext#4616", "xpos/rotate/rotary/ignored"},
   });
   for (variant& v : faults_of_rotation<encoding>("xpos"))
-    // Scales end before angles of 10^5, and no angle has a gradient.
+    // Left out: scales end before angles reach 10^5, and no angle has a gradient.
     if (v.id != "mutant/xpos_reduction_runs_out_of_bits" && v.id != "mutant/xpos_torque_of_input")
       all.push_back(std::move(v));
   all.push_back(changed("mutant/xpos_centre_of_this_call",

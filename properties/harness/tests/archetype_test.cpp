@@ -1,5 +1,5 @@
 // The harness alone, without any encoding of assay::properties: a catalogue with a property and a family for an
-// operation of the reference, and for some whose axes and inputs nobody else names so.
+// operation of the reference, and for some operations whose axes and inputs have names of their own.
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -60,7 +60,7 @@ encoding_tests tests_of_others() {
   return tests;
 }
 
-// Passes, and remembers what it was asked.
+// Passes, and remembers the cases.
 std::vector<test_case>& seen() {
   static std::vector<test_case> all;
   return all;
@@ -127,8 +127,8 @@ TEST_CASE("harness/an_archetype_is_enough", "[unit][gate]") {
   CHECK(r.found->minimal.call.inputs.at("distance").size() == 3);
 }
 
-// Where errors grow with a position, rows as wide as heads stand at the farthest ones of every power of two: by roles,
-// whatever the axes, the input and the family are called.
+// If errors grow with a position, rows as wide as heads stand at the farthest positions of every power of two. The
+// roles decide this, whatever the names of axes, input and family.
 TEST_CASE("harness/sizes_positions_and_families_follow_from_roles", "[unit][gate]") {
   install_archetype();
   CHECK(mild_family_of(turn()).name == "usual");
@@ -149,14 +149,14 @@ TEST_CASE("harness/sizes_positions_and_families_follow_from_roles", "[unit][gate
     ends.insert(inside.high);
   }
   for (double end = 1; end < 0x1p31 - 4; end *= 2) CHECK(ends.contains(std::min(2 * end - 1, 0x1p31 - 3)));
-  // Digits are told as far as wide rows were tried.
+  // Digits are reported as far as wide rows were tried.
   CHECK(r.digits().back().farthest > 0x1p31 - 20);
-  // Narrow ones tell of no position.
+  // Narrow rows give no digits for any position.
   options.sizes = run_options::usual::none;
   CHECK(run_property(*find_property("looks_on"), nobody, turn(), core::dtype::f32, options).digits().empty());
 }
 
-// An encoding that declares no sizes has all that a quick run must have.
+// An encoding that declares no sizes gets all sizes that a quick run must have.
 TEST_CASE("harness/usual_sizes_follow_from_roles", "[unit][gate]") {
   install_archetype();
   for (const core::operation& op : other_operations()) {
@@ -178,7 +178,7 @@ TEST_CASE("harness/operations_of_two_axes_of_tokens_or_of_none_have_sizes", "[un
     const check_result r = run_property(*find_property("looks_on"), nobody, op, core::dtype::f32, options);
     CHECK(r.verdict() == status::passed);
     REQUIRE_FALSE(seen().empty());
-    // One axis is long in calls of many tokens; no case is made for positions of tokens that are not there.
+    // One axis is long in calls of many tokens; an operation without tokens gets no case for positions of tokens.
     const std::string tokens = core::axis_with(op, axis_role::token);
     std::size_t longest = 0;
     for (const test_case& c : seen()) {

@@ -1,4 +1,4 @@
-// Operations whose axes and inputs nobody else names so.
+// Operations whose axes and inputs have names that no other operation uses.
 #pragma once
 
 #include <map>
@@ -66,7 +66,7 @@ inline const std::vector<core::operation>& other_operations() {
        .axis_roles = other_axes}};
   return all;
 }
-// Windows of an image, which have two axes of tokens, and a bias of their places; steps of a decoder, which have none.
+// Windows of an image, with two axes of tokens and a bias of their places; steps of a decoder, without tokens.
 inline const std::vector<core::operation>& operations_of_other_axes() {
   const auto at = [](std::vector<std::string> axes) {
     return integers("at", std::move(axes), "", {0.0, 0x1p31}, input_role::position);

@@ -1,4 +1,4 @@
-// Relations of the sizes of axes: their text, and sizes that are moved until they hold.
+// Relations between the sizes of axes: their text, and sizes that are moved until the relations hold.
 #include "properties/harness/relations.hpp"
 
 #include <catch2/catch.hpp>
@@ -32,7 +32,7 @@ TEST_CASE("properties/relations/hold") {
   const axis_relation at_most = *parse_relation("n <= m"), twice = *parse_relation("2 r = d");
   CHECK(at_most.holds({{"n", 3}, {"m", 3}}));
   CHECK_FALSE(at_most.holds({{"n", 4}, {"m", 3}}));
-  CHECK(at_most.holds({{"n", 4}}));  // there is no other axis
+  CHECK(at_most.holds({{"n", 4}}));  // the other axis is missing
   CHECK(twice.holds({{"r", 4}, {"d", 8}}));
   CHECK_FALSE(twice.holds({{"r", 4}, {"d", 9}}));
 }
@@ -41,12 +41,12 @@ TEST_CASE("properties/relations/sizes_are_moved_until_they_hold") {
   using sizes = core::axis_sizes;
   CHECK(moved({{"n", 2}, {"m", 5}}, {"n <= m"}) == sizes{{"n", 2}, {"m", 5}});
   CHECK(moved({{"n", 5}, {"m", 2}}, {"n <= m"}) == sizes{{"n", 2}, {"m", 5}});
-  // A long axis and a short one: as many elements together.
+  // A long axis and a short one: their product stays the same.
   CHECK(moved({{"n", 90000}, {"m", 1}}, {"n = m"}) == sizes{{"n", 300}, {"m", 300}});
   CHECK(moved({{"r", 3}, {"d", 9}}, {"2 r = d"}) == sizes{{"r", 3}, {"d", 6}});
   CHECK(moved({{"n", 4}, {"m", 7}, {"d", 3}, {"e", 5}}, {"n <= m", "e = d"}) ==
         sizes{{"n", 4}, {"m", 7}, {"d", 3}, {"e", 3}});
-  // Sizes that are declared, or fixed.
+  // Some sizes are declared, or fixed.
   const auto fixed = [](const std::string& axis, std::size_t size) { return axis == "d" ? size == 9 : size % 3 == 0; };
   CHECK(moved({{"e", 3}, {"d", 9}}, {"e = d"}, fixed) == sizes{{"e", 9}, {"d", 9}});
   CHECK(moved({{"e", 12}, {"d", 9}}, {"e <= d"}, fixed) == sizes{{"e", 9}, {"d", 9}});

@@ -1,4 +1,4 @@
-// What the sizes of a quick run must have, by the roles of axes: kernels break where two of these meet.
+// The sizes that a quick run must have, by the roles of axes: kernels fail where two of these meet.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,8 +14,8 @@
 
 namespace assay::properties::testing {
 
-/// Where an axis is large: beyond what one block of a kernel, or one thread, usually takes. Nothing of a number of
-/// parameters that a setting is.
+/// The size from which an axis is large: more than one block of a kernel, or one thread, usually takes. Nothing for a
+/// number of parameters that is a setting.
 inline std::optional<std::size_t> large(const core::operation& op, const std::string& axis) {
   using core::axis_role;
   static const std::map<axis_role, std::size_t> from{
@@ -55,10 +55,10 @@ inline std::vector<planned_case> quick_cases(const core::operation& op, const st
   return all;
 }
 
-/// What is missing of: every pair of large axes, every large axis with every family, with every value of every choice
-/// and with integers at their standard value and at another, more than two blocks of 64 tokens and of keys in several
-/// rows and heads, a last block that lacks one, the widths of heads that models have over more than a block, and all
-/// axes in whole blocks.
+/// The demands that no case meets: every pair of large axes; every large axis with every family, with every value of
+/// every choice, and with integers at their standard value and at another; more than two blocks of 64 tokens and of
+/// keys in several rows and heads; a last block that lacks one element; the usual widths of heads over more than a
+/// block; and all axes in whole blocks.
 inline std::string not_reached(const core::operation& op, const std::string& property, std::uint64_t of_run) {
   using core::axis_role;
   std::vector<std::string> axes;
@@ -96,7 +96,7 @@ inline std::string not_reached(const core::operation& op, const std::string& pro
     return std::all_of(c.axes.begin(), c.axes.end(),
                        [&](const auto& axis) { return holds(core::role_of(op, axis.first), axis.second); });
   };
-  // What an index of a row or head goes wrong with shows where there is more than one of each.
+  // A wrong index of a row or a head shows only if there are several rows and heads.
   const auto has_several_rows = [&](const planned_case& c) {
     return all_of(c, [](axis_role role, std::size_t size) {
       return (role != axis_role::batch && role != axis_role::head) || size > 1;

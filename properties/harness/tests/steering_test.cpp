@@ -32,7 +32,7 @@ const std::vector<double>& no_positions() {
   return all;
 }
 
-// What 64 draws made of a case: whether every number lies inside, and which ends were met.
+// The results of 64 draws from a case: whether every number lies inside, and which ends were met.
 struct steered {
   bool inside = true, low = false, high = false, both = false, consecutive = true;
 };
@@ -87,7 +87,7 @@ TEST_CASE("harness/steering/consecutive_rows_stay_consecutive", "[unit]") {
   CHECK(s.consecutive);
   CHECK(s.low);
   CHECK(s.high);
-  // Too long for the domain: no row can be consecutive.
+  // A row too long for the domain cannot be consecutive.
   const steered cramped = steer_often(rows, "position", {4, 5});
   CHECK(cramped.inside);
   CHECK_FALSE(cramped.consecutive);
@@ -115,6 +115,6 @@ TEST_CASE("harness/steering/what_is_not_finite_or_has_no_number_is_left_alone", 
   }
   test_case c = case_of({3, 100}, {1, 2});
   core::counter_random random(1);
-  steer_into(c, {{"position", {0.25, 0.75}}}, random);  // no integer
+  steer_into(c, {{"position", {0.25, 0.75}}}, random);  // no integer lies inside
   CHECK(c.call.inputs.at("position").values.storage()[0] == 1);
 }

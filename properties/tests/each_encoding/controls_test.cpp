@@ -1,4 +1,4 @@
-// Right implementations pass, however they compute.
+// Right implementations pass, in whatever way they compute.
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -21,7 +21,7 @@ std::vector<named> controls_of(const encoding_tests& tests) {
   return all;
 }
 
-// Operation by operation: the truths of one serve all controls.
+// The outer loop is over operations: all controls use the truths of one operation.
 void check_controls(const std::string& encoding, core::dtype type) {
   const std::vector<named> all = controls_of(tests_of(encoding));
   REQUIRE_FALSE(all.empty());
@@ -35,11 +35,11 @@ void check_controls(const std::string& encoding, core::dtype type) {
       }
   for (const named& control : all) {
     INFO(control.name);
-    CHECK(passed[control.name] > 3 * checks[control.name]);  // of two cases a family
+    CHECK(passed[control.name] > 3 * checks[control.name]);  // two cases for each family
   }
 }
 
-// What every builtin passed or failed, so that a declared property or family without any case shows.
+// All that builtins passed or failed, so that a declared property or family without a case is noticed.
 struct executed {
   std::set<std::string> properties, families;
 };
@@ -48,7 +48,7 @@ bool is_asked_of_any(const property& p, const std::vector<core::operation>& oper
   return std::any_of(operations.begin(), operations.end(), [&](const auto& op) { return is_asked(p, op, about); });
 }
 
-// Whether the property tells something, given more cases than one of a family.
+// Whether the property is informative when it has more than one case for each family.
 bool is_informative(const property& p, const std::vector<core::operation>& operations, core::dtype type) {
   const auto under_test = make_builtin("sequential").value();
   for (const core::operation& op : operations)
@@ -68,13 +68,14 @@ void check_builtins(const std::string& encoding, core::dtype type) {
     for (const std::string name : {"sequential", "tree", "linear", "cumsum", "optimized", "reference"}) {
       if (!is_own_algorithm(name, op)) continue;
       if (name == "optimized" && type > core::dtype::f32) continue;
-      if (name == "reference" && type > core::dtype::f32) continue;  // costly, and the same code but for the rounding
+      // Costly, and the same code except for the rounding.
+      if (name == "reference" && type > core::dtype::f32) continue;
       const auto limit = reference::accuracy_class_named(name).value_or(
           name == "optimized" ? reference::accuracy_class::tree : reference::accuracy_class::uniform);
       run_options o = options(1);
       o.long_lengths = name != "reference";
       for (check_result r : run_properties(**make_builtin(name), op, type, o)) {
-        // With other seeds the few cases of a property may all tell nothing.
+        // With another seed, the few cases of a property may all tell nothing.
         if (r.checked->decides_class && r.verdict() == status::uninformative)
           r = run_property(*r.checked, **make_builtin(name), op, type, options(12));
         if (r.verdict() == status::failed) FAIL_CHECK(reproduction(name, r));
@@ -91,7 +92,7 @@ void check_builtins(const std::string& encoding, core::dtype type) {
     }
   }
   for (const property& p : properties::properties()) {
-    if (p.concerns) continue;  // builtins may all be none of its concern: see no_property_is_idle
+    if (p.concerns) continue;  // builtins may all be outside its concern: see no_property_is_idle
     if (!is_asked_of_any(p, operations, make_builtin("sequential").value()->describe())) continue;
     INFO("property " << p.name << " was executed and informative for some builtin");
     CHECK((all.properties.contains(p.name) || is_informative(p, operations, type)));
@@ -134,8 +135,9 @@ void check_families(const std::string& encoding) {
 #include "assay_encodings.inc"
 #undef ASSAY_ENCODING
 
-// On demand, some minutes: properties_test "[soak]". 10^6 elements and more through each control and the optimized
-// code, in every dtype that it has; who has had them makes room for those whose domain holds few cases.
+// This test runs on demand and takes some minutes: properties_test "[soak]". At least 10^6 elements go through each
+// control and through the optimized code, in every dtype that they support. A control that has had them is skipped, so
+// that controls with few cases in their domain get more.
 TEST_CASE("properties/controls/soak_of_1000000_elements", "[.soak]") {
   std::vector<named> all;
   for (const encoding_tests& tests : all_encoding_tests())

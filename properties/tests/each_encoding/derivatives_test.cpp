@@ -1,4 +1,4 @@
-// The gradients of every encoding against dual numbers through its formula.
+// The gradients of every encoding, compared with dual numbers through its formula.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -19,7 +19,7 @@ bool is_finite(const core::tensors& all) {
 struct pairing {
   double sum = 0, magnitude = 0;
   void add(double x, double y) {
-    if (y == 0.0) return;  // the cotangent of an output that is -inf, say
+    if (y == 0.0) return;  // for example the cotangent of an output that is -inf
     sum += x * y;
     magnitude += std::fabs(x * y);
   }

@@ -1,5 +1,5 @@
-// Every mutant of the catalogue under diagnosis: what is said of it is true, and most are named. The table by encoding:
-// properties_test "properties/diagnosis/mutants*" -s
+// Every mutant of the catalogue under diagnosis: the diagnosis is true, and most mutants are named. The table by
+// encoding: properties_test "properties/diagnosis/mutants*" -s
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct diagnosed_mutant {
   double seconds = 0;
 };
 
-// The first check that fails, those against the truth before the others.
+// The first failing check; checks against the truth come first.
 std::optional<check_result> first_failure(implementation& under_test, core::dtype type, std::size_t cases) {
   run_options o = options(cases);
   o.shrink_calls = 60;
@@ -51,8 +51,8 @@ std::optional<diagnosed_mutant> diagnosed(const variant& mutant, core::dtype typ
   return d;
 }
 
-// Cases that no diagnosis saw: how many of those that the mutant gets wrong an entry explains, and how many it does
-// not.
+// For cases that no diagnosis saw: how many of the cases that the mutant gets wrong an entry explains, and how many it
+// contradicts.
 struct agreement {
   std::size_t explained = 0, contradicted = 0;
   std::string contradiction{};
@@ -103,16 +103,16 @@ void add(row& r, const variant& mutant, const diagnosed_mutant& d) {
     ++(is_said_of_memory(said) ? r.memory : r.alike);
 }
 
-// What can be looked at again by other means.
+// Checks the parts of a diagnosis that can be verified in another way.
 void check_truth(const variant& mutant, const diagnosed_mutant& d) {
   const std::string said = d.said.explained.value_or("") + d.said.facts.value_or("");
   INFO(mutant.id << " " << d.operation->name << ": " << said << "\n  fault: " << mutant.summary);
   if (d.said.explained) CHECK_FALSE(d.said.explained->empty());
   if (d.said.facts) CHECK_FALSE(d.said.facts->empty());
   CHECK_FALSE(said.starts_with("right"));
-  // State and chance are said of what remembers, and of nothing else.
+  // State and chance are named only for mutants that remember.
   if (is_said_of_memory(said)) CHECK(mutant.remembers);
-  // Of faults that look alike one is enough.
+  // If several named faults look alike, one right name is enough.
   std::size_t fewest = d.said.named.empty() ? 0 : static_cast<std::size_t>(-1);
   std::string contradiction;
   for (const std::string& id : d.said.named) {
@@ -166,14 +166,14 @@ void check_catalogue(const char* encoding) {
   CHECK(r.unsaid == 0);
 }
 
-// As of a fault that nobody has seen before: nothing false is said of it.
+// The mutant is left out of the dictionary, like a fault that is unknown: nothing false may be said.
 void check_unknown(const char* encoding) {
   const row r = table_row(tests_of(encoding).mutants, {}, 1, true);
   print(encoding, "catalogue, each left out", r);
   CHECK(r.unsaid == 0);
 }
 
-// Every thirtieth of those made by rule.
+// Every thirty-first generated mutant.
 void check_names_of_generated(const char* encoding) {
   const row r = table_row(tests_of(encoding).generated(), core::dtype::f32, 31);
   print(encoding, "generated", r);

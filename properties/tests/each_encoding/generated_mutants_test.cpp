@@ -1,4 +1,4 @@
-// Mutants made by rule: each is caught, or is none, or errs by less than the gate can see.
+// Mutants made by rule: each is caught, or is no mutant, or errs by less than the gate can detect.
 #include <catch2/catch.hpp>
 #include <map>
 
@@ -22,13 +22,13 @@ void check_kills_of_generated(const std::string& encoding) {
     CHECK(s.why != survival::unexplained);
   }
   CHECK(t.mutants >= 100);
-  // Neither rule nor map may explain much away.
+  // Neither identical outputs nor the map may excuse many mutants.
   CHECK(static_cast<double>(t.caught) >= 0.9 * static_cast<double>(t.mutants));
 }
 
 }  // namespace
 
-// Of an operation whose axes nobody else calls so.
+// An operation whose axes have names that no other operation uses.
 TEST_CASE("properties/faults/of_tokens_and_rows_follow_from_roles", "[unit][gate]") {
   using core::axis_role;
   const core::operation op{.name = "other/turn",
@@ -44,7 +44,7 @@ TEST_CASE("properties/faults/of_tokens_and_rows_follow_from_roles", "[unit][gate
   CHECK(words.at("u/first_for_all_along_R_0") == "u is that of the first row for all");
 }
 
-// A step of a decoder, whose position has no axis.
+// A step of a decoder; its position has no axis.
 TEST_CASE("properties/faults/of_a_position_for_all_are_those_of_a_number", "[unit][gate]") {
   const core::operation op{.name = "other/step",
                            .inputs = {{.name = "u", .axes = {"c"}},

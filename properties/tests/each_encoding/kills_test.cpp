@@ -25,7 +25,7 @@ void check_kills(const std::string& encoding) {
     CHECK_FALSE(t.kills.empty());
     for (const kill& found : t.kills) {
       INFO(found.by->name << " " << summary(found.found.minimal));
-      // What depends on earlier calls need not show in a fresh instance.
+      // A fault that depends on earlier calls need not show in a fresh instance.
       if (!t.mutant.remembers) CHECK(found.repeats);
     }
     if (t.mutant.remembers) continue;
@@ -39,9 +39,9 @@ void check_kills(const std::string& encoding) {
     std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
     return x[x.size() / 2];
   };
-  if (tokens.empty()) return;  // it has no mutants of its own
+  if (tokens.empty()) return;  // the encoding has no mutants of its own
   CHECK(median(tokens) <= 4);
-  // A pair that is rotated, or that meets a sinusoid, has two lanes; a width that is a setting does not shrink.
+  // A pair that is rotated, or multiplied by a sinusoid, has two lanes; a width that is a setting does not shrink.
   const std::vector<core::operation> all = operations_of(encoding);
   const bool sets_width = std::any_of(all.begin(), all.end(), [](const auto& op) { return op.attribute("width"); });
   const bool has_pairs = std::any_of(all.begin(), all.end(), [](const auto& op) {

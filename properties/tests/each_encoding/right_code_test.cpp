@@ -1,4 +1,4 @@
-// Of what is right a diagnosis says nothing.
+// A diagnosis says nothing about right code.
 #include <catch2/catch.hpp>
 
 #include "properties/diagnosis/diagnose.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t diagnosis_seed = 20240417;
 
-// Operation by operation: the truths of one serve all implementations.
+// The outer loop is over operations: all implementations use the truths of one operation.
 void check_of_builtins(const std::string& encoding) {
   std::size_t examined = 0;
   for (const core::operation& op : operations_of(encoding))
@@ -20,9 +20,9 @@ void check_of_builtins(const std::string& encoding) {
       for (const char* name : {"optimized", "reference", "sequential", "tree", "linear", "cumsum", "control/odd_chunks",
                                "control/doubling_tree", "control/double_inside"}) {
         INFO(name << " " << op.name << " " << core::name_of(type) << ", seed " << diagnosis_seed);
-        const auto under_test = make_builtin(name);  // a build without Heinsen's encoding has not these controls
+        const auto under_test = make_builtin(name);  // a build without Heinsen's encoding does not have these controls
         if (!under_test || !(*under_test)->describe().offers(op.name, type) || !is_own_algorithm(name, op)) continue;
-        // The truth itself, at up to 1000 digits: once for each function.
+        // The truth itself needs up to 1000 digits: it is tried once for each function.
         if (std::string(name) == "reference" && (type == core::dtype::f64 || !op.is_forward())) continue;
         const diagnosis d = diagnose(**under_test, op, type, {{}, diagnosis_seed});
         INFO(d.explained.value_or("") << d.facts.value_or(""));

@@ -1,5 +1,5 @@
-// Formulas that a program adds are gated by a rule for their owner. A program of its own: what it adds would be in
-// every list of another test.
+// A rule makes the tests for formulas that a program adds. This test is a program of its own: its formulas would
+// otherwise be in every list of another test.
 #include <catch2/catch.hpp>
 
 #include "properties/tests/gating.hpp"
@@ -79,7 +79,7 @@ TEST_CASE("properties/owners/tests_by_rule_stand_where_the_catalogue_has_none", 
   CHECK(tests == &all_encoding_tests().back());
   CHECK(asked_for() == std::vector<std::string>{"test"});
   CHECK(mild_family_of(op).name == "numbers");
-  CHECK(families_of(op).size() == 2);  // numbers of one sign besides
+  CHECK(families_of(op).size() == 2);  // the second family has numbers of one sign
   CHECK(encoding_tests_of(*reference::find_operation("tener/scores"))->families.front().name != "numbers");
   CHECK_THROWS_AS(install_owner_tests(by_rule), core::contract_violation);
 }

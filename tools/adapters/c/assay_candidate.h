@@ -14,8 +14,8 @@
  * Link it as a shared library (cc -shared -fPIC). Inputs and outputs come in the order of the operation's
  * declaration (see: assay list operations), and by name through assay_input and assay_output.
  *
- * The library runs in a process of its own: a crash or an endless loop is reported, and the process started
- * anew. Its prints to stdout and stderr are kept as a log. Calls come one at a time, all from one thread.
+ * The library runs in a process of its own. A crash or an endless loop is reported, and the process is started
+ * anew. Its output to stdout and stderr is kept as a log. Calls come one at a time, all from one thread.
  */
 #ifndef ASSAY_CANDIDATE_H
 #define ASSAY_CANDIDATE_H
@@ -30,17 +30,17 @@ extern "C" {
 
 #define ASSAY_CANDIDATE_ABI 1u
 
-/* What the callback of an operation returns. */
+/* The codes that the callback of an operation returns. */
 enum {
   ASSAY_OK = 0,
-  ASSAY_ERROR = 1,      /* it failed on a valid input, for the reason in call->message: a failed check */
-  ASSAY_UNSUPPORTED = 2 /* it declines this case, for the reason in call->message: skipped and counted */
+  ASSAY_ERROR = 1,      /* it failed on a valid input, for the reason in call->message; the check fails */
+  ASSAY_UNSUPPORTED = 2 /* it declines this case, for the reason in call->message; it is skipped and counted */
 };
 
 /* A dense tensor in row-major order, the last axis contiguous. `data` is aligned to 64 bytes and never NULL.
  * Elements are double (f64), float (f32), uint16_t with the bits (f16, bf16), int64_t (i64), int32_t (i32) or
  * uint8_t of 0 and 1 (bool). Inputs must not be written. Outputs have been allocated, are as large as the
- * inputs require, and hold NaN. A write outside an output or to an input is an error where it is noticed. */
+ * inputs require, and hold NaN. A write outside an output or to an input is an error if it is noticed. */
 typedef struct assay_tensor {
   const char* name;
   const char* dtype; /* "f64", "f32", "f16", "bf16", "i64", "i32" or "bool" */
@@ -53,7 +53,7 @@ typedef struct assay_tensor {
 /* One call of an operation. Everything in it lives until the callback returns. */
 typedef struct assay_call {
   const char* operation;  /* "heinsen/scan" */
-  const char* dtype;      /* of all floating-point tensors of the call */
+  const char* dtype;      /* the dtype of all floating-point tensors of the call */
   const char* attributes; /* a JSON object: each setting of the operation, and variants that the claims name */
   const assay_tensor* inputs;
   const assay_tensor* outputs;
@@ -65,7 +65,7 @@ typedef struct assay_call {
 
 typedef struct assay_operation {
   const char* name;   /* "heinsen/scan"; derivatives are operations of their own: "heinsen/scan:vjp" */
-  const char* dtypes; /* those that it takes, between spaces: "f32 f64" */
+  const char* dtypes; /* the dtypes that it takes, separated by spaces: "f32 f64" */
   int (*evaluate)(assay_call* call);
 } assay_operation;
 
@@ -80,15 +80,15 @@ typedef struct assay_candidate {
   const char* claims;
 } assay_candidate;
 
-/* The one function that the library must define; this declaration exports it, in C++ with the name of C. What
- * it returns must live as long as the library. NULL says that the library cannot work here. */
+/* The one function that the library must define. This declaration exports it, in C++ with its C name. The returned
+ * object must live as long as the library. NULL says that the library cannot work here. */
 #ifdef __GNUC__
 __attribute__((visibility("default")))
 #endif
 const assay_candidate*
 assay_candidate_v1(void);
 
-/* An input or output by name; NULL where the operation has none of that name. */
+/* An input or output by name; NULL if the operation has none of that name. */
 static inline const assay_tensor* assay_find(const assay_tensor* all, size_t count, const char* name) {
   size_t i;
   for (i = 0; i < count; ++i)

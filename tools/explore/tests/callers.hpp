@@ -1,4 +1,4 @@
-// Callers for cells: of no candidate, and of mutants and controls.
+// Callers for cells: without candidates, and with mutants and controls.
 #pragma once
 
 #include <string>

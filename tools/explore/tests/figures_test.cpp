@@ -1,4 +1,4 @@
-// What the page, the figures and the findings say of cells: only what holds.
+// The page, the figures and the findings only say what holds for the cells.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -11,7 +11,7 @@ using namespace assay::explore;
 
 namespace {
 
-// Errors that grow like constant n^exponent, in f32.
+// Cells with errors that grow like constant n^exponent, in f32.
 std::vector<measured_cell> growing(double exponent, const char* name = "cumsum") {
   std::vector<measured_cell> all;
   for (const std::uint64_t n : {16, 256, 4096, 65536}) {
@@ -57,7 +57,7 @@ TEST_CASE("explore/figures/sentences_follow_the_numbers", "[unit]") {
   CHECK(has(all_sentences(growing(0, "sequential")), "does not grow with n"));
   CHECK(has(all_sentences(growing(0.5, "sequential")), "grows like n^0.50"));
   CHECK(has(all_sentences(growing(1)), "in proportion to n, in every format tried: cumsum."));
-  // A format in which no digit is left tells nothing of growth.
+  // A format without digits left tells nothing about growth.
   auto lost = growing(1);
   for (measured_cell m : growing(1)) {
     m.what.arithmetic = m.what.storage = "bf16";
@@ -129,7 +129,8 @@ TEST_CASE("explore/figures/the_answer_is_the_worst_and_the_best", "[unit]") {
         "next one.");
 }
 
-// A preset is asked for by its name, and the smallest one that makes the cells is told; a file has its own.
+// The command names the preset that was used; the section names the smallest preset that makes the cells. A file has
+// its own command.
 TEST_CASE("explore/figures/the_command_is_that_of_the_sweep", "[unit]") {
   sweep_identity identity{"0.1.0", "mine", "What does YaRN cost?", "", "", 4, 1, 1};
   CHECK(command_of(identity, "growth") == "assay explore --sweep mine.toml --out mine");
@@ -146,7 +147,7 @@ TEST_CASE("explore/figures/the_command_is_that_of_the_sweep", "[unit]") {
   REQUIRE(standard);
   CHECK(command_of({"0.1.0", "standard", standard->question, "", "", 4, 1, 1}, "growth") ==
         "assay explore --sweep growth --out growth");
-  // Of the name of a preset, and no preset.
+  // It has the name of a preset but is none.
   CHECK(command_of({"0.1.0", "standard", "?", "", "", 4, 1, 1}, "growth") ==
         "assay explore --sweep standard.toml --out standard");
 }

@@ -1,5 +1,5 @@
-// All 256 codes of the 8-bit formats, by the definition of OFP8 (sections 3 and 4): what each is worth, and that
-// rounding gives the nearest of them.
+// All 256 codes of the 8-bit formats, by the definition of OFP8 (sections 3 and 4): their values, and that rounding
+// gives the nearest of them.
 #include "tools/explore/formats.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 struct fields {
   const char* name;
   int fraction_bits, bias;
-  bool is_like_ieee;  // the largest exponent is of infinities and NaN alone
+  bool is_like_ieee;  // the largest exponent is only for infinities and NaN
 };
 constexpr fields e5m2{"e5m2", 2, 15, true}, e4m3{"e4m3", 3, 7, false};
 
@@ -35,7 +35,7 @@ double decoded(const fields& f, unsigned code) {
   return sign * std::ldexp(significand, std::max(static_cast<int>(exponent), 1) - f.bias);
 }
 
-// The codes of finite numbers from 0 on, whose values ascend.
+// The values of the codes of finite numbers from 0 on; they ascend.
 std::vector<double> finite_numbers(const fields& f) {
   std::vector<double> all;
   for (unsigned code = 0; code < 0x80U && std::isfinite(decoded(f, code)); ++code) all.push_back(decoded(f, code));

@@ -1,5 +1,5 @@
-// The published figures of every question, measured again where that is cheap. Where a figure was found in another
-// language with other draws, a factor of 2 is granted.
+// The published figures of every question, measured again if that is cheap. If a figure was found in another language
+// with other draws, a factor of 2 is allowed.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -74,7 +74,7 @@ TEST_CASE("explore/running_sum/stalls_and_overflows", "[property]") {
   within(wide.at("overflows_at"), 8e4, 1.1);
   within(wide.at("overflows_at"), wide.at("law"), 1.02);
   CHECK(std::isnan(found({"running_sum", "cumsum", "f32", "f32", "gates", 0, 1, 40000}).at("stalls_at")));
-  // 448 / E|log p| = 448 / 0.806; twice that where the largest number is kept in place of NaN.
+  // 448 / E|log p| = 448 / 0.806; twice that if the largest number is kept in place of NaN.
   const results plain = found({"running_sum", "cumsum", "f64", "e4m3", "gates", 0, 1, 4000});
   within(plain.at("overflows_at"), 556, 1.1);
   within(plain.at("overflows_at"), plain.at("law"), 1.1);
@@ -125,7 +125,7 @@ TEST_CASE("explore/conditioning/p_is_worse_than_log_p", "[property]") {
   CHECK(found({"conditioning", "p", "f64", "f64", "", 0.99, 1, 5000}).at("law") == Approx(99).epsilon(1e-3));
 }
 
-// The published figures are of one position; here they are the largest of the last 64.
+// The published figures are for one position; here they are the largest over the last 64.
 TEST_CASE("explore/error/of_a_sinusoidal_table", "[property]") {
   const auto largest = [](const char* formula, double d, std::uint64_t m, const char* type, const char* storage) {
     return found({"error", formula, type, storage, "sinusoidal/table", 0, d, m}).at("largest");
@@ -152,8 +152,8 @@ TEST_CASE("explore/error/of_a_sinusoidal_table", "[property]") {
   CHECK_FALSE(checked("formula", "f32", "alibi/bias,causal=perhaps", 1, 1000));
 }
 
-// An error of theta is proportional to it, and so is what it does to the angle: the fast pairs decide, which a scaling
-// leaves as they are, or divides. The product rounds by as much, with either sign.
+// An error of theta is relative, and so is its effect on the angle: the fast pairs decide, which a scaling leaves
+// unchanged or divides. The product's rounding has the same size, with either sign.
 TEST_CASE("explore/angles/digits_of_an_angle_by_position_and_scaling", "[property]") {
   const auto digits = [](const char* type, const char* frequencies, std::uint64_t position) {
     const auto all = found({"angles", "formula", type, type, frequencies, 0, 128, position}),
@@ -173,7 +173,7 @@ TEST_CASE("explore/angles/digits_of_an_angle_by_position_and_scaling", "[propert
     CHECK((near - far > 0.7 && near - far < 1.6));  // log10(16) = 1.2, less where the two errors cancel
     CHECK(digits("f64", of, 131071) > far + 8);
   }
-  // By mpmath: at the second position both errors have opposite signs, and their magnitudes sum to 0.00512.
+  // From mpmath: at the second position the two errors have opposite signs, and their magnitudes sum to 0.00512.
   const auto largest = [](std::uint64_t position) {
     return found({"angles", "formula", "f32", "f32", "rope/frequencies", 0, 128, position}).at("largest");
   };
@@ -192,7 +192,7 @@ TEST_CASE("explore/repeats/merge_at_the_first_odd_number_that_is_none", "[proper
   CHECK(std::isnan(merged("f32", "bf16", 128, 4096)));
 }
 
-// A rotation keeps the length of what moves x; scores of attention of width d move by up to their own size.
+// A rotation keeps the length of a change of x; scores of attention of width d change by up to their own size.
 TEST_CASE("explore/sensitivity/is_that_of_the_function", "[property]") {
   for (const char* type : {"f32", "bf16"}) {
     const double u = find_format(type)->unit_roundoff();
@@ -208,8 +208,8 @@ TEST_CASE("explore/sensitivity/is_that_of_the_function", "[property]") {
   CHECK(!check_cell({"sensitivity", "usual", "f32", "bf16", "rope/rotate", 0, 16, 64}));
 }
 
-// With slopes of two heads. A bias linear in the key's position is large beside near keys, and bf16 does not tell them
-// apart.
+// With slopes of two heads. A bias linear in the key's position is large next to near keys, and bf16 does not
+// distinguish them.
 TEST_CASE("explore/repeats/the_key_form_loses_near_keys", "[property]") {
   const auto near = [](const char* bias, std::uint64_t n) {
     return found({"repeats", "formula", "f32", "bf16", bias, 0, 1, n});
@@ -222,8 +222,8 @@ TEST_CASE("explore/repeats/the_key_form_loses_near_keys", "[property]") {
   }
 }
 
-// Positions beyond 2^8 are no numbers of bf16, so that angles must be wide, and cosines need not be. Of attention it is
-// the sums of products that must be.
+// Positions beyond 2^8 are not representable in bf16, so angles must be wide, but cosines need not be. For attention
+// the sums of products must be wide.
 TEST_CASE("explore/error/angles_and_sums_must_be_wide", "[property]") {
   const auto largest = [](const char* stage, const char* operation, std::uint64_t n) {
     return found({"error", stage, "f32", "bf16", operation, 0, 64, n}).at("largest");
@@ -238,17 +238,18 @@ TEST_CASE("explore/error/angles_and_sums_must_be_wide", "[property]") {
   CHECK(largest("accumulation", "attention/output", 64) > largest("usual", "attention/output", 64));
 }
 
-// A logarithm that is an ulp low: 16, 32 and 64. Prefix sums in bf16 lose all digits of the nearest pair.
+// With a logarithm that is an ulp low, 16, 32 and 64 are wrong. Prefix sums in bf16 lose all digits of the nearest
+// pair.
 TEST_CASE("explore/error/of_candidates", "[property]") {
   const auto wrong = [](const char* mutant, const char* operation, std::uint64_t size) {
     return measure_cell({"error", mutant, "f32", "f32", operation, 0, 1, size, 1}, mutants).value();
   };
   const results low = wrong("builtin:mutant/t5_log_one_ulp_low", "t5_bias/bucket", 128);
-  CHECK(low.at("wrong") == 6);  // of keys before and after the query
+  CHECK(low.at("wrong") == 6);  // for keys before and after the query
   CHECK(low.at("first_wrong") == 16);
   CHECK(low.at("last_wrong") == 64);
   CHECK(wrong("builtin:mutant/t5_log_one_ulp_low", "t5_bias/bucket,bidirectional=false", 128).at("wrong") == 0);
-  // Where keys after the query share a bucket those before it are wrong.
+  // If keys after the query share a bucket, those before it are wrong.
   CHECK(wrong("builtin:mutant/t5_buckets_in_bf16", "t5_bias/bucket,bidirectional=false", 128).at("wrong") > 0);
   CHECK(wrong("builtin:mutant/fox_prefix_in_storage", "fox/decay", 256).at("largest") >=
         found({"error", "formula", "f32", "f32", "fox/decay", 0, 1, 256}).at("largest"));

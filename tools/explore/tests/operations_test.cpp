@@ -1,4 +1,4 @@
-// The measure `error` of every operation that declares what its errors grow with, by each algorithm that it has.
+// The measure `error` of every operation that declares with what its errors grow, for each of its algorithms.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -15,7 +15,7 @@ using namespace assay::explore;
 
 namespace {
 
-// Of every operation, as the preset `digits` asks for it.
+// A cell for every operation, as in the preset `digits`.
 std::vector<cell> each_cell(const std::string& sizes) {
   return cells_of(
              read_sweep("name = \"each\"\n[[grid]]\nmeasure = \"error\"\nimplementation = \"each\"\nfamily = \"each\"\n"
@@ -51,7 +51,7 @@ TEST_CASE("explore/operations/each_that_declares_what_its_errors_grow_with_is_as
           CHECK(asked_for.contains(fmt::format("{} {} {}", op.name, name, type)));
         }
   CHECK(asked_for.contains("cope/positions cumsum bf16"));
-  CHECK(asked_for.contains("cope/positions,open cumsum f32"));  // which tells along keys
+  CHECK(asked_for.contains("cope/positions,open cumsum f32"));  // the family for long axes of keys
 }
 
 TEST_CASE("explore/operations/the_size_is_what_errors_grow_with_and_the_law_explains_them", "[property]") {
@@ -67,8 +67,8 @@ TEST_CASE("explore/operations/the_size_is_what_errors_grow_with_and_the_law_expl
   }
 }
 
-// The law of a class contains those before it. Of CoPE's positions and of stick-breaking the sums from the query back
-// keep what a total less a prefix loses.
+// The law of a class contains the laws before it. For CoPE's positions and for stick-breaking, sums from the query back
+// keep the digits that a total minus a prefix loses.
 TEST_CASE("explore/operations/digits_along_keys_by_algorithm", "[property]") {
   for (const char* operation : {"cope/positions", "sba/weights"})
     for (const char* type : {"f32", "bf16"}) {

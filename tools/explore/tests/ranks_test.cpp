@@ -1,4 +1,4 @@
-// Ranks that share a sweep, as threads with mailboxes in place of MPI: whatever happens, all of them end.
+// Ranks that share a sweep, as threads with mailboxes in place of MPI: all of them must end, whatever happens.
 // tools/tests/explore_ranks_test.py does the same with mpirun.
 #include "tools/explore/ranks.hpp"
 
@@ -51,7 +51,7 @@ caller no_candidates() {
   return [](const std::string&, const core::request&) -> core::result<core::tensors> { return core::failure("none"); };
 }
 
-// Cells whose results hold NaN and infinities, and one of a candidate, which fails.
+// Cells whose results hold NaN and infinities, and a cell of a candidate that fails.
 std::vector<cell> cells_with_a_failing_one() {
   std::vector<cell> all;
   for (const char* name : {"sequential", "cumsum", "process:not there"})
@@ -66,7 +66,7 @@ struct outcome {
   std::uint64_t elsewhere = 0;
 };
 
-// On so many ranks with two threads each. The first has none of its own: all is measured elsewhere.
+// Runs on so many ranks with two threads each. The first rank has no threads: everything is measured elsewhere.
 outcome run_on(
     int ranks, const std::function<caller()>& make_caller = no_candidates,
     const std::function<void(const progress_report&)>& tell = [](const auto&) {}) {
@@ -136,7 +136,7 @@ TEST_CASE("explore/ranks/one_that_breaks_ends_the_run", "[unit]") {
   CHECK(y.broken.find("rank ") == 0);
 }
 
-// A result arrives and cannot be written: who sent it must not wait for an answer.
+// A result arrives and cannot be written: its sender must not wait for an answer.
 TEST_CASE("explore/ranks/a_first_rank_that_breaks_ends_the_others", "[unit]") {
   const outcome y = run_on(3, no_candidates, [](const progress_report& r) {
     if (r.done > 0) throw std::runtime_error("disk full");

@@ -1,5 +1,5 @@
-// What is measured of the recurrence: that the streams compute what they say, that lengths and algorithms do not
-// disturb each other, and the published laws.
+// Tests of the recurrence's measures: the streams compute what they claim, lengths and algorithms do not disturb one
+// another, and the published laws hold.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
@@ -95,7 +95,7 @@ TEST_CASE("explore/scan/a_step_loop_forgets_its_errors", "[property]") {
   const double rms = measured(scan_cell("sequential", 16384), "rms_u");
   CHECK(rms > 0.9 / 2);
   CHECK(rms < 0.9 * 2);
-  // But for constant p near 1 they add up with one sign: 68 u at p = 0.99.
+  // For constant p near 1, however, errors add up with one sign: 68 u at p = 0.99.
   cell constant = scan_cell("sequential", 16384, "f32", 0.99);
   constant.family = "constant";
   const double coherent = measured(constant, "rms_u");
@@ -109,7 +109,7 @@ TEST_CASE("explore/scan/narrow_sums_overflow_and_lose_all", "[property]") {
   CHECK(lost > 320 / 4);
   CHECK(lost < 320 * 4);
   CHECK(std::isnan(measured(scan_cell("sequential", 4096, "bf16"), "lost_at")));
-  // Without a shift X = e^s leaves f16 where s does: |s| > 11.09.
+  // Without a shift X = e^s leaves f16 when |s| > 11.09.
   cell large = scan_cell("bare_linear", 256, "f16");
   large.scale = 8;
   CHECK(measured(large, "nonfinite_at") > 0);
@@ -128,8 +128,8 @@ TEST_CASE("explore/scan/the_truth_is_far_closer_than_the_errors", "[property]") 
   }
 }
 
-// The sweep finds every mutant in it: a cell of its grid in which it keeps at least a digit less than the step loop,
-// which breaks nowhere.
+// The sweep finds every mutant in it: in some cell of its grid the mutant keeps at least one digit less than the step
+// loop, which is right everywhere.
 TEST_CASE("explore/scan/the_preset_scales_finds_every_mutant", "[property]") {
   const std::vector<cell> cells = cells_of(load_sweep("scales").value()).value();
   std::map<std::string, std::vector<cell>> batches;
@@ -141,7 +141,7 @@ TEST_CASE("explore/scan/the_preset_scales_finds_every_mutant", "[property]") {
     for (std::size_t k = 0; k < batch.size(); ++k)
       digits[text_of(batch[k])] = std::isnan(found[k].at("nonfinite_at")) ? found[k].at("digits") : 0.0;
   }
-  std::map<std::string, double> lost;  // the most digits fewer than the step loop
+  std::map<std::string, double> lost;  // the most digits by which it is worse than the step loop
   for (const auto& [text, kept] : digits) {
     cell step_loop = read_cell(text).value();
     double& most = lost[std::exchange(step_loop.implementation, "sequential")];

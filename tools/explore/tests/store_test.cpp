@@ -1,4 +1,4 @@
-// The file of a sweep: what goes in comes out, and what is no sweep is refused.
+// The file of a sweep: reading gives what was written, and files that are no sweep are refused.
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <catch2/catch.hpp>
@@ -78,7 +78,8 @@ TEST_CASE("explore/store/refuses_what_is_no_sweep", "[unit]") {
   CHECK(sweep_store::open(file_in(folder)).error().message.find("format 2") != std::string::npos);
 }
 
-// A run that is killed while it makes the file leaves the journal of what it had begun, which has to be rolled back.
+// A run that is killed while it creates the file leaves a journal of an unfinished transaction, which must be rolled
+// back.
 TEST_CASE("explore/store/what_a_killed_run_began_is_blank", "[unit]") {
   const auto folder = formats::temporary_folder::make().value();
   const auto begun = folder.path() / "begun.sqlite", left = file_in(folder);

@@ -1,4 +1,4 @@
-// Sweeps as users write them: what is wrong is named with its line.
+// Sweeps as users write them: errors are named with their line.
 #include "tools/explore/sweep.hpp"
 
 #include <catch2/catch.hpp>
@@ -41,7 +41,7 @@ TEST_CASE("explore/sweep/a_grid_is_a_product", "[unit]") {
   const auto cells = cells_of(read_sweep(good + "decay = [0, 4.5]\n", "mine.toml").value()).value();
   CHECK(cells.size() == 8);
   CHECK(cells[0] == cell{"scan", "sequential", "f32", "f32", "gates", 0, 1, 10, 1});
-  // A cell that stands in two grids is one cell.
+  // A cell in two grids is one cell.
   CHECK(cells_of(read_sweep(good + good.substr(good.find("[[")), "mine.toml").value()).value().size() == 4);
 }
 

@@ -11,7 +11,7 @@ const assay::fuzz::target* chosen = nullptr;
 }
 
 extern "C" int LLVMFuzzerInitialize(int* count, char*** values) {
-  constexpr std::string_view option = "--target=";  // libFuzzer leaves alone what begins with two dashes
+  constexpr std::string_view option = "--target=";  // libFuzzer ignores options that begin with two dashes
   for (int i = 1; i < *count; ++i)
     if (const std::string_view word = (*values)[i]; word.starts_with(option))
       chosen = assay::fuzz::find_target(word.substr(option.size()));

@@ -1,5 +1,5 @@
-// The committed golden set of each encoding: what its recipe makes, and against the implementations that ship with
-// Assay: right ones stay within what is allowed, wrong ones do not.
+// The committed golden set of each encoding: its recipe makes it again, and the implementations that ship with Assay
+// agree with it as expected: right ones stay inside the allowances, wrong ones do not.
 #include "golden/golden_set.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string bytes_of(const fs::path& path) {
   return *bytes;
 }
 
-// Whatever somebody edits by hand, in a file or a manifest, is not what the recipe makes.
+// A manual change in a file or a manifest differs from what the recipe makes.
 void check_that_it_is_made_again(const std::string& encoding) {
   const auto folder = formats::temporary_folder::make().value();
   const fs::path set = committed / "sets" / encoding, again = folder.path() / encoding;
@@ -55,7 +55,7 @@ struct tally {
   std::string first;  ///< the first wrong element
 };
 
-// All files of the committed set that the implementation offers, once, but for those of a flag.
+// All files of the committed set that the implementation offers, once, except those with a flag.
 tally against_golden(const std::string& encoding, const std::string& builtin, golden::question asked,
                      const char* but_for = "") {
   const fs::path set = committed / "sets" / encoding;
@@ -85,7 +85,7 @@ tally against_golden(const std::string& encoding, const std::string& builtin, go
 
 void check_right_ones(const std::string& encoding) {
   for (const std::string name : {"reference", "sequential", "optimized", "tree", "linear"}) {
-    // A running shift of +inf is NaN.
+    // A running shift of +inf gives NaN.
     const tally t = against_golden(encoding, name, golden::question::bug, name == "linear" ? "has_plus_inf" : "");
     INFO(name << ": " << t.first);
     CHECK((t.files > 0 || name == "optimized"));  // kernels are optional
@@ -96,7 +96,7 @@ void check_right_ones(const std::string& encoding) {
     INFO(name << ": " << t.first);
     CHECK(t.wrong == 0);
   }
-  // log(1 + x) for log1p, or a scan by exponentials, is right and of another class.
+  // log(1 + x) for log1p, or a scan with exponentials, is right but of another class.
   const auto& all = reference::operations();
   const bool has_it = std::any_of(all.begin(), all.end(), [&](const core::operation& op) {
     const auto& classes = reference::algorithms_of(op);

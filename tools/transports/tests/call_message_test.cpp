@@ -1,4 +1,4 @@
-// Calls as hosts and recordings read them: strictly.
+// Calls are read strictly by hosts and recordings.
 #include "tools/transports/call_message.hpp"
 
 #include <catch2/catch.hpp>

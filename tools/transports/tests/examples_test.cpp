@@ -1,4 +1,4 @@
-// The example candidates answer through the process transport, and roughly right: not a gate, a smoke test.
+// The example candidates answer through the process transport, and are roughly right: a smoke test, not a gate.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -92,7 +92,7 @@ void check_states(transports::process_candidate& candidate, core::dtype type, co
   }
 }
 
-// <grad, J v> by central differences of the candidate's own f64 forward function against <J^T grad, v>.
+// <grad, J v> by central differences of the candidate's own f64 forward function, compared with <J^T grad, v>.
 void check_vjp(transports::process_candidate& candidate, const std::string& name, const core::axis_sizes& sizes) {
   const tensors in = inputs_of(declaration(name + ":vjp"), core::dtype::f64, sizes);
   const auto along = [&](double step) {
@@ -118,7 +118,7 @@ void check_vjp(transports::process_candidate& candidate, const std::string& name
 }
 
 void check_example(const std::string& script, const std::string& module) {
-  // A test framework of this age cannot skip; CTest recognises the words.
+  // This version of the test framework cannot skip; CTest recognises the words.
   if (std::system(("/usr/bin/python3 -c 'import " + module + "' 2>/dev/null").c_str()) != 0) {
     WARN("skipped because /usr/bin/python3 has no " << module);
     return;

@@ -1,4 +1,4 @@
-// A shared library in this process: what it does to the floating-point environment stays with it.
+// A shared library in this process: changes to the floating-point environment remain limited to the library.
 #include "tools/transports/library.hpp"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// Each hostile candidate has its own fault, and nothing of it stays behind.
+// Each hostile candidate has its own fault, and leaves nothing behind.
 #include "tools/transports/process.hpp"
 
 #include <catch2/catch.hpp>
@@ -62,7 +62,7 @@ class guarded_candidate {
     CHECK_FALSE(std::filesystem::exists(folder_));
   }
   process_candidate* operator->() { return candidate_.get(); }
-  /// Whether the program that was started first is gone.
+  /// Whether the program that was started first has ended.
   [[nodiscard]] bool first_group_gone() const { return transports::usage_of_group(group_).processes == 0; }
   properties::call_failure failure() {
     auto result = candidate_->evaluate(scan_request());

@@ -1,4 +1,4 @@
-// What is and what is no message of the candidate protocol.
+// Valid and invalid messages of the candidate protocol.
 #include "tools/transports/protocol.hpp"
 
 #include <catch2/catch.hpp>
@@ -185,7 +185,7 @@ TEST_CASE("transports/protocol/a_domain_holds_a_range_of_a_setting") {
     return values;
   };
   CHECK(values_of("buckets", R"({"at_least":16})") == std::set<std::int64_t>{16, 32, 64, 128});
-  CHECK(values_of("buckets", R"({"multiple_of":3})").contains(6));  // no usual one: others
+  CHECK(values_of("buckets", R"({"multiple_of":3})").contains(6));  // no usual value fits: others are taken
   CHECK(values_of("max_distance", R"({"at_least":200,"at_most":256})") == std::set<std::int64_t>{200, 256});
   for (const char* none : {R"({"buckets":{"at_least":1000}})", R"({"buckets":{"times":2}})",
                            R"({"form":{"at_least":2}})", R"({"bidirectional":{"at_least":1}})"})
@@ -203,7 +203,7 @@ TEST_CASE("transports/protocol/a_domain_that_no_case_has_is_refused") {
   CHECK_THAT(refusal("alibi/slopes", R"({"alpha_max":[0.3]})"), Contains("must be a multiple of 1/16"));
   CHECK_THAT(refusal("t5_bias/bucket", R"({"buckets":[32],"max_distance":[5]})"),
              Contains("'max_distance' must be larger"));
-  // No other scaling would help: the ends are at fault.
+  // No other scaling would help: the two ends are wrong.
   CHECK_THAT(refusal("rope/extended_frequencies",
                      R"({"scaling":["llama3"],"factor":[8.0],"trained_length":[8192],"length":[8192],)"
                      R"("low":[4.0],"high":[1.0]})"),
@@ -264,8 +264,8 @@ TEST_CASE("transports/protocol/a_precision_for_each_stage") {
   CHECK_THAT(hello_refusal(hello("{}")), Contains("must name stages; known: "));
 }
 
-// Settings that an operation did not have at first: who never heard of them is asked for the standard value, in words
-// from before there were such.
+// Settings that an operation did not have at first: a candidate that does not know them is asked for the standard
+// value, in a message without them.
 TEST_CASE("transports/protocol/later_settings_are_asked_of_who_names_them") {
   const core::operation &op = *reference::find_operation("deberta/scores"),
                         &vjp = *reference::find_operation("deberta/scores:vjp");
@@ -278,7 +278,7 @@ TEST_CASE("transports/protocol/later_settings_are_asked_of_who_names_them") {
     const auto known = settings.find("clamp_first");
     const std::vector<core::attribute> asked =
         known == settings.end() ? std::vector<core::attribute>{true, false} : known->second;
-    // Whatever is asked, the other settings are there, and this one where it is named or is not standard.
+    // In every call the other settings are present; this one is present if it is named or is not standard.
     for (const core::attribute& value : asked) {
       const core::request call{&of, core::dtype::f32, {}, core::completed(of, {{"clamp_first", value}})};
       const bool is_unnamed = asked == std::vector<core::attribute>{true};
@@ -303,7 +303,7 @@ TEST_CASE("transports/protocol/later_settings_are_asked_of_who_names_them") {
   CHECK(line.find("p2c_index") != std::string::npos);
 }
 
-// And so are values that came after their setting.
+// The same holds for values that came after their setting.
 TEST_CASE("transports/protocol/later_values_are_asked_of_who_names_them") {
   const core::operation& table = *reference::find_operation("sinusoidal/table");
   using values = std::vector<core::attribute>;

@@ -27,7 +27,7 @@ TEST_CASE("alibi/slopes/named_forms_are_one_function", "[property][alibi]") {
           head < c ? reference::ratio(-8 * (head + 1), c) : reference::ratio(-4 * (2 * (head - c) + 1), c);
       CHECK(equal(official, two_bases));
       CHECK(equal(official, alibi_exponent({"mpt", 8, heads}, k)));
-      // The same slopes for any alpha_max, in MPT's order; the official ones are 8 whatever it is.
+      // MPT's order gives the same slopes for any alpha_max; the official ones always use 8.
       CHECK(equal(alibi_exponent({"official", 16, heads, true}, k), alibi_exponent({"mpt", 16, heads}, k)));
       CHECK(equal(alibi_exponent({"official", 16, heads}, k), official));
       if (static_cast<long>(heads) == c) CHECK(equal(official, alibi_exponent({"naive", 8, heads}, k)));
@@ -95,11 +95,11 @@ TEST_CASE("alibi/slopes/heads_of_a_slice", "[property][alibi]") {
     const std::vector<double> all = slopes(12, 0, 0, rule);
     CHECK(slopes(5, 12, 7, rule) == std::vector<double>(all.begin() + 7, all.end()));
     CHECK(slopes(4, 12, 0, rule) == std::vector<double>(all.begin(), all.begin() + 4));
-    CHECK(slopes(5, 0, 7, rule) == slopes(5, 12, 7, rule));  // the last ones, of a model of as many
+    CHECK(slopes(5, 0, 7, rule) == slopes(5, 12, 7, rule));  // the last slopes of a model with 7 + 5 heads
   }
 }
 
-// Three keys of logits 0 but for the bias, and values 1, 0, 0: the output is the weight of the first key.
+// Three keys whose logits are 0 without the bias, and values 1, 0, 0: the output is the weight of the first key.
 TEST_CASE("alibi/attention/by_hand", "[property][alibi]") {
   const core::operation& op = *reference::find_operation("alibi/attention");
   const auto weights = [&](std::size_t n, core::attributes settings) {
@@ -156,5 +156,5 @@ TEST_CASE("alibi/slopes/settings_that_there_are_not", "[property][alibi]") {
   };
   CHECK(slice(4, 12, 8));
   CHECK_FALSE(slice(4, 12, 9));
-  CHECK(slice(8, 0, 1));  // of a model of nine
+  CHECK(slice(8, 0, 1));  // from a model of nine heads
 }

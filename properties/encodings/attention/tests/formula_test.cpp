@@ -1,4 +1,4 @@
-// Attention as kernels offer it, small enough to see: all keys weigh the same.
+// Attention as kernels provide it, small enough to compute by hand: all keys weigh the same.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@ using std::string;
 
 namespace {
 
-// Of n queries, 0, and keys with the values 1, 2, 4, ...; `u` heads of queries.
+// The output for n queries of 0 and keys with the values 1, 2, 4, ...; `u` is the number of query heads.
 std::vector<double> of_equal_keys(const string& operation, std::size_t n, std::size_t m, core::attributes settings,
                                   double sink = 0.0) {
   const auto group = settings.find("group");
@@ -50,12 +50,12 @@ TEST_CASE("attention/grouped_query/by_hand", "[property]") {
 }
 
 TEST_CASE("attention/sinks/by_hand", "[property]") {
-  CHECK(of_equal_keys("attention/sinks", 1, 4, {}) == numbers{3});  // one of five
+  CHECK(of_equal_keys("attention/sinks", 1, 4, {}) == numbers{3});  // the sink takes one of five equal shares
   CHECK(of_equal_keys("attention/sinks", 1, 4, {}, -std::numeric_limits<double>::infinity()) == numbers{3.75});
   CHECK(of_equal_keys("attention/sinks", 2, 1, {{"causal", true}, {"group", count{2}}}) == numbers{0, 0.5, 0, 0.5});
 }
 
-// o sigmoid(lse - sink), as pytorch/torchtitan has it, has the derivative y (1 - y): of a sink far below it keeps no
+// In pytorch/torchtitan, o sigmoid(lse - sink) has the derivative y (1 - y): for a sink far below lse it keeps no
 // digit.
 TEST_CASE("attention/sinks/beside_the_output_of_keys", "[property]") {
   constexpr auto type = core::dtype::f32;

@@ -1,4 +1,4 @@
-// Parts of attention small enough to merge by hand, and their gradients where nothing is weighed.
+// Parts of attention small enough to merge by hand, and their gradients where there is nothing to weigh.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-// Parts of two features, one query.
+// Merges parts of two features for one query.
 reference::certified_outputs merged(const std::vector<double>& parts, const std::vector<double>& lses,
                                     core::attributes settings = {}, bool gradient = false) {
   const core::operation& op = *reference::find_operation(gradient ? "attention/merge:vjp" : "attention/merge");
@@ -45,7 +45,7 @@ TEST_CASE("attention/merge/by_hand", "[property]") {
 TEST_CASE("attention/merge/parts_without_keys", "[property]") {
   const core::attributes plus{{"empty", std::string("plus_infinity")}};
   const double nan = std::nan("");
-  for (const double x : {7.0, nan}) {  // what stands there is not read
+  for (const double x : {7.0, nan}) {  // this value must not be read
     CHECK(values(merged({x, x, 8, 16}, {-inf, 1.5}), "o") == numbers{8, 16});
     CHECK(values(merged({x, x, 8, 16}, {-inf, 1.5}), "lse") == numbers{1.5});
     CHECK(values(merged({8, 16, x, x}, {1.5, inf}, plus), "o") == numbers{8, 16});
@@ -55,7 +55,7 @@ TEST_CASE("attention/merge/parts_without_keys", "[property]") {
   CHECK(values(merged({1, 1, 1, 1}, {inf, -inf}, plus), "lse") == numbers{inf});
   CHECK(values(merged({}, {}, plus), "lse") == numbers{inf});
   CHECK(std::isnan(values(merged({1, 1, 1, 1}, {nan, 0}), "lse").front()));
-  // One part alone is the result, unless its lse is none.
+  // A single part is the result, unless its lse is NaN or +inf.
   for (const double no_lse : {nan, inf})
     for (const char* output : {"o", "lse"})
       CHECK(std::isnan(values(merged({8, 16, 1, 1}, {no_lse, -inf}), output).front()));

@@ -76,7 +76,7 @@ TEST_CASE("complex_order/scores/gradient_of_a_modulus_of_0_is_0", "[property]") 
 }
 
 TEST_CASE("complex_order/scores/squares_that_leave_the_format_have_no_allowance", "[property]") {
-  // In f16 a modulus above sqrt(65504) is infinite as a root of squares, and right as hypot has it.
+  // In f16 a modulus above sqrt(65504) is infinite as the root of a sum of squares, but right with hypot.
   core::request call = two_components("bilinear");
   call.type = dtype::f16;
   for (auto& [name, x] : call.inputs) x.type = dtype::f16;

@@ -1,4 +1,4 @@
-// Rotations by commuting matrices small enough to check by hand, and where they are those of other encodings.
+// Rotations by commuting matrices small enough to check by hand, and the cases in which they equal other encodings.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -11,7 +11,7 @@ using core::make_tensor;
 namespace {
 
 xt::xarray<double> rotated(const core::tensor& p, const char* variant) {
-  // Three blocks of two and one coordinate more; axes 2 and 3.
+  // Three blocks of two, and one coordinate outside blocks; two axes, with positions 2 and 3.
   return reference::certify({reference::find_operation("comrope/rotate"),
                              dtype::f64,
                              {{"x", make_tensor(dtype::f64, {1, 1, 1, 7}, {1, 0, 1, 0, 1, 0, 5})},
@@ -37,7 +37,7 @@ TEST_CASE("comrope/rotate/by_hand", "[property]") {
   CHECK(axial(0, 0, 0, 0) == std::cos(2.0));  // the first axis
   CHECK(axial(0, 0, 0, 1) == std::sin(2.0));
   CHECK(axial(0, 0, 0, 3) == std::sin(1.5));  // the second axis
-  CHECK(axial(0, 0, 0, 5) == std::sin(0.5));  // the first one again
+  CHECK(axial(0, 0, 0, 5) == std::sin(0.5));  // the first axis again
   CHECK(axial(0, 0, 0, 6) == 5.0);
   CHECK(linear(0, 0, 0, 1) == std::sin(1.0));   // 2/2
   CHECK(linear(0, 0, 0, 3) == std::sin(-0.5));  // (2 - 3) / 2
@@ -64,7 +64,7 @@ TEST_CASE("comrope/rotate/of_two_is_rope", "[property]") {
 }
 
 TEST_CASE("comrope/rotate/linearly_dependent", "[property]") {
-  // Positions count by the sum of p_k theta_k alone, and factors move between theta and P.
+  // Only the sum of p_k theta_k matters, and factors may move between theta and P.
   core::request call{reference::find_operation("comrope/rotate"),
                      dtype::f64,
                      {{"x", make_tensor(dtype::f64, {1, 1, 1, 3}, {1, -2, 0.5})},
@@ -74,7 +74,7 @@ TEST_CASE("comrope/rotate/linearly_dependent", "[property]") {
                      {{"variant", std::string("ld")}}};
   const auto y = [&] { return numbers_of(call); };
   const auto once = y();
-  call.inputs.at("position") = make_tensor(dtype::f64, {1, 2}, {2.5, 4.5});  // along (1, 3)
+  call.inputs.at("position") = make_tensor(dtype::f64, {1, 2}, {2.5, 4.5});  // moved along (1, 3)
   CHECK(y() == once);
   call.inputs.at("theta") = make_tensor(dtype::f64, {2, 1}, {6, -2});
   CHECK(y() != once);
@@ -83,7 +83,7 @@ TEST_CASE("comrope/rotate/linearly_dependent", "[property]") {
 }
 
 TEST_CASE("comrope/rotate/scores_depend_on_differences", "[property]") {
-  // Of two axes in one block, which commute: <R(p) x, R(q) y> = <x, R(q - p) y>.
+  // Two axes in one block, whose matrices commute: <R(p) x, R(q) y> = <x, R(q - p) y>.
   const auto at = [](double first, double second, const std::vector<double>& x) {
     return numbers_of({reference::find_operation("comrope/rotate"),
                        dtype::f64,

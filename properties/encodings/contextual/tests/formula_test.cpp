@@ -42,8 +42,8 @@ double share(double logit, std::vector<double> others) {
 }  // namespace
 
 TEST_CASE("contextual/path_attention/by_hand", "[property]") {
-  // The second token reflects the first key (1, 2) to (-1, 2); the third one halves its second feature: (-1, 1). Its
-  // own w changes no key of its own.
+  // The second token reflects the first key (1, 2) to (-1, 2); the third one halves its second feature: (-1, 1). A
+  // token's w does not change its own key.
   const auto o = attended({{"q", rows({5, 5, 1, 1, 1, 1})},
                            {"k", rows({1, 2, 0, 1, 1, 0})},
                            {"w", rows({0, 1, 1, 0, 0, 1})},
@@ -54,7 +54,7 @@ TEST_CASE("contextual/path_attention/by_hand", "[property]") {
 }
 
 TEST_CASE("contextual/path_attention/order", "[property]") {
-  // (1, 0) is projected on (1, 1) by the second token, then on the first axis by the third one: (1/2, 0). The other
+  // The second token projects (1, 0) on (1, 1), then the third one projects it on the first axis: (1/2, 0). The other
   // order would leave (1/2, 1/2).
   const double half = std::sqrt(0.5);
   const auto o = attended({{"q", rows({0, 0, 0, 0, 2, 4})},
@@ -65,7 +65,7 @@ TEST_CASE("contextual/path_attention/order", "[property]") {
 }
 
 TEST_CASE("contextual/selective_rotation/by_hand", "[property]") {
-  // Half of two sixths of a turn, that of the cache and of the first token; then back to none.
+  // Half of two sixths of a turn, from the cache and from the first token; then the angle returns to 0.
   const auto made = reference::certify({reference::find_operation("contextual/selective_rotation"),
                                         dtype::f64,
                                         {{"x", make_tensor(dtype::f64, {1, 2, 1, 2}, {2, 0, 0, 3})},

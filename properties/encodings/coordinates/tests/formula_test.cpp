@@ -19,7 +19,7 @@ std::vector<double> made(const char* operation, core::tensors inputs, core::attr
 }  // namespace
 
 TEST_CASE("coordinates/fourier_features/by_hand", "[property]") {
-  // 2 x - 1 is 1/2 and -1: half a turn less a quarter of one.
+  // 2 x - 1 is 1/2 and -1: half a turn minus a quarter.
   const auto y = made("coordinates/fourier_features", {{"points", make_tensor(dtype::f64, {1, 1, 2}, {0.75, 0})},
                                                        {"matrix", make_tensor(dtype::f64, {2, 1}, {1, 0.25})}});
   CHECK(y[0] == Approx(1.0).epsilon(1e-15));
@@ -27,13 +27,13 @@ TEST_CASE("coordinates/fourier_features/by_hand", "[property]") {
 }
 
 TEST_CASE("coordinates/rotate/by_hand", "[property]") {
-  // A column of two places behind a class token: rows have the coordinates -1/2 and 1/2, the column 0.
+  // A column of two places after a class token: rows have the coordinates -1/2 and 1/2, and the column has 0.
   std::vector<double> x(12, 1.0);
   const auto y = made("coordinates/rotate", {{"x", make_tensor(dtype::f64, {1, 3, 1, 4}, x)}},
                       {{"rows", std::int64_t{2}}, {"columns", std::int64_t{1}}});
   CHECK(std::vector<double>(y.begin(), y.begin() + 4) == std::vector<double>{1, 1, 1, 1});
   for (const std::size_t token : {4, 8}) {
-    CHECK(y[token] == Approx(-1.0).epsilon(1e-15));  // half a turn of the first and third coordinate
+    CHECK(y[token] == Approx(-1.0).epsilon(1e-15));  // half a turn of the first and the third coordinate
     CHECK(y[token + 1] == 1.0);
     CHECK(y[token + 2] == Approx(-1.0).epsilon(1e-15));
     CHECK(y[token + 3] == 1.0);
@@ -41,7 +41,7 @@ TEST_CASE("coordinates/rotate/by_hand", "[property]") {
 }
 
 TEST_CASE("coordinates/convolved/by_hand", "[property]") {
-  // A row of three: the kernel's middle row is 10, 1, 100; the token before them stays.
+  // A row of three places: the kernel's middle row is 10, 1, 100; the class token does not change.
   const auto y = made("coordinates/convolved",
                       {{"x", make_tensor(dtype::f64, {1, 4, 1}, {7, 1, 2, 3})},
                        {"weight", make_tensor(dtype::f64, {1, 3, 3}, {9, 9, 9, 10, 1, 100, 9, 9, 9})},
@@ -51,7 +51,7 @@ TEST_CASE("coordinates/convolved/by_hand", "[property]") {
 }
 
 TEST_CASE("coordinates/convolved_line/by_hand", "[property]") {
-  // An even kernel begins k/2 before its token; gelu of large numbers is they themselves.
+  // An even kernel begins k/2 before its token; the gelu of a large number is the number itself.
   const auto y = made("coordinates/convolved_line",
                       {{"x", make_tensor(dtype::f64, {1, 3, 1}, {100, 200, 300})},
                        {"weight", make_tensor(dtype::f64, {1, 1, 2}, {10, 1})},
@@ -61,7 +61,7 @@ TEST_CASE("coordinates/convolved_line/by_hand", "[property]") {
 }
 
 TEST_CASE("coordinates/bucket_bias/by_hand", "[property]") {
-  // Of 8 buckets a direction has 4, two of them for one distance each.
+  // With 8 buckets each direction has 4; two of them have one distance each.
   core::tensors inputs;
   std::vector<double> entries(8);
   for (std::size_t k = 0; k < 8; ++k) entries[k] = static_cast<double>(k);
@@ -78,6 +78,6 @@ TEST_CASE("coordinates/bucket_bias/by_hand", "[property]") {
        inputs,
        {{"buckets", std::int64_t{8}}, {"box_buckets", std::int64_t{8}}, {"box_max_distance", std::int64_t{32}}}});
   const auto& b = made.at("bias").rounded.values;
-  // Forwards the distance is 1 in the text and -50 in y: buckets 5 and 3; backwards -1 and 50: 1 and 7.
+  // Forwards the distance is 1 in the text and -50 in y: buckets 5 and 3. Backwards it is -1 and 50: buckets 1 and 7.
   CHECK(std::vector<double>(b.begin(), b.end()) == std::vector<double>{0, 305, 701, 0});
 }

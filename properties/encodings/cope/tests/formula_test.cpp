@@ -19,7 +19,7 @@ std::vector<double> positions_of(const std::vector<double>& g, std::size_t n, co
   return {p.begin(), p.end()};
 }
 
-// The gradient of the gates of one query that sees them all.
+// The gradient of the gates for one query that sees all of them.
 properties::call_by_hand gradient_of(core::dtype type, const std::vector<double>& g,
                                      const std::vector<double>& grad_p) {
   const core::shape row{1, 1, 1, g.size()};
@@ -31,7 +31,7 @@ properties::call_by_hand gradient_of(core::dtype type, const std::vector<double>
 
 }  // namespace
 
-// torch.sigmoid has the derivative y (1 - y): of a gate that is nearly open it keeps no digit.
+// torch.sigmoid has the derivative y (1 - y): for a gate that is nearly open it keeps no digit.
 TEST_CASE("cope/formula/gradients_of_automatic_differentiation", "[property]") {
   std::size_t beyond_sequential = 0;
   for (float g = 3; g < 24; g += 0.37F) {
@@ -47,7 +47,7 @@ TEST_CASE("cope/formula/gradients_of_automatic_differentiation", "[property]") {
   CHECK(beyond_sequential > 20);
 }
 
-// A sum of gates that is 0 is no limit: what reaches it goes on to the gates before it.
+// A sum of gates that is 0 is not at a limit: its gradient passes to the gates before it.
 TEST_CASE("cope/formula/gradients_beside_closed_gates", "[property]") {
   for (const double closed : {-std::numeric_limits<double>::infinity(), -40.0}) {
     const auto of = gradient_of(core::dtype::f64, {2, 1, closed}, {1, -1, 1});
@@ -60,7 +60,8 @@ TEST_CASE("cope/formula/gradients_beside_closed_gates", "[property]") {
 
 TEST_CASE("cope/formula/by_hand", "[property]") {
   constexpr double inf = std::numeric_limits<double>::infinity();
-  CHECK(positions_of({0, 0, 9, 0, 0, 0}, 2) == std::vector<double>{1, 0.5, 0, 1.5, 1, 0.5});  // the last two of three
+  // The last two queries of three.
+  CHECK(positions_of({0, 0, 9, 0, 0, 0}, 2) == std::vector<double>{1, 0.5, 0, 1.5, 1, 0.5});
   CHECK(positions_of({0, 0, 0}, 1, {{"positions", std::int64_t{2}}}) == std::vector<double>{1, 1, 0.5});
   CHECK(positions_of({0, 0, 0, 0}, 2, {{"causal", false}}) == std::vector<double>{1, 0.5, 1, 0.5});
   CHECK(positions_of({inf, -inf, inf, 0}, 1) == std::vector<double>{2.5, 1.5, 1.5, 0.5});
@@ -78,7 +79,7 @@ TEST_CASE("cope/formula/interpolation_by_hand", "[property]") {
   CHECK(std::vector<double>(b.begin(), b.end()) == std::vector<double>{4, 5, 32, 20});
 }
 
-// Keys of 0 have gates of 1/2: the older one is at position 1, the query's own half way to it.
+// Keys of 0 have gates of 1/2: the older key is at position 1, the query's own key half way to it.
 TEST_CASE("cope/formula/attention_by_hand", "[property]") {
   const core::operation& op = *reference::find_operation("cope/attention");
   const auto o = [&](const char* position_scale, double at_1) {

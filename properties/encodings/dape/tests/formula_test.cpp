@@ -8,7 +8,7 @@ using namespace assay;
 
 namespace {
 
-// One head and one hidden unit, slope 1/4: the network gives w2 leaky(w1_s s + w1_b bias + c1) + c2.
+// One head and one hidden unit with slope 1/4: the network gives w2 leaky(w1_s s + w1_b bias + c1) + c2.
 core::request by_hand(const core::operation& op, std::vector<double> s, std::vector<double> bias, std::size_t kernel,
                       std::vector<double> w1, std::vector<double> w2) {
   const std::size_t m = s.size();
@@ -44,7 +44,7 @@ TEST_CASE("dape/formula/kernel_by_hand", "[property]") {
   const double y0 = 30 + 500 + 1, y1 = 3 + 50 + 1, y2 = 5 + 1;
   const auto a = reference::certify(call).at("a").rounded.values;
   CHECK(a(0, 0, 0, 0) == 3 + 2 * y0 + 4 * y1 + 0.5);
-  CHECK(a(0, 0, 0, 1) == 5 + y0 + 2 * y1 + 4 * y2 + 0.5);  // the hidden unit of a masked key enters
+  CHECK(a(0, 0, 0, 1) == 5 + y0 + 2 * y1 + 4 * y2 + 0.5);  // the hidden unit of a masked key counts
   CHECK(a(0, 0, 0, 2) == -infinity);
 }
 

@@ -1,4 +1,4 @@
-// Buckets against those that the published program has, and scores small enough to see.
+// Buckets compared with those of the published program, and scores small enough to check by hand.
 #include <catch2/catch.hpp>
 
 #include "properties/kinds/table.hpp"
@@ -19,7 +19,7 @@ TEST_CASE("deberta/bucket/published", "[property]") {
 }
 
 TEST_CASE("deberta/scores/by_hand", "[property]") {
-  // span 1: the row 0 for keys behind the query, 1 for others. The factor is 1 / sqrt(4 2) for two terms of width 4.
+  // With span 1, keys behind the query use row 0, others row 1. The factor is 1 / sqrt(4 2) for two terms of width 4.
   core::request call{reference::find_operation("deberta/scores"), core::dtype::f64, {}};
   call.attributes = {{"span", std::int64_t{1}}, {"form", std::string("linear")}, {"terms", std::string("p2c")}};
   const auto put = [&](const char* name, core::shape shape, std::vector<double> first) {
@@ -44,7 +44,7 @@ TEST_CASE("deberta/scores/by_hand", "[property]") {
   CHECK(scores() == halves({4 + 4 * 32, 8 + 8 * 32, 8 + 4 * 16, 16 + 8 * 32}));
 }
 
-// Distances of up to 5 where buckets of M = 5 end: the row of r = -5 is 1 where it is clamped to 4 first, and else 0.
+// Distances up to 5 where buckets end at M = 5: r = -5 has row 1 if it is clamped to 4 first, and row 0 otherwise.
 TEST_CASE("deberta/scores/without_the_clamp_the_farthest_keys_have_row_0", "[property]") {
   core::request call{reference::find_operation("deberta/scores"), core::dtype::f64, {}};
   call.attributes = {{"span", std::int64_t{4}}, {"max_distance", std::int64_t{5}}, {"terms", std::string("c2p")}};

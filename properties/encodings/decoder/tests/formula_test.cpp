@@ -20,7 +20,7 @@ std::vector<double> o_of(const char* operation, core::tensors inputs, core::attr
   return {x.begin(), x.end()};
 }
 
-// One head of one feature; queries of 0 weigh all that they see alike.
+// One head of one feature; queries of 0 weigh all keys that they see equally.
 core::tensors of_three_tokens(std::vector<double> documents) {
   return {{"q", reals({1, 1, 3, 1}, {0, 0, 0})},
           {"k", reals({1, 1, 3, 1}, {1, 2, 3})},
@@ -38,7 +38,7 @@ const core::attributes plain{{"norm", std::string("none")}, {"layout", std::stri
 
 TEST_CASE("decoder/attention/means_of_what_is_seen", "[property]") {
   CHECK(o_of("decoder/attention", of_three_tokens({7, 7, 7}), plain) == std::vector<double>{2, 3, 5});
-  // Another document is hidden, wherever it lies.
+  // Tokens of another document are hidden, wherever they are.
   CHECK(o_of("decoder/attention", of_three_tokens({7, -1, 7}), plain) == std::vector<double>{2, 4, 5.5});
   core::attributes with_sink = plain;
   with_sink["sinks"] = true;
@@ -54,7 +54,7 @@ TEST_CASE("decoder/attention/a_slope_halves_for_each_token", "[property]") {
 }
 
 TEST_CASE("decoder/attention/temperatures", "[property]") {
-  // Place 3 of a context of 2: log 3 / log 2; of a floor at 2: 1 + log(2) / 10.
+  // Place 3 with a context of 2: log 3 / log 2; with a floor at 2: 1 + log(2) / 10.
   core::tensors inputs = of_three_tokens({0, 0, 0});
   inputs["q"] = reals({1, 1, 3, 1}, {1, 1, 1});
   inputs["k"] = reals({1, 1, 3, 1}, {0, 0, 1});
@@ -72,7 +72,7 @@ TEST_CASE("decoder/attention/temperatures", "[property]") {
 }
 
 TEST_CASE("decoder/latent/keys_and_values_of_latents", "[property]") {
-  // Nothing turns at position 0: the logits are 2 * 3 c and q' k'.
+  // At position 0 nothing turns: the logits are 2 * 3 c and q' k'.
   const core::tensors inputs{{"q", reals({1, 1, 1, 1}, {2})},      {"q_turned", reals({1, 1, 1, 2}, {1, 0})},
                              {"latent", reals({1, 2, 1}, {0, 1})}, {"k_turned", reals({1, 2, 2}, {6, 5, 0, 7})},
                              {"key_up", reals({1, 1, 1}, {3})},    {"value_up", reals({1, 1, 1}, {8})},
@@ -81,7 +81,7 @@ TEST_CASE("decoder/latent/keys_and_values_of_latents", "[property]") {
 }
 
 TEST_CASE("decoder/paged/reads_the_pages_of_its_row", "[property]") {
-  // Two rows of pages of two places: page 2 and the first place of page 0; page 1 alone.
+  // Two rows, pages of two places: row 1 has page 2 and the first place of page 0; row 2 has page 1 alone.
   const core::tensors inputs{{"q", reals({2, 1, 1, 1}, {0, 0})},
                              {"key_pages", reals({3, 2, 1, 1}, {1, 1, 1, 1, 1, 1})},
                              {"value_pages", reals({3, 2, 1, 1}, {1, 100, 5, 7, 2, 6})},

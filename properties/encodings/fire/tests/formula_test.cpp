@@ -1,4 +1,4 @@
-// Biases of FIRE small enough to check by hand: one hidden unit of weight 1, which the head weighs -2, and 1/2 added.
+// Biases of FIRE small enough to check by hand: one hidden unit of weight 1, with weight -2 in the head, plus 1/2.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -10,7 +10,7 @@ using properties::bias_by_hand;
 
 namespace {
 
-// The gradient at one pair, whose cotangent is 1, of a hidden unit of weight 1 that a head has.
+// The gradient at one pair with the cotangent 1, for a head with one hidden unit of weight 1.
 properties::call_by_hand gradient_at(std::int64_t query, std::int64_t key, const std::map<std::string, double>& others,
                                      const core::attributes& settings) {
   std::map<std::string, double> network{{"c", 0.1}, {"multiplier", 1}, {"w1", 1}, {"b1", 0.5}, {"w2", 1}, {"b2", 0}};
@@ -27,7 +27,7 @@ properties::call_by_hand gradient_at(std::int64_t query, std::int64_t key, const
 
 }  // namespace
 
-// torch.max halves the gradient where both are the same, as jax.numpy.maximum does; others give all or nothing.
+// At a tie torch.max halves the gradient, as jax.numpy.maximum does; others give one side all or nothing.
 TEST_CASE("fire/formula/gradient_at_a_tie", "[property]") {
   const double c = 0.1F, psi = std::log1p(c * 8), by_length = c / (1 + c * 8) * 8;
   for (const double epsilon : {1e-6, 0.0})
@@ -41,7 +41,7 @@ TEST_CASE("fire/formula/gradient_at_a_tie", "[property]") {
       const double alone = -multiplier * std::log1p(c * 4) / std::pow(psi + epsilon, 2) * by_length;
       CHECK((below.allows(alone, "grad_multiplier") && !below.allows(alone / 2, "grad_multiplier")));
     }
-  // The key at the beginning, without epsilon: x is 1, and moves with the multiplier alone.
+  // With the key at the beginning and without epsilon, x is 1 and depends on the multiplier alone.
   const auto first = gradient_at(8, 0, {}, {{"threshold", 8.0}, {"epsilon", 0.0}});
   CHECK(first.truth("grad_multiplier") == Approx(-by_length / psi / 2));
   CHECK(first.truth("grad_w1") == 1.0);
@@ -52,7 +52,7 @@ TEST_CASE("fire/formula/gradient_at_zero", "[property]") {
   const auto no_scale = gradient_at(8, 3, {{"c", 0}}, {}), no_threshold = gradient_at(8, 3, {{"multiplier", 0}}, {});
   CHECK((no_scale.truth("grad_c") == 0.0 && no_scale.bug("grad_c") < 1e-30));
   CHECK((no_threshold.truth("grad_multiplier") == 0.0 && no_threshold.bug("grad_multiplier") < 1e-30));
-  // A hidden unit that is 0: ReLU has the slope 0, a clamp 1, jax.nn.leaky_relu 1, and torch's 1/100.
+  // At a hidden unit of 0, ReLU has the slope 0, a clamp 1, jax.nn.leaky_relu 1, and torch's leaky ReLU 1/100.
   for (const char* activation : {"relu", "leaky_relu"}) {
     const auto at = gradient_at(8, 8, {{"b1", 0}}, {{"activation", std::string(activation)}});
     for (const double slope : {0.01, 0.5, 1.0}) CHECK(at.allows(slope, "grad_b1"));

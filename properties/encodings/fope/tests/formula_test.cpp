@@ -1,4 +1,4 @@
-// Series of few terms, by hand, and counts of models.
+// Series of few terms, by hand, and the counts of frequencies in models.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -37,13 +37,13 @@ TEST_CASE("fope/kept/of_models", "[property]") {
   CHECK(kept(16, 1e4, 2e9) == 16);
   CHECK(kept(64, 1e4, 512, "count") == 40);
   CHECK(kept(32, 1e4, 512, "count") == 32);
-  // Frequencies that make no turn at any length that there is.
+  // Frequencies that make no full turn at any possible length.
   CHECK(kept(64, 1e300, 7) == 1);
   CHECK(kept(64, 1e300, 2e9) == 2);
   CHECK(kept(64, std::numeric_limits<double>::max(), 2e9) == 2);
 }
 
-// Their product is more than a program may hold.
+// The product of lengths and pairs is more than a program may hold.
 TEST_CASE("fope/kept/many_lengths_of_many_pairs", "[property]") {
   const std::vector<double> lengths(30000, 512);
   const auto kept =
@@ -52,7 +52,7 @@ TEST_CASE("fope/kept/many_lengths_of_many_pairs", "[property]") {
 }
 
 TEST_CASE("fope/rotate/by_hand", "[property]") {
-  // Two frequencies, one of them 0, one column: c = cos 2 + 3, s = 5 sin 2. The other pair is padded.
+  // Two frequencies, one of them 0, and one column: c = cos 2 + 3, s = 5 sin 2. The other pair is padded.
   const core::tensors inputs{{"x", make_tensor(dtype::f64, {1, 1, 1, 4}, {1, 10, 0, 20})},
                              {"omega", make_tensor(dtype::f64, {2}, {1, 0})},
                              {"c_cos", make_tensor(dtype::f64, {1, 2, 1}, {1, 3})},
@@ -70,7 +70,7 @@ TEST_CASE("fope/rotate/by_hand", "[property]") {
   CHECK(y[3] == 20.0);
 }
 
-// With the identity for coefficients it is RoPE.
+// With the identity as coefficients, the operation is RoPE.
 TEST_CASE("fope/rotate/rope_of_the_identity", "[property]") {
   const core::tensor x = make_tensor(dtype::f64, {1, 1, 2, 4}, {1, 2, 3, 4, -5, 6, -7, 8}),
                      omega = make_tensor(dtype::f64, {2}, {0.75, 0.01}),

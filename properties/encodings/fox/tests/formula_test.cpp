@@ -27,7 +27,7 @@ TEST_CASE("fox/formula/by_hand", "[property]") {
 }
 
 TEST_CASE("fox/cached/by_hand", "[property]") {
-  // Two queries, the last of five keys; in the second row three keys are padding.
+  // Two queries, at the last two of five keys; in the second row three keys are padding.
   const core::tensor log_f = core::make_tensor(dtype::f64, {2, 5, 1}, {-8, -4, -2, -1, -0.5, NAN, NAN, NAN, -1, -0.5}),
                      first_key = core::make_tensor(dtype::i64, {2}, {0, 3});
   const core::operation* decay = reference::find_operation("fox/cached_decay");

@@ -1,4 +1,4 @@
-// Far into a long sequence: a decay that is summed from its key on keeps its digits, a difference of prefix sums does
+// Far into a long sequence, a decay that is summed from its key on keeps its digits; a difference of prefix sums does
 // not (Lin et al. 2025, arXiv 2503.02130, publish the latter).
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ using core::dtype;
 TEST_CASE("fox/window/error_does_not_grow_with_the_sequence", "[property]") {
   constexpr std::size_t tokens = std::size_t{1} << 20, window = 513;
   core::counter_random random(20);
-  std::vector<double> gates(tokens);  // near 1, as trained ones are
+  std::vector<double> gates(tokens);  // near 1, as in trained models
   std::vector<float> prefix(tokens);
   float sum = 0;
   for (std::size_t i = 0; i < tokens; ++i) {
@@ -39,7 +39,7 @@ TEST_CASE("fox/window/error_does_not_grow_with_the_sequence", "[property]") {
         of_prefix = std::max(of_prefix, off(static_cast<double>(of_window[i] - of_window[j])));
       }
     }
-    // Of sums one after another: every addition errs by half an ulp of the sum so far, 512 of them within a window.
+    // The law of sequential sums: every addition errs by half an ulp of the sum so far, with 512 additions in a window.
     const double law = window * std::fabs(static_cast<double>(prefix[end - 1]));
     fmt::print("fox/decay f32, |i - j| <= 512, n = {:>7}: optimized {:.2f} u, prefix sums {:.0f} u, law {:.0f} u\n",
                end, summed, of_prefix, law);

@@ -9,7 +9,7 @@ using core::dtype;
 using core::make_tensor;
 
 TEST_CASE("fox_pro/shift/by_hand", "[property]") {
-  // sigmoid(log 3) = 3/4 of the token before; the first token is padding, and the last one closed.
+  // sigmoid(log 3) = 3/4 of the token before; the first token is padding, and the last gate is closed.
   const auto y = reference::certify({reference::find_operation("fox_pro/shift"),
                                      dtype::f64,
                                      {{"x", make_tensor(dtype::f64, {1, 4, 1, 1}, {NAN, 8, 4, 2})},

@@ -1,4 +1,4 @@
-// Wrong models of what happens where blocks, tiles and chunks of tokens meet.
+// Wrong models of the computation where blocks, tiles and chunks of tokens meet.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 using core::infinity;
 constexpr std::size_t blocks[] = {4, 8, 16, 32, 64, 128, 256};
 
-// The state after token i of a lane, given blocks of so many tokens.
+// The state after token i of a lane, with blocks of `block` tokens.
 using block_step = double (*)(const scan_lane& lane, std::size_t block, std::size_t i, double state);
 
 double right_step(const scan_lane& l, std::size_t i, double state) { return log_add_exp(l.a[i] + state, l.h[i]); }
@@ -59,7 +59,7 @@ const block_model models[] = {
      }},
 };
 
-// Prefix sums of log p that start again while the sum of inputs goes on.
+// Prefix sums of log p that restart while the sum of inputs continues.
 void restarting_decay_sum(scan_lane& l, std::size_t block) {
   double sum = 0.0, relative = l.s0;
   l.s_n = l.s0;
@@ -70,7 +70,7 @@ void restarting_decay_sum(scan_lane& l, std::size_t block) {
   }
 }
 
-// Tokens (0, 0) that fill the last block reach the returned state.
+// Tokens (0, 0) that fill the last block change the returned state.
 void padded_state(scan_lane& l, std::size_t block) {
   right_scan(l);
   const std::size_t padding = (block - l.s.size() % block) % block;

@@ -1,4 +1,4 @@
-// What it means that one family of inputs goes wrong.
+// The sentence for each family of inputs that gives wrong outputs.
 #include "properties/encodings/heinsen/hypotheses/hypotheses.hpp"
 
 namespace assay::properties::encodings::heinsen {

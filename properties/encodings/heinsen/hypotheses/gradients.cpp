@@ -26,12 +26,12 @@ hypothesis of_lanes(std::string sentence, const std::function<void(adjoint_lane&
     std::for_each(lanes.begin(), lanes.end(), model);
   });
 }
-// What token i passes on to the token before it is multiplied by a factor.
+// The gradient that token i passes to the token before it is multiplied by a factor.
 hypothesis of_carry(std::string sentence, double (*factor)(const adjoint_lane&, std::size_t i)) {
   return of_lanes(std::move(sentence),
                   [factor](adjoint_lane& l) { adjoint_by(l, [&](std::size_t i) { return factor(l, i); }); });
 }
-// The outputs are right, then changed.
+// The outputs are computed correctly, then changed.
 hypothesis of_results(std::string sentence, const std::function<void(adjoint_lane&)>& change) {
   return of_lanes(std::move(sentence), [change](adjoint_lane& l) {
     right_adjoint(l);

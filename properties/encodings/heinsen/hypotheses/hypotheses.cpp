@@ -1,4 +1,4 @@
-// Wrong models of the states, each one function of a lane or of all lanes.
+// Wrong models of the states; each is one function of a lane or of all lanes.
 #include "properties/encodings/heinsen/hypotheses/hypotheses.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ hypothesis of_steps(std::string sentence, scan_step next, bool (*applies)(const 
   return of_lanes(
       std::move(sentence), [next](scan_lane& l) { scan_by(l, next); }, applies);
 }
-// The inputs of each lane are changed, the rest is right.
+// The inputs of each lane are changed; the computation is right.
 hypothesis of_inputs(std::string sentence, const std::function<void(scan_lane&)>& change,
                      bool (*applies)(const core::operation&) = is_forward) {
   return of_lanes(
@@ -45,7 +45,7 @@ hypothesis of_inputs(std::string sentence, const std::function<void(scan_lane&)>
       },
       applies);
 }
-// The states are right, the last one is changed.
+// The states are right; the last one is changed.
 hypothesis of_last_state(std::string sentence, double (*last)(const scan_lane&)) {
   return of_lanes(std::move(sentence), [last](scan_lane& l) {
     right_scan(l);

@@ -1,4 +1,4 @@
-// What is often wrong with implementations of Heinsen's operations.
+// Frequent faults of implementations of Heinsen's operations.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Heinsen's operations in plain double, open to any change: what wrong models are written in.
+// Heinsen's operations in plain double, in a form in which wrong models are easy to write.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace assay::properties::encodings::heinsen {
 
-/// One lane, and what a model makes of it.
+/// One lane, and the results that a model fills in.
 struct scan_lane {
   std::vector<double> a, h;  ///< log p and h of each token
   double s0 = 0;
@@ -19,7 +19,7 @@ struct scan_lane {
 /// All lanes [B, d] of a call, row by row.
 struct scan_problem {
   std::size_t batch = 0, tokens = 0, features = 0;
-  std::vector<double> gates;  ///< gate logits [B, n, d], empty where the operation takes log p
+  std::vector<double> gates;  ///< gate logits [B, n, d]; empty if the operation takes log p
   std::vector<scan_lane> lanes;
 
   [[nodiscard]] scan_lane& lane(std::size_t b, std::size_t j) { return lanes[b * features + j]; }
@@ -28,17 +28,17 @@ struct scan_problem {
   }
 };
 
-/// log(e^x + e^y), -inf where both are, NaN where one is.
+/// log(e^x + e^y); -inf if both are -inf, NaN if one is NaN.
 double log_add_exp(double x, double y);
 
 /// s_i = LSE(a_i + s_{i-1}, h_i), s_n = the last state.
 void right_scan(scan_lane& lane);
 
-/// The same with another step: the state after token i.
+/// The same with another step; it returns the state after token i.
 using scan_step = double (*)(const scan_lane& lane, std::size_t i, double state);
 void scan_by(scan_lane& lane, scan_step next);
 
-/// The outputs of a forward operation of Heinsen's whose lanes `model` has filled.
+/// The outputs of one of Heinsen's forward operations whose lanes `model` has filled.
 core::tensors forward_outputs(const request& call, const std::function<void(scan_problem&)>& model);
 
 /// One lane of the adjoint.
@@ -50,8 +50,8 @@ struct adjoint_lane {
   double grad_s0 = 0;                  ///< to be filled
 };
 
-/// lambda_i = grad_s_i + carry, grad_a_i = carry = w_i lambda_i, grad_h_i = v_i lambda_i; what token i passes on to
-/// the token before it is multiplied by `passed(i)`.
+/// lambda_i = grad_s_i + carry, grad_a_i = carry = w_i lambda_i, grad_h_i = v_i lambda_i. The carry that token i passes
+/// to the token before it is multiplied by `passed(i)`.
 void right_adjoint(adjoint_lane& lane);
 void adjoint_by(adjoint_lane& lane, const std::function<double(std::size_t)>& passed);
 

@@ -1,5 +1,5 @@
-// Sequences whose states have a formula without a recurrence, evaluated in extended precision: an oracle
-// that shares no code with the reference.
+// Sequences whose states have a formula without a recurrence, evaluated in extended precision: a reference that shares
+// no code with assay::reference.
 #include <cmath>
 
 #include "properties/encodings/heinsen/laws/lanes.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using extended = long double;
 
-// The input, in extended precision, of a decay given as log p or as a gate logit.
+// log p in extended precision, for a decay given as log p or as a gate logit.
 extended log_decay_extended(const core::operation& op, double x) {
   if (!op.input("g")) return x;
   return x >= 0 ? -std::log1p(std::exp(-extended(x))) : extended(x) - std::log1p(std::exp(extended(x)));
@@ -18,9 +18,9 @@ extended log_decay_extended(const core::operation& op, double x) {
 
 struct closed_form {
   const char* name;
-  /// Puts the inputs of one lane into their special form; `decay` and h count from 0.
+  /// Changes the inputs of one lane to their special form; `decay` and h count from 0.
   void (*prepare)(const core::operation& op, std::vector<double>& decay, std::vector<double>& h, double& s0);
-  /// s_i, i from 1, given what prepare left; a is log p.
+  /// s_i, for i from 1, from the inputs that `prepare` left; a is log p.
   extended (*state)(const std::vector<extended>& a, const std::vector<double>& h, double s0, std::size_t i);
 };
 
@@ -65,7 +65,7 @@ const closed_form forms[] = {
      geometric},
     {"p = 0, the input itself",
      [](const core::operation& op, std::vector<double>& decay, std::vector<double>&, double&) {
-       // A gate logit has no p = 0; at -3072 what is carried lies 3000 nats below.
+       // A gate logit cannot give p = 0; at -3072 the carried state lies 3000 nats below.
        std::fill(decay.begin(), decay.end(), op.input("g") ? -3072.0 : -HUGE_VAL);
      },
      [](const std::vector<extended>&, const std::vector<double>& h, double, std::size_t i) {

@@ -1,5 +1,5 @@
-// Constant inputs cannot count. With p and h constant X_i - X* = p^i (X_0 - X*), X = e^s: every feature moves one
-// way only and changes its sign at most once, so d features show at most d + 1 sign patterns (derived here).
+// Constant inputs cannot count. With constant p and h, X_i - X* = p^i (X_0 - X*), X = e^s: every feature moves in one
+// direction and changes its sign at most once, so d features show at most d + 1 sign patterns (derived here).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,7 +10,7 @@
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-// A lane of states and what is known of its direction once the allowances are taken off.
+// A lane of states, and what is known about its direction after the allowances are taken off.
 class direction {
  public:
   void add(approximate x) {
@@ -26,11 +26,12 @@ class direction {
 
  private:
   static constexpr double infinity_ = std::numeric_limits<double>::infinity();
-  double lowest_ = infinity_, highest_ = -infinity_;  // of the largest and smallest values that the states may have
+  // For the largest and the smallest values that the states may have.
+  double lowest_ = infinity_, highest_ = -infinity_;
   bool rises_ = false, falls_ = false, known_ = true;
 };
 
-// The first token of the case, as often as the case has tokens.
+// The first token of the case, repeated as often as the case has tokens.
 test_case first_token_repeated(const test_case& c, std::size_t n) {
   test_case constant = c;
   constant.call.inputs = with_visible_states(core::restrict_axis(

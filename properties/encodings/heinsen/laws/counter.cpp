@@ -1,5 +1,5 @@
-// A d-bit counter in the signs of d states, with the open-loop controls of heinsen_separability.hpp: the case's
-// length decides d, its seed everything else.
+// A d-bit counter in the signs of d states, with the open-loop controls of heinsen_separability.hpp: the length of the
+// case decides d, and its seed decides everything else.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -13,14 +13,15 @@ namespace {
 
 constexpr std::size_t most_bits = 6;
 
-// Mostly of order 1; one in four far beyond what an exponential without a shift can hold. |log p| is about twice
-// the margin: a prefix sum over the case stays finite, in the module too, whose log p no declared domain covers.
+// Mostly of order 1; in one case of four far beyond the range of an exponential without a shift. |log p| is about twice
+// the margin, so a prefix sum over the case stays finite. This holds in the module too, whose log p is in no declared
+// domain.
 double draw_margin(core::dtype type, std::size_t tokens, core::counter_random& random) {
   const double exponent = random.one_in(4) ? random.uniform(4, 11) : random.uniform(-4, 4);
   return std::min(std::exp2(exponent), core::largest_finite(type) / (32.0 * static_cast<double>(tokens)));
 }
 
-// Both rows start from numbers of their own, and in states that the controls allow.
+// The two rows start from different numbers, in states that the controls allow.
 counter_inputs draw(const test_case& from, std::size_t bits) {
   core::counter_random random(from.seed);
   const std::size_t numbers = std::size_t{1} << bits, first = random.below(numbers), second = random.below(numbers);
@@ -31,7 +32,7 @@ counter_inputs draw(const test_case& from, std::size_t bits) {
   return c;
 }
 
-// Every state in the band of its sign, as far as the allowance tells: then all 2^d patterns occur, once each.
+// Every state lies in the band of its sign, as far as the allowance can tell: then all 2^d patterns occur, once each.
 void check_counter(experiment& e) {
   const std::size_t n = sizes_of(e.c).at("n");
   e.needs(n > 1);

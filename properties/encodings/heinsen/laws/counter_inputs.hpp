@@ -8,20 +8,20 @@
 
 namespace assay::properties::encodings::heinsen {
 
-/// 2^bits numbers in each row, row r from first[r] on: feature j at token i + 1 has the sign of digit j of first[r] +
-/// i.
+/// 2^bits numbers in each row; row r counts from first[r]: feature j at token i + 1 has the sign of digit j of first[r]
+/// + i.
 struct counter_inputs {
   std::size_t bits = 0;
   std::vector<std::size_t> first;
   core::tensors tensors;  ///< s_0 = 0
-  sign_bands bands;       ///< of the controls as the dtype holds them
+  sign_bands bands;       ///< for the controls rounded to the dtype
   [[nodiscard]] double sign(std::size_t row, std::size_t i, std::size_t j) const {
     return counter_sign(first[row] + i, j);
   }
 };
 
-/// heinsen/embed_position makes its controls from x, whose coordinates are the signs: W_p = 0 and
-/// h = (h+ - h-) / 2 x + (h+ + h-) / 2; y - x shows the states. Precondition: shows_states(op).
+/// heinsen/embed_position computes its controls from x, whose coordinates are the signs: W_p = 0 and h = (h+ - h-) / 2
+/// x + (h+ + h-) / 2; y - x shows the states. Precondition: shows_states(op).
 counter_inputs make_counter(const core::operation& op, core::dtype type, const two_level_controls& controls,
                             std::size_t bits, std::vector<std::size_t> first);
 

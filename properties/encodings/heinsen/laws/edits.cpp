@@ -1,4 +1,4 @@
-// Edits of a sequence that its later states or gradients must not notice.
+// Changes of a sequence that must not affect its later states or gradients.
 #include <cmath>
 
 #include "properties/encodings/heinsen/laws/lanes.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using core::infinity;
 
-// p = 0 at token r: the states from r on of two different pasts.
+// With p = 0 at token r, two different pasts must give the same states from r on.
 void compare_pasts(experiment& e, const test_case& cut, std::size_t r) {
   core::tensors inputs = cut.call.inputs;
   core::counter_random random(cut.seed);
@@ -23,10 +23,10 @@ void compare_pasts(experiment& e, const test_case& cut, std::size_t r) {
   e.equal("s", one, kept, two, kept, fmt::format("p = 0 at token {}, another past", r + 1));
 }
 
-// No cotangent before token r and p = 0 there: nothing flows back past it.
+// With no cotangent before token r, and p = 0 there, nothing flows back past r.
 void check_nothing_flows_back(experiment& e, test_case cut, std::size_t r) {
   fill_along(*cut.call.operation, cut.call.inputs, "grad_s", "n", span_of(0, r), 0.0);
-  double largest = 0;  // of the cotangents: what could flow back
+  double largest = 0;  // the largest cotangent: it could flow back
   for (const char* name : {"grad_s", "grad_s_n"})
     for (const double x : cut.call.inputs.at(name).values.storage()) largest = std::max(largest, std::fabs(x));
   const measured_call& call = e.call(cut);
@@ -51,8 +51,8 @@ void check_reset(experiment& e) {
   op.is_vjp() ? check_nothing_flows_back(e, cut, r) : compare_pasts(e, cut, r);
 }
 
-// Neutral tokens before, between and after those of a case: the token that each position is made of, those that are
-// neutral, and where each token of the case went.
+// Neutral tokens before, between and after those of a case: for each position the token it is taken from; the positions
+// that are neutral; and the new position of each token of the case.
 struct padding {
   padding(std::size_t n, std::uint64_t seed) {
     core::counter_random random(seed);
@@ -83,8 +83,8 @@ void check_padding(experiment& e) {
   e.needs(!p.neutral.empty());
 }
 
-// The cotangents of s_n moved to the last token, as far as the dtype holds the sums; nothing where it does not hold
-// what is left over.
+// Moves the cotangents of s_n to the last token, as far as the dtype holds the sums; nothing if it does not hold the
+// remainder.
 std::optional<test_case> with_cotangent_moved(const test_case& c, const std::vector<std::size_t>& last) {
   test_case other = c;
   for (std::size_t k = 0; k < last.size(); ++k) {
@@ -92,14 +92,14 @@ std::optional<test_case> with_cotangent_moved(const test_case& c, const std::vec
     double& of_final = other.call.inputs.at("grad_s_n").values.storage()[k];
     const double sum = of_last + of_final;
     of_last = core::round_to(c.call.type, sum);
-    // What rounding left over stays where it was.
+    // The remainder of the rounding stays with s_n.
     of_final = sum - of_last;
     if (core::round_to(c.call.type, of_final) != of_final) return std::nullopt;
   }
   return other;
 }
 
-// s_n is s_i at i = n: their values agree, and so do the gradients of a cotangent moved from one to the other.
+// s_n equals s_i at i = n: their values agree, and so do the gradients of a cotangent moved from one to the other.
 void check_final_state(experiment& e) {
   const std::size_t n = sizes_of(e.c).at("n");
   const measured_call& call = e.call();
@@ -110,7 +110,7 @@ void check_final_state(experiment& e) {
     e.needs(other.has_value());
     return e.equal(call, e.call(*other), "cotangent of s_n moved to the last token");
   }
-  // Without a token the last state is s0, bit by bit.
+  // Without tokens the last state is s0, bit by bit.
   for (std::size_t k = 0; k < s0.size(); ++k)
     e.equal(n == 0 ? s0[k] : element(call, "s", last[k]), element(call, "s_n", k), scale_of_states,
             "the last state and s_n, element {}", k);

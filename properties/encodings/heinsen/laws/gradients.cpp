@@ -1,4 +1,4 @@
-// Identities of the gradients that need no truth: moving h and s0 together moves every state.
+// Identities of the gradients that need no truth: a shift of h and s0 together shifts every state.
 #include <cmath>
 
 #include "properties/encodings/heinsen/laws/lanes.hpp"
@@ -7,13 +7,13 @@
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-// d log p / dx of a decay input.
+// The derivative of log p with respect to the decay input x.
 double slope_of(const core::operation& op, double x) {
   if (!op.input("g")) return 1.0;
   return x >= 0 ? std::exp(-x) / (1 + std::exp(-x)) : 1 / (1 + std::exp(x));
 }
 
-/// The gradients of one lane, by token from 0 on.
+/// The gradients of one lane; tokens count from 0.
 struct lane_gradients : lane_inputs {
   lane_gradients(const test_case& c, const measured_call& call, const lane_position& lane)
       : lane_inputs(c, lane), of_s0(element(call, "grad_s0", lane.state())) {
@@ -36,7 +36,7 @@ struct lane_gradients : lane_inputs {
   std::vector<double> slope, cotangent;
 };
 
-// grad_log_p_i = sum over k < i of grad_h_k, and grad_s0, less the cotangents before i: what has not been
+// grad_log_p_i = sum over k < i of grad_h_k, plus grad_s0, minus the cotangents before i: the cotangent that is not yet
 // spent before token i passes through its decay.
 void check_flow(experiment& e, const lane_gradients& x) {
   cancelling_sum spent;
@@ -50,7 +50,7 @@ void check_flow(experiment& e, const lane_gradients& x) {
   e.equal(exactly(0), spent.value, spent.size, "gradients in h and s0 less the cotangents add up to 0");
 }
 
-// sum of grad_h and grad_s0 = sum of cotangents, from every token on.
+// sum of grad_h, plus grad_s0 = sum of cotangents, from every token on.
 void check_conservation(experiment& e) {
   const measured_call& call = e.call();
   for_lanes(e, e.c, [&](const lane_position& lane) { check_flow(e, lane_gradients(e.c, call, lane)); });
@@ -64,7 +64,7 @@ test_case with_unit_cotangent(test_case c, std::size_t token) {
   return c;
 }
 
-// A unit cotangent: gradients in h and s0 are a partition of one, those in log p its partial sums.
+// With a unit cotangent, gradients in h and s0 are a partition of one, and those in log p are its partial sums.
 void check_partition_of(experiment& e, const lane_gradients& x, std::size_t token) {
   e.within(0, 1, x.of_s0, "ds_{}/ds0 between 0 and 1", token + 1);
   cancelling_sum sum;
@@ -72,7 +72,7 @@ void check_partition_of(experiment& e, const lane_gradients& x, std::size_t toke
   for (std::size_t j = 0; j < x.of_h.size(); ++j) {
     e.within(0, 1, x.of_h[j], "ds_{}/dh_{} between 0 and 1", token + 1, j + 1);
     if (j > token) e.equal(exactly(0), x.of_h[j], 1.0, "ds_{}/dh_{}, of a later token", token + 1, j + 1);
-    // The gradients in log p never fall up to the token, and are 0 after it.
+    // The gradients in log p never decrease up to the token, and are 0 after it.
     if (x.slope[j] == 1.0 && j <= token && x.live(token))
       e.at_most(j == 0 ? x.of_s0 : x.of_decay[j - 1], x.of_decay[j], 1.0,
                 "ds_{}/dlog p of the token before {}, and of it", token + 1, j + 1);
@@ -93,7 +93,7 @@ void check_partition(experiment& e) {
             [&](const lane_position& lane) { check_partition_of(e, lane_gradients(unit, call, lane), token); });
 }
 
-// The same, lifted to the module: grad_b_h + sum of grad_s0 = W_R^T grad_b_R + sum of grad_s_n.
+// The same for the module: grad_b_h + sum of grad_s0 = W_R^T grad_b_R + sum of grad_s_n.
 void check_module_conservation(experiment& e) {
   const measured_call& call = e.call();
   const core::axis_sizes sizes = sizes_of(e.c);

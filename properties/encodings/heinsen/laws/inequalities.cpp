@@ -1,5 +1,5 @@
-// What s_i = LSE(a_i + s_{i-1}, h_i) implies for the states of one or two calls, up to the errors that the
-// verdict allows them.
+// Consequences of s_i = LSE(a_i + s_{i-1}, h_i) for the states of one or two calls, up to the errors that the verdict
+// allows.
 #include <cmath>
 
 #include "properties/encodings/heinsen/laws/lanes.hpp"
@@ -12,7 +12,7 @@ using states = std::vector<lane_states>;
 
 constexpr double log_2 = 0.69314718055994531;
 
-// The rounding of a bound that is formed from these numbers in double.
+// The rounding error of a bound that is formed in double from these numbers.
 double in_double(double x, double y, double z) {
   const auto finite = [](double v) { return std::isfinite(v) ? std::fabs(v) : 0.0; };
   return 0x1p-50 * (finite(x) + finite(y) + finite(z));
@@ -20,7 +20,7 @@ double in_double(double x, double y, double z) {
 
 approximate with_error(approximate x, double more) { return {x.value, x.error + more}; }
 
-// max(term) <= s_i <= max(term) + log(number of terms), where the term may be that much smaller or larger.
+// max(term) <= s_i <= max(term) + log(number of terms); the true term may be lower by `smaller`, or higher by `larger`.
 void check_between(experiment& e, approximate s, double term, double smaller, double larger, double log_of_terms,
                    std::size_t i, const char* what) {
   if (term == -HUGE_VAL) return e.equal(exactly(term), s, "s_{} and the {}", i, what);
@@ -28,13 +28,13 @@ void check_between(experiment& e, approximate s, double term, double smaller, do
   e.at_most(s, {term + log_of_terms, larger}, scale_of_states, "s_{} and the {} + {:.9g}", i, what, log_of_terms);
 }
 
-// max(a_i + s_{i-1}, h_i) <= s_i <= that + log 2, and M_i <= s_i <= M_i + log(i + 1), M_i the largest term.
+// max(a_i + s_{i-1}, h_i) <= s_i <= that + log 2, and M_i <= s_i <= M_i + log(i + 1), where M_i is the largest term.
 void check_sandwich(experiment& e) {
   const auto says = [&](const states& of) {
     const lane_states& x = of[0];
-    double path = 0;  // what rounding may do to the largest term: it is a sum of at most i numbers
+    double path = 0;  // rounding error of the largest term, which is a sum of at most i numbers
     for (std::size_t i = 1; i <= x.tokens(); ++i) {
-      // The state before is known up to its own error: it may have been carried more precisely than it was stored.
+      // The previous state is known up to its own error: it may have been carried more precisely than it was stored.
       const double carried = x.a[i] + x.s[i - 1].value, error = x.s[i - 1].error, term = std::max(carried, x.h[i]);
       const double rounding = in_double(x.a[i], x.s[i - 1].value, x.h[i]);
       check_between(e, x.s[i], term, term - std::max(carried - error, x.h[i]) + rounding,
@@ -53,7 +53,7 @@ void check_inverse_step(experiment& e) {
     for (std::size_t i = 1; i <= x.tokens(); ++i) {
       const auto [s, error] = x.s[i];
       const double carried = -std::expm1(x.h[i] - s);  // w_i
-      // Errors are multiplied by 1/w; where little is carried the step cannot be undone.
+      // Errors are multiplied by 1/w; if little is carried, the step cannot be undone.
       if (!(carried >= 0.125) || !std::isfinite(s) || !std::isfinite(x.a[i]) || error > carried / 8) continue;
       const approximate before{s + std::log(carried) - x.a[i],
                                1.25 * error / carried + in_double(s, x.a[i], x.h[i]) / carried};
@@ -63,7 +63,7 @@ void check_inverse_step(experiment& e) {
   for_states(e, says, e.c);
 }
 
-// Some elements of one input raised, none above its domain.
+// The case with some elements of one input raised, none above its domain.
 test_case raised(const test_case& c) {
   core::counter_random random(c.seed);
   const core::operation& op = *c.call.operation;
@@ -87,7 +87,7 @@ void check_monotone(experiment& e) {
   for_states(e, says, e.c, raised(e.c));
 }
 
-// x + d and x + 2d for every element, exactly; d = 0 where that cannot be.
+// Two cases with x + d and x + 2d for every element, exactly; d = 0 where this is not possible.
 std::pair<test_case, test_case> on_a_line(const test_case& c) {
   core::counter_random random(c.seed);
   core::tensors one = c.call.inputs, two = c.call.inputs;
@@ -131,7 +131,7 @@ approximate distance(approximate x, approximate y) {
   return {x.value == y.value ? 0.0 : std::fabs(x.value - y.value), x.error + y.error};
 }
 
-// Two initial states: the distance of the states never grows.
+// With two initial states, the distance between the states never grows.
 void check_contraction(experiment& e) {
   const auto says = [&](const states& of) {
     const lane_states &x = of[0], &y = of[1];

@@ -1,4 +1,4 @@
-// One lane of a Heinsen scan as its laws see it: s_i = LSE(a_i + s_{i-1}, h_i), i = 1..n.
+// One lane of a Heinsen scan as its laws use it: s_i = LSE(a_i + s_{i-1}, h_i), i = 1..n.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,24 +10,24 @@
 
 namespace assay::properties::encodings::heinsen {
 
-/// Of the scan and the gated scan, of their gradients, of both.
+/// The scopes of the scan and the gated scan, of their gradients, and of both.
 inline law_scope scans() { return {{"heinsen/scan", "heinsen/gated_scan"}}; }
 inline law_scope gradients_of_scans() { return {{"heinsen/scan:vjp", "heinsen/gated_scan:vjp"}}; }
 inline law_scope scans_and_gradients() {
   return {{"heinsen/scan", "heinsen/gated_scan", "heinsen/scan:vjp", "heinsen/gated_scan:vjp"}};
 }
 
-/// The name of its decay input: "log_p", or "g" of the gated scan.
+/// The name of the decay input: "log_p", or "g" for the gated scan.
 const char* decay_name(const core::operation& op);
-/// log p of a decay input's value, in double.
+/// log p in double, from a value of the decay input.
 double log_decay(const core::operation& op, double x);
-/// An input of the decay that leaves the state as it is: log p = 0, or a gate logit with log p above -e^-3000.
+/// A decay input that leaves the state unchanged: log p = 0, or a gate logit with log p above -e^-3000.
 double neutral_decay(const core::operation& op);
 
-/// States are logarithms: an error is small or large beside 1.
+/// States are logarithms, so errors are compared with 1.
 constexpr double scale_of_states = 1.0;
 
-/// Where the lane lies: batch row and feature, and how its elements are found in [B, n, d] and [B, d].
+/// The place of a lane: its batch row and feature, and the indices of its elements in [B, n, d] and [B, d].
 struct lane_position {
   std::size_t row = 0, feature = 0, tokens = 0, features = 0;
   [[nodiscard]] std::size_t at(std::size_t token) const { return (row * tokens + token) * features + feature; }
@@ -35,31 +35,31 @@ struct lane_position {
 };
 std::vector<lane_position> lanes_of(const test_case& c);
 
-/// Says something of every lane that has a token; what is wrong names the lane.
+/// Calls says(lane) for every lane that has a token; a failure names the lane.
 template <class Says>
 void for_lanes(experiment& e, const test_case& c, Says says) {
   for (const lane_position& lane : lanes_of(c))
     if (lane.tokens > 0) e.during(fmt::format("row {} feature {}", lane.row, lane.feature), [&] { says(lane); });
 }
 
-/// The inputs of a lane. Index 0 stands for what is before the first token, so that s[i] = LSE(a[i] + s[i-1], h[i]).
+/// The inputs of a lane. Index 0 stands for the state before the first token, so that s[i] = LSE(a[i] + s[i-1], h[i]).
 struct lane_inputs {
   lane_inputs(const test_case& c, const lane_position& lane);
   [[nodiscard]] std::size_t tokens() const { return h.size() - 1; }
   [[nodiscard]] bool holds_nan() const;
   std::vector<double> a, h;
   double s0;
-  /// The largest term of the log-sum-exp: M_i = max(a_i + M_{i-1}, h_i), M_0 = s0; s_i = -inf exactly where M_i is.
+  /// The largest term of the log-sum-exp: M_i = max(a_i + M_{i-1}, h_i), M_0 = s0. s_i is -inf exactly if M_i is.
   std::vector<double> largest;
 };
 
-/// With the computed states; s[0] is s0 and exact.
+/// A lane with the computed states; s[0] is s0 and exact.
 struct lane_states : lane_inputs {
   lane_states(const test_case& c, const measured_call& call, const lane_position& lane);
   std::vector<approximate> s;
 };
 
-/// Says something of the states of every lane without NaN in one case, or in several of the same shape.
+/// Calls `says` for the states of every lane without NaN, in one case or in several of the same shape.
 template <class Says, class... Cases>
 void for_states(experiment& e, Says says, const Cases&... cases) {
   const std::vector<std::pair<const test_case&, const measured_call&>> calls{{cases, e.call(cases)}...};

@@ -1,21 +1,21 @@
-// The laws of Heinsen's recurrence alone: inequalities and identities that need no other implementation and
-// no truth, so that they check the reference too.
+// The laws of Heinsen's recurrence alone: inequalities and identities. They need no other implementation and no truth,
+// so they check the reference too.
 #pragma once
 
 #include "properties/harness/property.hpp"
 
 namespace assay::properties::encodings::heinsen {
 
-/// What one or two calls imply for the order of states.
+/// The consequences of one or two calls for the order of states.
 std::vector<property> inequality_laws();
 std::vector<property> shift_laws();
 std::vector<property> closed_form_laws();
-/// What later states and gradients must not notice.
+/// Changes that must not affect later states and gradients.
 std::vector<property> edit_laws();
 std::vector<property> gradient_laws();
 /// The signs of d states count to 2^d, with a margin.
 property counter_law();
-/// Constant inputs move every state one way.
+/// Constant inputs move every state in one direction.
 property constant_stream_law();
 
 std::vector<property> laws();

@@ -1,5 +1,5 @@
-// Where a dtype ends the recurrence s_i = LSE(log p + s_{i-1}, h) (Heinsen 2024, eq. (3)) under constant
-// controls, and the form in two prefix sums under any. Predictions to first order in u; all derived here.
+// The limits that a dtype sets to the recurrence s_i = LSE(log p + s_{i-1}, h) (Heinsen 2024, eq. (3)) under constant
+// controls, and to the form in two prefix sums under any controls. Predictions to first order in u; all derived here.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,20 @@ double predicted_cumsum_failure(core::dtype type, double margin, double log_p);
 /// s* = h - log(1 - p), the fixed point.
 double fixed_point(double p, double h);
 
-/// Steps until the states are equal. s_i - s* = log(1 + r p^i), r = e^{s_0 - s*} - 1, so successive states differ by
-/// |r| p^i (1 - p): less than half a spacing of the format at s* from i = log(half_ulp(s*) / (|r| (1 - p))) / log p on.
+/// The number of steps until successive states are equal. s_i - s* = log(1 + r p^i), r = e^{s_0 - s*} - 1, so they
+/// differ by |r| p^i (1 - p): less than half a spacing of the format at s* from i = log(half_ulp(s*) / (|r| (1 - p))) /
+/// log p on.
 struct saturation {
   double steps = 0;
-  bool valid = false;  ///< the first step moves at all; otherwise `growth_stops` decides
+  bool valid = false;  ///< the first step changes the state; otherwise `growth_stops` decides
 };
 saturation predicted_saturation(core::dtype type, double p, double h, double s0);
 
-/// A state s >= h that counts (p = 1: s_i = LSE(s_{i-1}, h)) stays where it is once its increment log1p(e^{h - s}) is
-/// below half_ulp(s).
+/// A state s >= h that counts (p = 1: s_i = LSE(s_{i-1}, h)) stops growing once its increment log1p(e^{h - s}) is below
+/// half_ulp(s).
 bool growth_stops(core::dtype type, double s, double h);
 
-/// log p + s rounds to s for |log p| below half the distance from s to the number below it: no decay at all.
+/// log p + s rounds to s if |log p| is below half the distance from s to the number below it: there is no decay at all.
 double decay_freeze_threshold(core::dtype type, double s);
 
 /// The orbit of a state under a map: `tail` steps lead to the first of a cycle of `length` states.
@@ -38,8 +39,8 @@ struct cycle {
 };
 
 /// Brent 1980, "An improved Monte Carlo factorization algorithm", section 2. Two equal successive states are a cycle of
-/// length 1, and end the search at once; near s* = 0 longer ones occur, which comparing successive states would never
-/// find.
+/// length 1 and end the search at once. Near s* = 0 longer cycles occur, which a comparison of successive states would
+/// never find.
 template <class State, class Step>
 cycle<State> find_cycle(const State& start, Step step) {
   std::size_t power = 1, length = 0, steps = 0;

@@ -11,7 +11,7 @@ double shift_of(const test_case& c) {
   return shifts[c.seed % std::size(shifts)];
 }
 
-// h and s0 moved by c, or nothing where an element cannot be moved exactly.
+// The case with h and s0 shifted by c; nothing if an element cannot be shifted exactly.
 std::optional<test_case> moved(test_case c) {
   const double shift = shift_of(c);
   for (const char* name : {"h", "s0"})
@@ -23,7 +23,7 @@ std::optional<test_case> moved(test_case c) {
   return c;
 }
 
-// Keeps few enough bits of h and s0 that a shift by up to 16 is exact.
+// Keeps so few bits of h and s0 that a shift by up to 16 is exact.
 std::optional<test_case> on_a_grid(test_case c) {
   const double grid = std::ldexp(1.0, 6 - core::format_of(c.call.type).precision);
   for (const char* name : {"h", "s0"})
@@ -40,7 +40,7 @@ void compare_moved(experiment& e, const measured_call& here, const measured_call
               "{} by {}: {} element {}, and moved back", what, shift_of(e.c), name, i);
 }
 
-// Along the shift itself, dh = 1 and ds0 = 1 with log p at rest, every finite state moves by 1.
+// Along the direction of the shift (dh = 1, ds0 = 1, log p fixed) every finite state moves by 1.
 void check_shift_direction(experiment& e) {
   test_case along = e.c;
   for (const auto& d : reference::forward_of(*e.c.call.operation).inputs) {

@@ -6,8 +6,8 @@
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-// The widest law, the rounding to storage (of the truth, which may be that much larger), and the arithmetic of the
-// comparison itself.
+// The sum of the widest law, the rounding to storage (of the truth, which may be larger by that much), and the
+// arithmetic of the comparison itself.
 double allowance(core::dtype type, approximate x) {
   const double own = core::half_ulp(type, x.value), largest_truth = std::fabs(x.value) + x.error + own;
   return x.error - own + core::half_ulp(type, largest_truth) + 0x1p-50 * (1.0 + std::fabs(x.value));

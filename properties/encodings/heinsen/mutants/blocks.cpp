@@ -1,4 +1,4 @@
-// Mutants whose faults show at blocks, tails, ranges of exponents, or axes of equal size.
+// Mutants whose faults show at blocks, tails, exponent ranges, or axes of equal size.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,8 +21,8 @@ void scan_with_repaired_outputs(const_lane<R> a, const_lane<R> h, const R& s0, l
   }
 }
 
-// Chunks in the linear domain about one anchor A_k: s_i = A_i + log(e^s + sum exp(h_j - A_j)), the sums scaled
-// by exp(A_k). `anchor` is where in the chunk.
+// Chunks in the linear domain with one anchor A_k: s_i = A_i + log(e^s + sum exp(h_j - A_j)), where the sums are scaled
+// by exp(A_k). `anchor` is the place of k in the chunk.
 void anchored_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s, std::size_t chunk, std::size_t anchor) {
   R state = s0;
   for (std::size_t first = 0; first < s.size(); first += chunk) {
@@ -31,7 +31,7 @@ void anchored_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s, std
     for (std::size_t i = first; i < std::min(first + anchor, last); ++i) at_anchor = at_anchor + a[i];
     R decay(0.0), sum = exp(state + at_anchor);
     for (std::size_t i = first; i < last; ++i) {
-      // The guard covers p = 0 alone.
+      // The guard covers only p = 0.
       if (is_minus_infinity(a[i])) {
         decay = R(0.0);
         at_anchor = R(0.0);
@@ -80,7 +80,7 @@ void doubling_scan_with_short_tail(const_lane<R> a, const_lane<R> h, const R& s0
   for (std::size_t i = 0; i < s.size(); ++i) s[i] = x[i + 1].input;
 }
 
-// As if the rest had no checkpoint.
+// Tokens after the last full block have no checkpoint.
 void return_state_of_last_full_block(core::tensors& outputs, const request& call) {
   const auto s = outputs.find("s");
   if (s == outputs.end()) return;
@@ -90,7 +90,7 @@ void return_state_of_last_full_block(core::tensors& outputs, const request& call
   if (tokens > 0) s_n.values.storage() = core::take(s->second, 1, {tokens - 1}).values.storage();
 }
 
-// [B, n, d] read as [B, d, n], which only equal sizes allow.
+// Reads [B, n, d] as [B, d, n]; only equal sizes allow that.
 void swap_axes_of_squares(core::tensors& all) {
   for (auto& [name, t] : all) {
     if (t.shape().size() != 3 || t.shape()[1] != t.shape()[2]) continue;
@@ -114,14 +114,14 @@ void shift_cotangents_of_states(request& call) {
   states->second = core::take(states->second, 1, shifted);
 }
 
-// Padding tokens have the logit 0, and so halve the cotangent that comes through them.
+// Padding tokens have the logit 0 and halve the cotangent that passes through them.
 void pad_logits_with_zeros(request& call) {
   if (!call.inputs.contains("g")) return;
   const int padding = static_cast<int>((16 - call.inputs.at("g").shape()[1] % 16) % 16);
   change_each(call.inputs, "grad_s_n", [padding](double x) { return std::ldexp(x, -padding); });
 }
 
-// exp(A_i - A_j) overflows for j > i, and the mask's 0 makes NaN of it.
+// exp(A_i - A_j) overflows for j > i, and multiplying by the mask's 0 gives NaN.
 void adjoint_masked_after_exp(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                               const R& grad_last, scan_gradients<R> grad) {
   scan_adjoint<sigmoid_form, R>(a, h, s0, s, grad_s, grad_last, grad);
@@ -137,52 +137,50 @@ void adjoint_masked_after_exp(const_lane<R> a, const_lane<R> h, const R& s0, con
 
 std::vector<variant> block_mutants() {
   return {
-      changed_heinsen("mutant/repairs_outputs", "FW03 tensorflow/tensorflow#115610",
+      changed_heinsen("mutant/repairs_outputs", "tensorflow/tensorflow#115610",
                       "NaN of a -inf prefix is repaired in the output, not in the carried state",
                       {.formula = with_scan(scan_with_repaired_outputs)}),
-      // The totals of two blocks of 8 are joined by the reduction, which has no guard.
-      changed_heinsen("mutant/empty_block_is_nan", "FW07 microsoft/onnxruntime#28461",
+      // The reduction that joins the totals of two blocks of 8 has no guard.
+      changed_heinsen("mutant/empty_block_is_nan", "microsoft/onnxruntime#28461",
                       "joining two empty blocks of 8 gives NaN",
                       {.formula = with_step([](const R& a, const R& state, const R& h, std::size_t i) {
                          const bool joins = i > 0 && i % 8 == 0;
                          return joins ? unguarded_sum(a + state, h) : log_sum_exp(a + state, h);
                        })}),
-      changed_heinsen("mutant/exponent_trick_unclamped", "FW17 tenstorrent/tt-metal#55798", "exp is NaN below -8.7e6",
+      changed_heinsen("mutant/exponent_trick_unclamped", "tenstorrent/tt-metal#55798", "exp is NaN below -8.7e6",
                       {.formula = with_sum([](const R& t, const R& h) {
                          const double gap = std::fabs(t.number - h.number);
                          const bool wraps = gap > 8.7e6 && std::isfinite(gap);
                          return wraps ? R(std::numeric_limits<double>::quiet_NaN()) : log_sum_exp(t, h);
                        })}),
-      changed_heinsen("mutant/early_cut_off", "FW22 shibatch/sleef#523",
-                      "the smaller term is dropped from a gap of 12 on",
+      changed_heinsen("mutant/early_cut_off", "shibatch/sleef#523", "the smaller term is dropped from a gap of 12 on",
                       {.formula = with_sum([](const R& t, const R& h) {
                          return std::fabs(t.number - h.number) > 12.0 ? larger(t, h) : log_sum_exp(t, h);
                        })}),
-      changed_heinsen("mutant/factored_in_chunks", "FW27 pytorch/executorch#21417",
-                      "exp(-A) overflows within chunks of 32", {.formula = with_anchors(32, 0)}),
-      changed_heinsen("mutant/single_anchor", "FW28 NVIDIA/cudnn-frontend#1017",
-                      "one anchor for exp(A) in each chunk of 64", {.formula = with_anchors(64, 32)}),
-      changed_heinsen("mutant/last_block_combined_wrongly",
-                      "SC07 AccelerateHS/accelerate#348, SC14 pytorch/pytorch#139348",
+      changed_heinsen("mutant/factored_in_chunks", "pytorch/executorch#21417", "exp(-A) overflows within chunks of 32",
+                      {.formula = with_anchors(32, 0)}),
+      changed_heinsen("mutant/single_anchor", "NVIDIA/cudnn-frontend#1017", "one anchor for exp(A) in each chunk of 64",
+                      {.formula = with_anchors(64, 32)}),
+      changed_heinsen("mutant/last_block_combined_wrongly", "AccelerateHS/accelerate#348, pytorch/pytorch#139348",
                       "beyond 256 tokens the last block of 64 misses the block before it",
                       {.formula = with_scan(scan_with_wrong_last_block)}),
-      changed_heinsen("mutant/carry_of_other_geometry", "SC09 intel/torch-xpu-ops#4820",
+      changed_heinsen("mutant/carry_of_other_geometry", "intel/torch-xpu-ops#4820",
                       "carries of blocks of 16 are indexed as if blocks were 32 long",
                       {.formula = with_scan(scan_with_wrong_carries)}),
-      changed_heinsen("mutant/tail_misses_a_round", "SC21 ROCm/AMDMIGraphX#4653",
+      changed_heinsen("mutant/tail_misses_a_round", "ROCm/AMDMIGraphX#4653",
                       "the tail behind the last 16 misses the last doubling",
                       {.formula = with_scan(doubling_scan_with_short_tail)}),
-      changed_heinsen("mutant/state_of_last_full_block", "ST10 sgl-project/sglang#30938",
+      changed_heinsen("mutant/state_of_last_full_block", "sgl-project/sglang#30938",
                       "the returned state is that of the last full block of 16",
                       {.outputs = return_state_of_last_full_block}),
       changed_heinsen(
-          "mutant/scans_features_of_squares", "SC04 triton-lang/triton#8412", "where n = d the scan runs over features",
+          "mutant/scans_features_of_squares", "triton-lang/triton#8412", "where n = d the scan runs over features",
           {.inputs = [](request& call) { swap_axes_of_squares(call.inputs); }, .outputs = swap_axes_of_squares}),
-      changed_heinsen("mutant/absent_cotangent_shifts", "GR10 pytorch/pytorch#172568",
+      changed_heinsen("mutant/absent_cotangent_shifts", "pytorch/pytorch#172568",
                       "a zero cotangent of s_n shifts those of s by a token", {.inputs = shift_cotangents_of_states}),
-      changed_heinsen("mutant/padded_logits_in_backward", "GR14 state-spaces/mamba#368",
+      changed_heinsen("mutant/padded_logits_in_backward", "state-spaces/mamba#368",
                       "padding with gate logits of 0 decays the gradient of s_n", {.inputs = pad_logits_with_zeros}),
-      changed_heinsen("mutant/pairs_masked_after_exp", "GR20 huggingface/transformers#48455, GR04 google/jax#23842",
+      changed_heinsen("mutant/pairs_masked_after_exp", "huggingface/transformers#48455, google/jax#23842",
                       "the mask comes after exp(A_i - A_j), and inf * 0 gives NaN",
                       {.formula = with_adjoint(adjoint_masked_after_exp)}),
   };

@@ -1,4 +1,4 @@
-// Controls: right implementations that compute otherwise than the reference. The gate must never fail one.
+// Controls: right implementations that compute in other ways than the reference. The gate must never fail one.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,7 +13,7 @@ using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
 
 using affine_steps = std::vector<affine_step<R>>;
-// Another way to the prefix products of the steps.
+// Another way to compute the prefix products of the steps.
 recipe_change<recipe> with_prefixes(affine_steps (*prefixes_of)(const affine_steps& x)) {
   return with_scan([prefixes_of](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
     const affine_steps prefixes = prefixes_of(elements_with_state(a, h, s0));
@@ -26,7 +26,7 @@ affine_steps random_brackets(const affine_steps& x) {
   return bracketed_prefixes(x, split);
 }
 
-// X = m 2^k with m in [1, 2), or 0: the linear domain with the exponent kept apart.
+// X = m 2^k with m in [1, 2), or 0: the linear domain with a separate exponent.
 struct scaled {
   R mantissa{0.0};
   double exponent = 0;
@@ -62,8 +62,8 @@ void scan_by_mantissa_and_exponent(const_lane<R> a, const_lane<R> h, const R& s0
   }
 }
 
-// X = e^s without any shift, as much public code has it, its adjoint lambda_i = gbar_i / X_i + p_{i+1} lambda_{i+1},
-// and its derivative dX_i = p_i (dX_{i-1} + X_{i-1} da_i) + e^{h_i} dh_i.
+// X = e^s without any shift, as in much public code; its adjoint lambda_i = gbar_i / X_i + p_{i+1} lambda_{i+1}; and
+// its derivative dX_i = p_i (dX_{i-1} + X_{i-1} da_i) + e^{h_i} dh_i.
 void linear_states(recipe& how) {
   how.scan = [](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
     R x = exp(s0);
@@ -100,7 +100,7 @@ void linear_states(recipe& how) {
   how.tangent_kept = [](const R& s0, const R& of_s0) { return exp(s0) * of_s0 / exp(s0); };
 }
 
-// The state as an unevaluated sum of two numbers (Knuth's two-sum), so that adding small updates loses nothing.
+// The state as an unevaluated sum of two numbers (Knuth's two-sum), so that small updates are not lost.
 struct two_parts {
   R high, low{0.0};
   static two_parts sum(const R& x, const R& y) {
@@ -131,7 +131,7 @@ void scan_in_two_parts(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s)
   }
 }
 
-// Positive and negative cotangents as logarithms, apart.
+// Positive and negative cotangents are kept apart, as logarithms.
 void logarithmic_adjoint(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                          const R& grad_last, scan_gradients<R> grad) {
   const R none(-std::numeric_limits<double>::infinity());
@@ -143,7 +143,7 @@ void logarithmic_adjoint(const_lane<R> a, const_lane<R> h, const R& s0, const_la
     plus = log_sum_exp(plus, log_of(grad_s[i]));
     minus = log_sum_exp(minus, log_of(-grad_s[i]));
     const R t = a[i] + (i == 0 ? s0 : s[i - 1]);
-    // A dead state passes nothing on; where one term is -inf the other has the weight 1.
+    // A state of -inf passes nothing on; if one term is -inf, the other has the weight 1.
     const bool no_past = is_minus_infinity(t), no_input = is_minus_infinity(h[i]);
     const R log_w = no_past ? none : no_input ? R(0.0) : t - s[i];
     const R log_v = no_input ? none : no_past ? R(0.0) : h[i] - s[i];
@@ -155,7 +155,7 @@ void logarithmic_adjoint(const_lane<R> a, const_lane<R> h, const R& s0, const_la
   grad.s0 = s.size() == 0 ? grad_last : exp(plus) - exp(minus);
 }
 
-// Two prefix sums in each chunk of 64 tokens: what many kernels do to bound |A|.
+// Two prefix sums in each chunk of 64 tokens: many kernels bound |A| in this way.
 void scan_by_prefix_sums_in_chunks(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
   prefix_sums<R> sums(s0);
   for (std::size_t i = 0; i < s.size(); ++i) {
@@ -194,7 +194,7 @@ std::vector<variant> controls() {
                       {.formula = with_prefixes(random_brackets)}),
       changed_heinsen("control/double_inside", "f64 arithmetic in every dtype",
                       "right: more precise than asked, and declared", {.arithmetic = in_f64}),
-      changed_heinsen("control/rounded_at_each_step", "CT08 pytorch/pytorch#141802",
+      changed_heinsen("control/rounded_at_each_step", "pytorch/pytorch#141802",
                       "right: f16 and bf16 arithmetic, declared", {.arithmetic = in_storage}),
       changed_heinsen("control/mantissa_and_exponent", "the linear domain as m 2^k, the exponent apart",
                       "right: of class linear",
@@ -204,7 +204,7 @@ std::vector<variant> controls() {
                              how.adjoint = scan_adjoint<exp_form, R>;
                              how.tangent = scan_tangent<exp_form, R>;
                            }}),
-      // The range of e^s in f32.
+      // The interval keeps e^s in the range of f32.
       changed_heinsen(
           "control/linear_states", "X = e^s without a shift; h, s0 and log p within 80", "right: of class linear",
           {.formula = linear_states,
@@ -214,7 +214,7 @@ std::vector<variant> controls() {
                  declare_domain(about,
                                 {{"state", within}, {"h", within}, {"s0", within}, {"log_p", {-80, 0}}, {"g", within}});
                }}),
-      // Products of a gradient's state and cotangent stay within the range of f32, those of gates do not.
+      // Products of states and cotangents in gradients stay in the range of f32; those of gates do not.
       changed_heinsen(
           "control/linear_tree", "X = e^s without a shift by a tree, as mamba.py, S5 and assoc-scan; within 30",
           "right: of class linear",
@@ -229,7 +229,7 @@ std::vector<variant> controls() {
       changed_heinsen("control/logarithmic_adjoint", "the adjoint as a difference of two logarithmic recurrences",
                       "right: what automatic differentiation of log-domain code does",
                       {.formula = with_adjoint(logarithmic_adjoint)}),
-      // No answer at log p = -inf: inf - inf.
+      // There is no answer at log p = -inf: inf - inf.
       changed_heinsen("control/prefix_sums_in_chunks", "prefix sums in chunks of 64",
                       "right: prefix sums that do not grow with n",
                       {.formula = with_scan(scan_by_prefix_sums_in_chunks),

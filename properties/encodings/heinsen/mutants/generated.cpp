@@ -1,4 +1,4 @@
-// Generated mutants: a fault of the step, or of the adjoint's step, at some of the tokens.
+// Generated mutants: a fault of the step, or of the adjoint's step, at some tokens.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
 
-/// At which of n tokens, counted from 0, a fault acts.
+/// The tokens, of n counted from 0, at which a fault acts.
 struct place {
   std::string name;
   std::function<bool(std::size_t i, std::size_t n)> holds;
@@ -31,7 +31,7 @@ std::vector<place> places() {
   return all;
 }
 
-/// What a step sees: its lane, its token, and what the right step needs.
+/// The data of a step: its lane, its token, and what the right step needs.
 struct step {
   const_lane<R> all_a, all_h;
   const R& s0;
@@ -74,14 +74,14 @@ recipe_change<recipe> with_fault(const step_fault& fault, const place& where) {
   });
 }
 
-/// What a step of the adjoint gives: gradients, and what is carried to the token before.
+/// The results of a step of the adjoint: gradients, and the carry to the token before.
 struct step_gradients {
   R a, h, carry;
 };
 step_gradients weighted(const R& w, const R& v, const R& lambda) { return {w * lambda, v * lambda, w * lambda}; }
 
-/// What a step of the adjoint sees: weights of the past and of the input, the cotangent of its state, what is carried
-/// to it, and the sum of both.
+/// The data of a step of the adjoint: weights of the past and of the input, the cotangent of its state, the carry that
+/// it receives, and the sum of the cotangent and the carry.
 struct adjoint_step {
   R w, v, cotangent, carry;
   bool is_first;
@@ -114,7 +114,7 @@ constexpr adjoint_fault adjoint_faults[] = {
      }},
 };
 
-// A dead state passes nothing on; where one term is -inf the other has the weight 1.
+// A state of -inf passes nothing on; if one term is -inf, the other has the weight 1.
 weight_pair<R> weights_of(const R& t, const R& h) {
   const bool no_past = is_minus_infinity(t), no_input = is_minus_infinity(h);
   if (no_past || no_input) return {R(no_past ? 0.0 : 1.0), R(no_input ? 0.0 : 1.0)};
@@ -137,7 +137,7 @@ recipe_change<recipe> with_fault(const adjoint_fault& fault, const place& where)
   });
 }
 
-/// Each of the faults at each place.
+/// Adds each fault at each place.
 template <class Faults>
 void append(std::vector<variant>& all, const char* group, const Faults& faults) {
   for (const auto& fault : faults)

@@ -7,8 +7,8 @@ namespace {
 using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
 
-// The right adjoint, with cotangents carried over from behind token i only where `carried` says so. That of the last
-// state always is.
+// The right adjoint, but cotangents from behind token i are carried over only if `carried` says so. The cotangent of
+// the last state is always carried.
 recipe_change<recipe> with_carry(bool (*carried)(std::size_t i, const R& s0)) {
   return with_adjoint([carried](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                                 const R& grad_last, scan_gradients<R> grad) {
@@ -23,7 +23,7 @@ recipe_change<recipe> with_carry(bool (*carried)(std::size_t i, const R& s0)) {
   });
 }
 
-// The right adjoint, whose gradients are changed thereafter.
+// The right adjoint with its gradients changed afterwards.
 recipe_change<recipe> with_gradients(void (*change)(scan_gradients<R> grad)) {
   return with_adjoint([change](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                                const R& grad_last, scan_gradients<R> grad) {
@@ -56,7 +56,7 @@ void naive_backward(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R>
   grad.s0 = s.size() == 0 ? grad_last : exp(s0) * sum;
 }
 
-// Weights about one largest state of the whole lane: terms far below it vanish.
+// The weights use one maximum, the largest state of the whole lane: terms far below it vanish.
 void tangent_about_one_maximum(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, scan_direction<R> d,
                                lane<R> ds) {
   R largest = s0, carried = d.s0;
@@ -73,33 +73,34 @@ void tangent_about_one_maximum(const_lane<R> a, const_lane<R> h, const R& s0, co
 
 std::vector<variant> gradient_mutants() {
   return {
-      changed_heinsen("mutant/gradient_cut_at_blocks", "TS06 mlx-swift-lm#574", "the gradient stops at blocks of 16",
+      changed_heinsen("mutant/gradient_cut_at_blocks", "ml-explore/mlx-swift-lm#574",
+                      "the gradient stops at blocks of 16",
                       {.formula = with_carry([](std::size_t i, const R&) { return i % 16 != 15; })}),
-      changed_heinsen("mutant/carry_lost_without_state", "GR11 pytorch/pytorch#184528",
+      changed_heinsen("mutant/carry_lost_without_state", "pytorch/pytorch#184528",
                       "with s0 = 0 the gradient through later states is lost",
                       {.formula = with_carry([](std::size_t, const R& s0) { return s0.number != 0.0; })}),
-      changed_heinsen("mutant/short_chunk_drops_state_gradient", "GR18 fla-org/flash-linear-attention#1140",
+      changed_heinsen("mutant/short_chunk_drops_state_gradient", "fla-org/flash-linear-attention#1140",
                       "grad_s0 is 0 for fewer than 3 tokens",
                       {.formula = with_gradients(drop_that_of_state_in_short_chunk)}),
-      changed_heinsen("mutant/tail_gradient_not_cleared", "GR27 state-spaces/mamba#537",
+      changed_heinsen("mutant/tail_gradient_not_cleared", "state-spaces/mamba#537",
                       "behind the last block of 16 the decay's gradient is not cleared first",
                       {.formula = with_gradients([](scan_gradients<R> grad) {
                          const std::size_t n = grad.a.size(), tail = n - n % 16;
                          if (tail > 0 && tail < n) grad.a[tail] = grad.a[tail] + grad.a[tail - 1];
                        })}),
-      changed_heinsen("mutant/stale_cotangent", "GR28 pytorch/pytorch#153679",
-                      "cotangents are read from the token before", {.formula = with_adjoint(stale_cotangent)}),
-      changed_heinsen("mutant/naive_backward", "GR08 pytorch/pytorch#36308",
+      changed_heinsen("mutant/stale_cotangent", "pytorch/pytorch#153679", "cotangents are read from the token before",
+                      {.formula = with_adjoint(stale_cotangent)}),
+      changed_heinsen("mutant/naive_backward", "pytorch/pytorch#36308",
                       "the gradient is exp(h) times a sum of g exp(-s), which overflows",
                       {.formula = with_adjoint(naive_backward)}),
-      changed_heinsen("mutant/shared_gradient_counted_per_row", "GR19 fla-org/flash-linear-attention#955",
+      changed_heinsen("mutant/shared_gradient_counted_per_row", "fla-org/flash-linear-attention#955",
                       "the bias's gradient is multiplied by the batch size",
                       {.outputs =
                            [](core::tensors& outputs, const request& call) {
                              const auto rows = static_cast<double>(call.inputs.at("s0").shape()[0]);
                              change_each(outputs, "grad_b_H", [rows](double x) { return x * rows; });
                            }}),
-      changed_heinsen("mutant/gradient_of_first_row", "IX14 huggingface/transformers#22797",
+      changed_heinsen("mutant/gradient_of_first_row", "huggingface/transformers#22797",
                       "all rows get the first row's gate gradient",
                       {.outputs =
                            [](core::tensors& outputs) {
@@ -110,14 +111,14 @@ std::vector<variant> gradient_mutants() {
                                of_gate->second = core::take(of_gate->second, 0, first);
                              }
                            }}),
-      changed_heinsen("mutant/tangent_without_decay", "GR07 pytorch/pytorch#196705",
+      changed_heinsen("mutant/tangent_without_decay", "pytorch/pytorch#196705",
                       "the directional derivative ignores the decay's direction",
                       {.inputs =
                            [](request& call) {
                              for (const char* name : {"tangent_g", "tangent_log_p"}) set_to_zero(call.inputs, name);
                            },
                        .telling = true}),
-      changed_heinsen("mutant/tangent_about_one_maximum", "GR07 pytorch/pytorch#196705",
+      changed_heinsen("mutant/tangent_about_one_maximum", "pytorch/pytorch#196705",
                       "directional derivatives about one maximum lose a whole prefix",
                       {.formula = [](recipe& how) { how.tangent = tangent_about_one_maximum; }}),
   };

@@ -48,7 +48,7 @@ std::vector<linear_tree::element> products_of_neighbours(const std::vector<linea
   return balanced_prefixes(steps);
 }
 std::vector<linear_tree::element> products_from_the_first(const std::vector<linear_tree::element>& steps) {
-  // The first element stands apart: the products are those of the gates alone.
+  // The first element is kept apart: the products are those of the gates alone.
   std::vector<linear_tree::element> prefixes{steps.front()};
   for (std::size_t i = 1; i < steps.size(); ++i) {
     const linear_tree::element gates = i == 1 ? steps[1] : then(prefixes.back(), steps[i]);
@@ -60,7 +60,7 @@ std::vector<linear_tree::element> products_from_the_first(const std::vector<line
 
 namespace {
 
-// (p, x) and its derivative.
+// An element (p, x) with its derivative.
 struct dual_element {
   R p, x, dp, dx;
   friend dual_element then(const dual_element& f, const dual_element& g) {
@@ -102,7 +102,7 @@ std::vector<variant> linear_tree_mutants() {
     return changed_heinsen(
         id, models, "products of p underflow, and the state that they carry is lost",
         {.formula = in_linear_tree(of_steps), .declared = [](description& about) {
-           // e^s itself stays within the range of f32; gradients, where e^s meets e^-s, do not.
+           // e^s itself stays in the range of f32; gradients, in which e^s meets e^-s, do not.
            std::erase_if(about.operations,
                          [](const auto& offered) { return offered.first.find(':') != std::string::npos; });
            const declared_domain within{-80, 80};

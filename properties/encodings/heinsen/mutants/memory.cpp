@@ -1,4 +1,4 @@
-// Mutants that are wrong in some calls alone: after earlier ones, or in one of the settings that they offer.
+// Mutants that are wrong only in some calls: after earlier ones, or in one of the settings that they offer.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -9,7 +9,7 @@
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-// A new sequence (s0 = -inf) in a row that an earlier call used starts from what that call left there. An
+// A new sequence (s0 = -inf) in a row that an earlier call used starts from the state that call left there. An
 // implementation has one memory, which both functions share: two mutable lambdas would have one each.
 std::unique_ptr<implementation> state_of_earlier_call(std::string name) {
   const auto left = std::make_shared<std::map<std::string, core::tensor>>();  // by operation
@@ -35,7 +35,7 @@ bool same_shapes(const core::tensors& x, const core::tensors& y) {
          });
 }
 
-// Tokens and features, which lie in memory the other way round.
+// Tokens and features lie in memory in the other order.
 void read_as_contiguous(core::tensor& t) {
   const std::size_t n = t.shape()[1], d = t.shape()[2];
   const auto x = t.values.storage();
@@ -61,12 +61,12 @@ std::vector<variant> memory_mutants() {
   static constexpr const char* state_kept = "mutant/state_of_earlier_call";
   return {
       {.id = state_kept,
-       .models = "ST16 vllm-project/vllm-ascend#10558",
+       .models = "vllm-project/vllm-ascend#10558",
        .summary = "an empty initial state becomes what an earlier call left",
        .make = [] { return state_of_earlier_call(state_kept); },
        .remembers = true},
       // The order of combination depends on which block finishes first: here, on the parity of the call.
-      changed_heinsen("mutant/order_of_the_day", "ND04 NVIDIA/thrust#1587, ND03 state-spaces/mamba#827",
+      changed_heinsen("mutant/order_of_the_day", "NVIDIA/thrust#1587, state-spaces/mamba#827",
                       "the order of combination changes from call to call",
                       {.formula =
                            [calls = 0](recipe& how) mutable {
@@ -77,7 +77,7 @@ std::vector<variant> memory_mutants() {
                        .declared = nothing_declared,
                        .remembers = true,
                        .telling = true}),
-      changed_heinsen("mutant/buffer_reused", "IX06 ggml-org/llama.cpp#16412",
+      changed_heinsen("mutant/buffer_reused", "ggml-org/llama.cpp#16412",
                       "from the 41st call on, results of the call before are returned where the shapes agree",
                       {.outputs =
                            [calls = 0, buffers = std::map<std::string, core::tensors>()](core::tensors& outputs,
@@ -88,8 +88,8 @@ std::vector<variant> memory_mutants() {
                            },
                        .declared = nothing_declared,
                        .remembers = true}),
-      // A race between two blocks.
-      changed_heinsen("mutant/lost_update", "ND01 fla-org/flash-linear-attention#945",
+      // It models a race between two blocks.
+      changed_heinsen("mutant/lost_update", "fla-org/flash-linear-attention#945",
                       "in one call of eight the last lane misses an update",
                       {.outputs =
                            [calls = 0](core::tensors& outputs) mutable {
@@ -107,7 +107,7 @@ std::vector<variant> setting_mutants() {
   return {
       // The remainder of a tile of two tokens is zeroed where a larger tile would end.
       changed_heinsen("mutant/one_tile_size_is_wrong",
-                      "GR27 state-spaces/mamba#537: under some configurations of the autotuner",
+                      "state-spaces/mamba#537: under some configurations of the autotuner",
                       "with blocks of 2 tokens the gradient at the last token of an odd length is zeroed",
                       {.outputs =
                            [](core::tensors& outputs, const request& call) {
@@ -122,7 +122,7 @@ std::vector<variant> setting_mutants() {
                              about.variants["block"] = {right_block, wrong_block};
                            },
                        .telling = true}),
-      changed_heinsen("mutant/strides_ignored", "IX02 ggml-org/llama.cpp#25568, IX12 pytorch/FBGEMM#5761",
+      changed_heinsen("mutant/strides_ignored", "ggml-org/llama.cpp#25568, pytorch/FBGEMM#5761",
                       "h is read in the order in which it lies in memory",
                       {.inputs =
                            [](request& call) {

@@ -75,52 +75,51 @@ void unguarded_adjoint(const_lane<R> a, const_lane<R> h, const R& s0, const_lane
 
 std::vector<variant> mutants() {
   std::vector<variant> all{
-      changed_heinsen("mutant/ignores_initial_state",
-                      "ST03 state-spaces/mamba#641, ST04 fla-org/flash-linear-attention#90",
+      changed_heinsen("mutant/ignores_initial_state", "state-spaces/mamba#641, fla-org/flash-linear-attention#90",
                       "the initial state is ignored when there is more than one token",
                       {.formula = with_scan([](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
                          sequential_scan<R>(a, h, s.size() > 1 ? R(0.0) : s0, s);
                        }),
                        .telling = true}),
-      changed_heinsen("mutant/decay_sum_restarts", "FW31 flashinfer-ai/flashinfer#2768",
+      changed_heinsen("mutant/decay_sum_restarts", "flashinfer-ai/flashinfer#2768",
                       "the sum of log p restarts at each tile of 16 tokens",
                       {.formula = with_scan(scan_with_restarting_sum), .telling = true}),
-      changed_heinsen("mutant/swapped_combine", "SC06 TheHPXProject/hpx#1958",
+      changed_heinsen("mutant/swapped_combine", "TheHPXProject/hpx#1958",
                       "the scan combines its operands in the wrong order", {.formula = with_scan(swapped_tree_scan)}),
       changed_heinsen(
-          "mutant/naive_log_add_exp", "FW10 llvm/torch-mlir#4748", "log(exp(x) + exp(y)) without a shift",
+          "mutant/naive_log_add_exp", "llvm/torch-mlir#4748", "log(exp(x) + exp(y)) without a shift",
           {.formula = with_sum([](const R& t, const R& h) { return log(exp(t) + exp(h)); }), .telling = true}),
-      changed_heinsen("mutant/unguarded_infinite_prefix", "FW05 tinygrad/tinygrad#17853", "a -inf prefix gives NaN",
+      changed_heinsen("mutant/unguarded_infinite_prefix", "tinygrad/tinygrad#17853", "a -inf prefix gives NaN",
                       {.formula = with_sum(unguarded_sum)}),
-      changed_heinsen("mutant/drops_nan", "FW02 tensorflow/tensorflow#127513",
+      changed_heinsen("mutant/drops_nan", "tensorflow/tensorflow#127513",
                       "a NaN input is replaced by the running maximum",
                       {.formula = with_sum(sum_without_nan), .telling = true}),
-      changed_heinsen("mutant/carries_input", "FW11 microsoft/onnxscript#904",
+      changed_heinsen("mutant/carries_input", "microsoft/onnxscript#904",
                       "the next state is built from the last input, not the last state",
                       {.formula = with_scan([](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
                          for (std::size_t i = 0; i < s.size(); ++i)
                            s[i] = log_sum_exp(a[i] + (i == 0 ? s0 : h[i - 1]), h[i]);
                        })}),
-      changed_heinsen("mutant/log_of_sigmoid", "FW14 pytorch/pytorch#1835",
+      changed_heinsen("mutant/log_of_sigmoid", "pytorch/pytorch#1835",
                       "the gate is log(sigmoid(g)), which loses the decay at both ends",
                       {.formula = [](recipe& how) { how.gate = [](const R& g) { return log(sigmoid(g)); }; }}),
-      changed_heinsen("mutant/guarded_exp_at_zero", "FW24 fla-org/flash-linear-attention#461",
+      changed_heinsen("mutant/guarded_exp_at_zero", "fla-org/flash-linear-attention#461",
                       "a guard against positive exponents also cuts log p = 0",
                       {.formula = with_step([](const R& a, const R& state, const R& h, std::size_t) {
                          return a.number >= 0.0 ? h : log_sum_exp(a + state, h);
                        })}),
-      changed_heinsen("mutant/global_shift", "FW10 llvm/torch-mlir#4748",
+      changed_heinsen("mutant/global_shift", "llvm/torch-mlir#4748",
                       "one maximum over the whole lane as shift: a late spike wipes out what came before",
                       {.formula = with_scan(scan_about_one_maximum), .telling = true}),
-      changed_heinsen("mutant/backward_carry_at_blocks", "GR15 proger/accelerated-scan#15",
+      changed_heinsen("mutant/backward_carry_at_blocks", "proger/accelerated-scan#15",
                       "the gradient carried between blocks of 16 scales the wrong term",
                       {.formula = with_adjoint(adjoint_wrong_at_blocks)}),
-      changed_heinsen("mutant/unguarded_backward", "GR01 pytorch/pytorch#49724, GR03 google/jax#6811",
+      changed_heinsen("mutant/unguarded_backward", "pytorch/pytorch#49724, google/jax#6811",
                       "the gradient is NaN where a state is -inf", {.formula = with_adjoint(unguarded_adjoint)}),
-      changed_heinsen("mutant/final_state_detached", "GR23 state-spaces/mamba#258",
+      changed_heinsen("mutant/final_state_detached", "state-spaces/mamba#258",
                       "the cotangent of the last state is dropped",
                       {.inputs = [](request& call) { set_to_zero(call.inputs, "grad_s_n"); }, .telling = true}),
-      changed_heinsen("mutant/first_row_state", "IX03 BlinkDL/RWKV-LM#241",
+      changed_heinsen("mutant/first_row_state", "BlinkDL/RWKV-LM#241",
                       "all batch rows start from the first row's state",
                       {.inputs =
                            [](request& call) {
@@ -138,20 +137,17 @@ std::vector<variant> mutants() {
 
 std::vector<unmodelled> not_modelled() {
   return {
-      {"DT03 tensorflow/tensorflow#23312", "a sum kept in f32 is right, of class cumsum: a pinned class tells"},
-      {"DT07 pytorch/pytorch#187180", "the gate log sigmoid(g) stays within f16; no operation narrows what overflows"},
-      {"FW18 meta-pytorch/attention-gym#351",
-       "log(1 + exp(x)) is of class linear; no operation multiplies it by a rate"},
-      {"FW32 intel/torch-xpu-ops#2816", "no operation has complex inputs"},
-      {"IX02 ggml-org/llama.cpp#25568, IX12 pytorch/FBGEMM#5761",
+      {"tensorflow/tensorflow#23312", "a sum kept in f32 is right, of class cumsum: a pinned class tells"},
+      {"pytorch/pytorch#187180", "the gate log sigmoid(g) stays within f16; no operation narrows what overflows"},
+      {"meta-pytorch/attention-gym#351", "log(1 + exp(x)) is of class linear; no operation multiplies it by a rate"},
+      {"intel/torch-xpu-ops#2816", "no operation has complex inputs"},
+      {"ggml-org/llama.cpp#25568, pytorch/FBGEMM#5761",
        "tensors reach a candidate contiguous; strided views are checked in the process, by the optimized code's tests"},
-      {"IX08 state-spaces/mamba#884, IX09 state-spaces/mamba#1015", "more than 2^31 elements do not fit a gate run"},
-      {"SC08 NVIDIA/thrust#1643",
-       "combining beyond the end shows in no output; the skeletons run on elements that trap"},
-      {"SC20 google/jax#5164", "a regression without an account of its cause"},
-      {"SC23 NVIDIA/thrust#692", "one in 1e5 runs fails: no fixed effort shows it"},
-      {"ND06 ROCm/rocPRIM#725, ND07 pytorch/pytorch#158003",
-       "no fault of a computation: a disabled test, an open question"},
+      {"state-spaces/mamba#884, state-spaces/mamba#1015", "more than 2^31 elements do not fit a gate run"},
+      {"NVIDIA/thrust#1643", "combining beyond the end shows in no output; the skeletons run on elements that trap"},
+      {"google/jax#5164", "a regression without an account of its cause"},
+      {"NVIDIA/thrust#692", "one in 1e5 runs fails: no fixed effort shows it"},
+      {"ROCm/rocPRIM#725, pytorch/pytorch#158003", "no fault of a computation: a disabled test, an open question"},
   };
 }
 

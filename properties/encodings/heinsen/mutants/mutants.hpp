@@ -1,4 +1,4 @@
-// Wrong and right variants of Heinsen's operations, to gate the gate.
+// Wrong and right variants of Heinsen's operations, to test the gate.
 #pragma once
 
 #include "properties/faults/call_changes.hpp"
@@ -11,7 +11,7 @@ using R = reference::rounded;
 using recipe = reference::encodings::heinsen::recipe<R>;
 inline constexpr auto& changed_heinsen = make_variant<reference::encodings::heinsen>;
 
-/// Another step of the scan: the state after token i.
+/// Replaces the step of the scan, which gives the state after token i.
 inline recipe_change<recipe> with_step(std::function<R(const R& a, const R& state, const R& h, std::size_t i)> next) {
   return [next](recipe& how) {
     how.scan = [next](reference::const_lane<R> a, reference::const_lane<R> h, const R& s0, reference::lane<R> s) {
@@ -20,16 +20,16 @@ inline recipe_change<recipe> with_step(std::function<R(const R& a, const R& stat
     };
   };
 }
-/// Another log-sum-exp of the decayed state and the input.
+/// Replaces the log-sum-exp of the decayed state and the input.
 inline recipe_change<recipe> with_sum(R (*sum)(const R& past, const R& h)) {
   return with_step([sum](const R& a, const R& state, const R& h, std::size_t) { return sum(a + state, h); });
 }
-/// log-sum-exp by max + log1p(exp(-gap)) without a guard: NaN where both are -inf.
+/// log-sum-exp as max + log1p(exp(-gap)) without a guard: NaN if both are -inf.
 inline R unguarded_sum(const R& x, const R& y) {
   const R z = x - y;
   return larger(x, y) + log1p(exp(larger(z, -z) * R(-1.0)));
 }
-/// Another scan, another adjoint: as of `recipe`.
+/// Replaces the scan or the adjoint of `recipe`.
 inline recipe_change<recipe> with_scan(decltype(recipe::scan) scan) {
   return [scan](recipe& how) { how.scan = scan; };
 }
@@ -38,8 +38,8 @@ inline recipe_change<recipe> with_adjoint(decltype(recipe::adjoint) adjoint) {
 }
 
 std::vector<variant> mutants();
-/// Parts of the list: wrong steps and scans, wrong states at the ends, wrong derivatives, wrong blocks, precision other
-/// than declared, memory between calls, settings, products that underflow.
+/// The parts of the list: wrong steps and scans, wrong states at the ends, wrong derivatives, wrong blocks, less
+/// precision than declared, memory between calls, settings, products that underflow.
 std::vector<variant> forward_mutants();
 std::vector<variant> state_mutants();
 std::vector<variant> gradient_mutants();
@@ -48,12 +48,13 @@ std::vector<variant> precision_mutants();
 std::vector<variant> memory_mutants();
 std::vector<variant> setting_mutants();
 std::vector<variant> linear_tree_mutants();
-/// Made by rule: a fault of the step, or of the adjoint's step, at some of the tokens.
+/// Mutants made by rule: a fault of the step, or of the adjoint's step, at some tokens.
 std::vector<variant> generated_mutants();
 std::vector<variant> controls();
-/// Declares in what intervals the state and the inputs of every operation have to stay.
+/// Declares the intervals in which the state and the inputs of every operation must stay.
 void declare_domain(description& about, const std::map<std::string, declared_domain>& domain);
-/// s_i = max(log p_i + s_{i-1}, h_i): it knows the larger term and nothing of the sum. Of forward operations.
+/// s_i = max(log p_i + s_{i-1}, h_i): an answer that knows the larger term and nothing of the sum. For forward
+/// operations.
 uninformed_answer maximum_for_sum();
 /// Reports of bugs in log-sum-exp, scans and gates that these operations cannot show.
 std::vector<unmodelled> not_modelled();

@@ -8,10 +8,10 @@ using namespace reference;  // the recipes below are written in its vocabulary
 using namespace reference::encodings;
 using core::dtype;
 
-// x as a tensor of the storage dtype would hold it.
+// x rounded as a tensor of the storage dtype holds it.
 R stored(dtype storage, const R& x) { return R(core::round_to(storage, x.number)); }
 
-// Only this gradient is summed in storage: where no state is empty, which has rules of its own.
+// Only this gradient is summed in storage, and only if no state is -inf; such states have rules of their own.
 void state_gradient_in_storage(recipe& how, dtype storage) {
   how.adjoint = [storage](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                           const R& grad_last, scan_gradients<R> grad) {
@@ -43,10 +43,9 @@ void gate_gradient_by_difference(recipe& how, dtype storage) {
 std::vector<variant> precision_mutants() {
   return {
       // It declares nothing: the default is f32 for f16 and bf16.
-      changed_heinsen("mutant/narrow_inside", "DT09 huggingface/transformers#47787",
-                      "every operation is rounded to bf16",
+      changed_heinsen("mutant/narrow_inside", "huggingface/transformers#47787", "every operation is rounded to bf16",
                       {.arithmetic = in_storage, .declared = nothing_declared, .shown_in = dtype::bf16}),
-      changed_heinsen("mutant/carry_in_storage", "DT06 pytorch/pytorch#141802",
+      changed_heinsen("mutant/carry_in_storage", "pytorch/pytorch#141802",
                       "the carried state is rounded to bf16 at each step",
                       {.formula =
                            [](recipe& how, dtype storage) {
@@ -55,7 +54,7 @@ std::vector<variant> precision_mutants() {
                              })(how, storage);
                            },
                        .shown_in = dtype::bf16}),
-      changed_heinsen("mutant/decayed_state_in_storage", "DT09 huggingface/transformers#47787",
+      changed_heinsen("mutant/decayed_state_in_storage", "huggingface/transformers#47787",
                       "log p + s is rounded to f16 before the update",
                       {.formula =
                            [](recipe& how, dtype storage) {
@@ -64,22 +63,20 @@ std::vector<variant> precision_mutants() {
                              })(how, storage);
                            },
                        .shown_in = dtype::f16}),
-      changed_heinsen("mutant/state_gradient_in_storage", "GR17 fla-org/flash-linear-attention#37",
+      changed_heinsen("mutant/state_gradient_in_storage", "fla-org/flash-linear-attention#37",
                       "the gradient of s0 is accumulated in bf16",
                       {.formula = state_gradient_in_storage, .shown_in = dtype::bf16}),
-      changed_heinsen("mutant/gate_gradient_by_difference", "DT08 fla-org/flash-linear-attention#29",
+      changed_heinsen("mutant/gate_gradient_by_difference", "fla-org/flash-linear-attention#29",
                       "the decay's gradient is the difference of two sums kept in bf16",
                       {.formula = gate_gradient_by_difference, .shown_in = dtype::bf16}),
       // Its exponential overflows from log(largest number) on.
-      changed_heinsen("mutant/gate_in_storage", "FW13 sbryngelson/ANEForge#113",
-                      "the gate's softplus is computed in f16 and overflows",
-                      {.formula =
-                           [](recipe& how, dtype storage) {
-                             how.gate = [storage](const R& g) {
-                               return -stored(storage, log1p(stored(storage, exp(-g))));
-                             };
-                           },
-                       .shown_in = dtype::f16}),
+      changed_heinsen(
+          "mutant/gate_in_storage", "sbryngelson/ANEForge#113", "the gate's softplus is computed in f16 and overflows",
+          {.formula =
+               [](recipe& how, dtype storage) {
+                 how.gate = [storage](const R& g) { return -stored(storage, log1p(stored(storage, exp(-g)))); };
+               },
+           .shown_in = dtype::f16}),
   };
 }
 

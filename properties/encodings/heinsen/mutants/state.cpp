@@ -19,7 +19,7 @@ double value_at(const core::tensor& s, std::size_t row, std::size_t token, std::
   return s.values.storage()[(row * s.shape()[1] + token) * s.shape()[2] + feature];
 }
 
-// The last state, given the states, of every lane of a forward scan.
+// Replaces the last state of every lane of a forward scan by a function of the states.
 template <class Last>
 void replace_last_state(core::tensors& outputs, Last last) {
   const auto s = outputs.find("s");
@@ -78,35 +78,34 @@ void reverse_gates(request& call) {
 
 std::vector<variant> state_mutants() {
   return {
-      changed_heinsen("mutant/state_mapped_twice", "ST01 lucidrains/minGRU-pytorch#9",
+      changed_heinsen("mutant/state_mapped_twice", "lucidrains/minGRU-pytorch#9",
                       "a positivity map is applied to the initial state once more",
                       {.inputs = with_initial_state([](double s0) { return std::log1p(std::exp(s0)); })}),
-      changed_heinsen("mutant/state_read_as_value", "ST02 lucidrains/minGRU-pytorch#17",
+      changed_heinsen("mutant/state_read_as_value", "lucidrains/minGRU-pytorch#17",
                       "s0 is exponentiated: read as a logarithm of itself",
                       {.inputs = with_initial_state([](double s0) { return std::exp(s0); })}),
-      changed_heinsen("mutant/empty_state_is_zero", "ST16 vllm-project/vllm-ascend#10558",
+      changed_heinsen("mutant/empty_state_is_zero", "vllm-project/vllm-ascend#10558",
                       "no initial state counts as the state 0",
                       {.inputs = with_initial_state([](double s0) { return std::isinf(s0) ? 0.0 : s0; })}),
-      changed_heinsen("mutant/first_token_does_not_decay", "ST05 vllm-project/vllm#21783",
+      changed_heinsen("mutant/first_token_does_not_decay", "vllm-project/vllm#21783",
                       "the first token does not decay s0",
                       {.formula = with_step([](const R& a, const R& state, const R& h, std::size_t i) {
                          return log_sum_exp(i == 0 ? state : a + state, h);
                        })}),
-      changed_heinsen("mutant/last_state_of_wrong_index", "ST06 vllm-project/vllm#34587",
+      changed_heinsen("mutant/last_state_of_wrong_index", "vllm-project/vllm#34587",
                       "the returned state is the one before the last", {.outputs = return_state_before_last}),
-      changed_heinsen("mutant/padding_reaches_the_state",
-                      "ST15 huggingface/transformers#32677, SC13 pytorch/pytorch#139641",
+      changed_heinsen("mutant/padding_reaches_the_state", "huggingface/transformers#32677, pytorch/pytorch#139641",
                       "padding to blocks of 16 enters the state with h = 0", {.outputs = pad_with_zeros}),
-      changed_heinsen("mutant/short_chunk_keeps_the_state", "ST07 vllm-project/vllm#56196",
+      changed_heinsen("mutant/short_chunk_keeps_the_state", "vllm-project/vllm#56196",
                       "chunks of fewer than 4 tokens return the state they were given",
                       {.outputs = state_handed_on_where([](std::size_t tokens) { return tokens < 4; })}),
-      changed_heinsen("mutant/state_carried_for_single_tokens", "ST09 syv-ai/qwen38-27b-rtx3090#43",
+      changed_heinsen("mutant/state_carried_for_single_tokens", "syv-ai/qwen38-27b-rtx3090#43",
                       "the state is returned for single tokens only",
                       {.outputs = state_handed_on_where([](std::size_t tokens) { return tokens > 1; })}),
-      changed_heinsen("mutant/last_state_without_decay", "ST13 state-spaces/mamba#371",
+      changed_heinsen("mutant/last_state_without_decay", "state-spaces/mamba#371",
                       "the returned state lacks the sum of log p", {.outputs = subtract_decay}),
-      changed_heinsen("mutant/gates_of_other_features", "IX04 ggml-org/llama.cpp#15625",
-                      "features read one another's gates", {.inputs = reverse_gates}),
+      changed_heinsen("mutant/gates_of_other_features", "ggml-org/llama.cpp#15625", "features read one another's gates",
+                      {.inputs = reverse_gates}),
   };
 }
 

@@ -1,4 +1,4 @@
-// What knows nothing of the recurrence.
+// Answers that know nothing of the recurrence.
 #include "properties/encodings/heinsen/mutants/mutants.hpp"
 
 namespace assay::properties::encodings::heinsen {
@@ -7,7 +7,7 @@ uninformed_answer maximum_for_sum() {
   const auto answer = [](const request& call) {
     recipe_variant<reference::encodings::heinsen> maximum(
         "the maximum for the sum", {.formula = with_sum([](const R& past, const R& h) { return larger(past, h); }),
-                                    // Where the sum shows, and not how sums of decays are rounded.
+                                    // In f64, so that the missing sum decides, and not the rounding of sums of decays.
                                     .arithmetic = in_f64});
     return maximum.evaluate(call).value();
   };

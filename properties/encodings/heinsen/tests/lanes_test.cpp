@@ -1,4 +1,4 @@
-// Lanes drawn on all cores are those drawn one after the other, whether or not each takes as many random numbers.
+// Lanes drawn on all cores equal those drawn one after the other, whether or not each takes as many random numbers.
 #include <catch2/catch.hpp>
 #include <set>
 

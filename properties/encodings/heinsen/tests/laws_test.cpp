@@ -1,4 +1,4 @@
-// When the laws of Heinsen's recurrence say that they saw nothing.
+// When the laws of Heinsen's recurrence report that a case tells nothing.
 #include <catch2/catch.hpp>
 
 #include "properties/tests/gating.hpp"
@@ -9,7 +9,7 @@ using core::dtype;
 
 namespace {
 
-/// One lane without decay, all inputs alike, and the cotangents of a derivative: 1 of every state.
+/// One lane without decay, with equal inputs; a derivative has the cotangent 1 of every state.
 test_case growing(const char* operation, dtype type, std::size_t tokens) {
   const core::operation* op = reference::find_operation(operation);
   const auto filled = [&](core::shape shape, double x) {
@@ -31,8 +31,8 @@ status verdict(const char* law, const test_case& c) {
 
 }  // namespace
 
-// In bf16 the state of many tokens is known to no digit, and a step cannot be undone: what is compared could not have
-// failed. In f64, with few tokens, all tell.
+// In bf16 the state after many tokens is known to no digit, and a step cannot be undone: the comparison could not have
+// failed. In f64 with few tokens, all laws are informative.
 TEST_CASE("heinsen/scan/laws_are_uninformative_where_nothing_could_have_failed", "[property][gate]") {
   struct example {
     const char *law, *operation;

@@ -1,10 +1,10 @@
-// How far the optimized scan in f32 is from the truth after many tokens, which arrive call by call with both words of
-// the state. `properties_test "heinsen/scan/error_after*" -s` shows the errors after 10^5 tokens, with
-// ASSAY_TEST_SCALE=1000 those after 10^8, in some 40 minutes; ASSAY_TARGET names the instruction set.
+// The error of the optimized scan in f32 after many tokens, which arrive call by call with both words of the state.
+// `properties_test "heinsen/scan/error_after*" -s` shows the errors after 10^5 tokens. With ASSAY_TEST_SCALE=1000 it
+// shows those after 10^8, in some 40 minutes. ASSAY_TARGET names the instruction set.
 //
-// The truth is proved: running bounds in doubles enclose the states of a call, given the state before it. What is
-// handed on to the next call is one double, off by at most low + radius from the truth. As |ds_n / ds_0| <= 1, it moves
-// no later state by more: these distances add up to `handed_on`, and every error counts with its own radius and that.
+// The truth is proved: running bounds in doubles enclose the states of a call, given the state before it. The state
+// passed to the next call is one double, off by at most low + radius from the truth. As |ds_n / ds_0| <= 1, it moves no
+// later state by more. These distances add up to `handed_on`, and every error counts with its own radius and that sum.
 #include <fmt/format.h>
 
 #include <array>
@@ -44,7 +44,7 @@ constexpr token_family token_families[] = {
      [](core::counter_random& r, std::size_t) -> drawn_token {
        return {between(r, -1e-5, 0), between(r, -16, -12)};
      }},
-    // A fixed point, where roundings have the same sign step after step.
+    // At a fixed point roundings have the same sign step after step.
     {"constant",
      [](core::counter_random&, std::size_t lane) -> drawn_token {
        core::counter_random of_lane(lane);
@@ -64,7 +64,7 @@ constexpr token_family token_families[] = {
      [](core::counter_random& r, std::size_t) -> drawn_token {
        return {between(r, -1e-3, 0), between(r, 9000, 9020)};
      }},
-    // Large states sink in one step, and no error of theirs is forgotten by that.
+    // Large states fall in one step, and their errors are not forgotten by it.
     {"sinking",
      [](core::counter_random& r, std::size_t) -> drawn_token {
        if (r.one_in(8)) return {between(r, -504, -498), between(r, -8, 0)};
@@ -76,7 +76,7 @@ constexpr token_family token_families[] = {
      }}};
 
 struct found_error {
-  double ulp = 0;  ///< of max(1, |s|)
+  double ulp = 0;  ///< in ulp of max(1, |s|)
   std::size_t token = 0, lane = 0;
   double state = 0;
 };
@@ -100,7 +100,7 @@ class long_sequences {
                 {"s0", core::zeros(core::dtype::f64, of_states_)}},
                {}} {}
 
-  // One more call; true where every state was enclosed.
+  // Makes one more call; true if every state was enclosed.
   bool advance() {
     draw_tokens();
     scan();
@@ -143,7 +143,7 @@ class long_sequences {
     for (std::size_t i = 0; i < s_.size(); ++i) {
       const double error = std::fabs((s_[i] - high[i]) - low[i]) + radius[i] + handed_on_;
       const double size = std::max(1.0, std::fabs(high[i]));
-      // An ulp is more than 2^-24 of its number: most elements are done with.
+      // An ulp is more than 2^-24 of its number: most elements need no further check.
       if (error <= largest_.ulp * 0x1p-24 * size) continue;
       if (!(error < std::numeric_limits<double>::infinity())) return false;
       const double ulp = error / (2.0 * core::half_ulp(core::dtype::f32, size));
@@ -165,7 +165,7 @@ class long_sequences {
   found_error largest_;
 };
 
-// Eight sequences of one feature and one of eight, which are walked in chunks of time, and one of forty, in rows.
+// Eight sequences of one feature, one of eight (computed in chunks of time), and one of forty (computed in rows).
 void check_long_sequences(std::size_t batch, std::size_t features) {
   const std::size_t tokens_of_call = 800'000 / (batch * features), tokens = properties::scaled(100'000);
   for (const token_family& family : token_families) {

@@ -1,5 +1,5 @@
-// The open-loop counter on the algorithms, every operation rounded to the dtype: every number of d bits, and where
-// the form in two prefix sums loses a sign. See laws/heinsen_separability.hpp.
+// The open-loop counter on the algorithms, every operation rounded to the dtype: every number of d bits is reached; and
+// where the form in two prefix sums loses a sign. See laws/heinsen_separability.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ constexpr std::size_t most_bits = 16;
 template <class R>
 using scan = void (*)(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s);
 
-// The controls as the dtype holds them: log p is rounded itself, not computed from a rounded logit.
+// The controls rounded to the dtype: log p itself is rounded, not computed from a rounded logit.
 template <class R>
 struct rounded_controls {
   explicit rounded_controls(const two_level_controls& exact)
@@ -49,13 +49,13 @@ std::vector<R> states_of_bit(scan<R> run, const rounded_controls<R>& c, std::siz
 }
 
 struct count {
-  double margin = std::numeric_limits<double>::infinity();  // negative where a sign is wrong
-  std::size_t patterns = 0;                                 // distinct ones
+  double margin = std::numeric_limits<double>::infinity();  // negative if a sign is wrong
+  std::size_t patterns = 0;                                 // distinct patterns
 };
 
 using bit_states = std::vector<std::vector<double>>;
 
-// The counter of `bits` bits: the first 2^bits tokens of the lowest bits, for every algorithm here is causal.
+// The counter of `bits` bits: the first 2^bits tokens of the lowest bits, because every algorithm here is causal.
 count count_of(const bit_states& s, std::size_t bits) {
   const std::size_t tokens = std::size_t{1} << bits;
   std::vector<std::size_t> pattern(tokens, 0);
@@ -70,7 +70,7 @@ count count_of(const bit_states& s, std::size_t bits) {
   return found;
 }
 
-// All numbers of 1 to `most` bits; the result for `most`.
+// Counts with 1 to `most` bits; returns the result for `most`.
 template <class R>
 count count_all(scan<R> run, double margin, double least, std::size_t most) {
   const rounded_controls<R> controls(open_loop(margin));
@@ -89,7 +89,7 @@ count count_all(scan<R> run, double margin, double least, std::size_t most) {
   return last;
 }
 
-// To the four decimals of the published table; 0: none published.
+// Compares to the four decimals of the published table; 0 means none is published.
 void check_published(double measured, double published) {
   if (published > 0) CHECK(fmt::format("{:.4f}", measured) == fmt::format("{:.4f}", published));
 }
@@ -130,7 +130,7 @@ TEST_CASE("heinsen/separability/counter_of_1_to_16_bits", "[property][separabili
 
 namespace {
 
-// The first token with a wrong sign in any of the lowest `bits` bits; 0 where none up to `tokens` is wrong.
+// The first token with a wrong sign in one of the lowest `bits` bits; 0 if there is none up to `tokens`.
 template <class R>
 std::size_t first_wrong_sign(double margin, std::size_t bits, std::size_t tokens) {
   const rounded_controls<R> c(open_loop(margin));
@@ -152,7 +152,7 @@ void fail_in(double margin, double published) {
   INFO(core::name_of(Type) << ", margin " << margin);
   CHECK(ratio >= 0.9);
   CHECK(ratio <= 1.1);
-  // |log p| > 2 m, so no margin carries the form beyond 1 / (2 u): 23, 10 and 7 bits in f32, f16 and bf16.
+  // |log p| > 2 m, so no margin takes the form beyond 1 / (2 u): 23, 10 and 7 bits in f32, f16 and bf16.
   CHECK(static_cast<double>(first) < 0.5 / core::unit_roundoff(Type));
 }
 

@@ -1,5 +1,5 @@
-// How long constant controls tell tokens apart by magnitude, in every dtype: s_i = LSE(log p + s_{i-1}, h), every
-// operation rounded. Predictions: laws/heinsen_saturation.hpp.
+// Tests how long constant controls distinguish tokens by magnitude, in every dtype. The recurrence is s_i = LSE(log p +
+// s_{i-1}, h), and every operation is rounded. Predictions: laws/heinsen_saturation.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using reference::rounded;
 
 namespace {
 
-// Constant controls, as the dtype holds them.
+// Constant controls, rounded to the dtype.
 struct controls {
   dtype type;
   double log_p, h;
@@ -48,7 +48,7 @@ cycle<double> orbit_of(const controls& c, double s0) {
 
 double ulp(dtype type, double x) { return 2 * core::half_ulp(type, x); }
 
-// Within a share of what was expected, or two steps.
+// Whether the steps are within a share of the expected number, or within two steps of it.
 bool close(double steps, double expected, double share) {
   return std::fabs(steps - expected) <= std::max(2.0, share * expected);
 }
@@ -77,7 +77,7 @@ TEST_CASE("heinsen/separability/horizon_of_constant_controls", "[property][separ
                           predicted.valid ? fmt::format("{:.1f}", predicted.steps) : "-");
       INFO(core::name_of(dtypes[k]) << ", p = " << r.p);
       CHECK(close(steps, r.published[k], 0.05));
-      // To first order: the rounding of each step shortens the way by some per cent.
+      // To first order; the rounding of each step shortens the way by some per cent.
       if (predicted.valid) CHECK(close(steps, predicted.steps, 0.1));
     }
     fmt::print("{}\n", line);
@@ -112,7 +112,7 @@ TEST_CASE("heinsen/separability/counters_take_about_1_over_u_steps", "[property]
   for (const row& r : {row{dtype::bf16, 343}, {dtype::f16, 2731}, {dtype::f32, 1.58e7}}) {
     double most = 0, at = 0;
     for (const double h : {0., -2., -4., -6., -8., -10., -12., -14., -16., -17.}) {
-      // The longest by far, and the only one worth its seconds.
+      // The f32 counter at h = -17 is by far the longest, and the only f32 counter that is worth its time.
       if (r.type == dtype::f32 && h != -17 && effort() == 1) continue;
       const auto steps = static_cast<double>(orbit_of({r.type, 0, h}, 0).tail);
       if (steps > most) at = h;
@@ -134,7 +134,8 @@ TEST_CASE("heinsen/separability/stalled_value_stays_below_the_fixed_point", "[pr
     const double limit = fixed_point(p, 0), offset = (o.first - limit) / ulp(dtype::f32, limit);
     fmt::print("p = {:6}: {:8.1f} published {:6} | {:.3f} / (1 - p)\n", p, offset, published, offset * (1 - p));
     CHECK(std::fabs(offset / published - 1) < 0.02);
-    // A step errs by about half a spacing, one way near the end, and forgets 1 - p of what came before.
+    // A step errs by about half a spacing, near the end always in one direction, and forgets 1 - p of the earlier
+    // error.
     CHECK(-offset * (1 - p) > 0.2);
     CHECK(-offset * (1 - p) < 0.7);
   }
@@ -171,7 +172,7 @@ TEST_CASE("heinsen/separability/decay_freezes", "[property][separability]") {
 }
 
 TEST_CASE("heinsen/separability/states_may_end_in_a_cycle", "[property][separability]") {
-  // A map whose orbit is known: 3, 10, then 101, 2, 5, 26, 167, 95 for ever.
+  // A map with a known orbit: 3, 10, then 101, 2, 5, 26, 167, 95 for ever.
   const auto known = find_cycle(3, [](int x) { return (x * x + 1) % 255; });
   CHECK(known.tail == 2);
   CHECK(known.length == 6);
@@ -193,7 +194,7 @@ TEST_CASE("heinsen/separability/states_may_end_in_a_cycle", "[property][separabi
                  core::name_of(r.type), r.p, s0, o.length, r.published, o.tail, o.first);
       INFO(core::name_of(r.type) << ", p = " << r.p << ", s_0 = " << s0);
       CHECK(o.length == r.published);
-      // The rounding of LSE is absolute there: some u, over the 1 - p that each step forgets.
+      // The rounding error of LSE is absolute there: some u, divided by the 1 - p that each step forgets.
       CHECK(std::fabs(o.first) < 4 * core::unit_roundoff(r.type) / (1 - r.p));
     }
 }

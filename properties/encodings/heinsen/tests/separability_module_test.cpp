@@ -1,4 +1,4 @@
-// The counter through the module itself; what constant and periodic inputs can show; where the linear domain ends.
+// The counter through the module itself; the patterns of constant and periodic inputs; the limits of the linear domain.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ void count_through_module(dtype type, double margin, std::size_t bits) {
     }
     seen.insert(p);
   }
-  // What y = x + s rounds away, and a few roundings of the controls and the state.
+  // The loss by rounding of y = x + s, and by a few roundings of the controls and the state.
   const double lost = core::half_ulp(type, 1 + largest) + 4 * core::unit_roundoff(type) * (1 + largest);
   fmt::print("{:6} {:5} {:5} {:9} | {:10.5f} {:10.5f}\n", margin, core::name_of(type), bits, seen.size(), least,
              margin - lost);
@@ -90,7 +90,7 @@ TEST_CASE("heinsen/separability/embed_position_counts", "[property][separability
 
 namespace {
 
-// Feature j starts where it crosses 0 between tokens j and j + 1: with p = 1/2 and X* = 1/2, X_i - X* halves.
+// Feature j starts so that it crosses 0 between tokens j and j + 1: with p = 1/2 and X* = 1/2, X_i - X* halves.
 template <dtype Type>
 std::size_t patterns_of_constant_stream(std::size_t features) {
   using R = rounded;
@@ -161,8 +161,8 @@ TEST_CASE("heinsen/separability/constant_and_periodic_inputs_show_few_patterns",
 
 namespace {
 
-// X_i = p X_{i-1} + e^{h_i}, s = log X, in the dtype and without a shift (Heinsen 2024, eq. (1)): the smallest
-// margin of the counter's lowest bits.
+// The smallest margin of the counter's lowest bits for X_i = p X_{i-1} + e^{h_i}, s = log X, in the dtype and without a
+// shift (Heinsen 2024, eq. (1)).
 template <dtype Type>
 double linear_margin(double margin) {
   using R = rounded;

@@ -1,4 +1,4 @@
-// The two-level theorem, both ways, at 100 digits and in f64: see laws/heinsen_separability.hpp.
+// The two-level theorem, in both directions, at 100 digits and in f64: see laws/heinsen_separability.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct bounds {
   double gate, input;  // p >= sigmoid(-gate), |h| <= input
 };
 
-// From log(p_min e^0 + e^-H) = 0 on there is a margin at all.
+// A margin exists from log(p_min e^0 + e^-H) = 0 on.
 std::vector<bounds> grid() {
   std::vector<bounds> all;
   for (const double gate : {0.25, 1.0, 3.0, 5.0, 10.0, 40.0})
@@ -61,7 +61,7 @@ closed_loop_run run_closed_loop(const bounds& b, const R& margin, std::size_t to
     const R h = closed_loop_input(log_p, s, target);
     s = one_step(log_p, h, s);
     run.deviation = std::max(run.deviation, std::fabs(number_of(s - target)));
-    // Distances from the bounds, formed before they are rounded to double.
+    // Distances from the bounds, formed before rounding to double.
     run.lowest = std::min(run.lowest, number_of(h + R(b.input)));
     run.highest = std::max(run.highest, number_of(h - R(b.input)));
   }
@@ -82,8 +82,8 @@ TEST_CASE("heinsen/separability/largest_margin_is_reached", "[property][separabi
     fmt::print("{:6} {:6} {:9.5f} | {:13.2g} {:13.2g} | {:13.2g} {:13.2g}\n", b.gate, b.input, number_of(margin),
                exact.deviation, exact.lowest, in_double.deviation, in_double.lowest);
     INFO("G = " << b.gate << ", H = " << b.input);
-    // At 100 digits: no deviation, -H touched and not crossed, H not crossed. At h = -H a relative
-    // error of e^-m is one of e^(H - m) as large.
+    // At 100 digits: no deviation, -H reached and not crossed, H not crossed. At h = -H a relative error of e^-m
+    // becomes a relative error of e^(H - m) times its size.
     const double amplified = std::exp(b.input - number_of(margin));
     CHECK(exact.deviation < 1e-98 * (1 + b.input));
     CHECK(std::fabs(exact.lowest) < 1e-98 * (1 + b.input) * amplified);
@@ -115,13 +115,14 @@ TEST_CASE("heinsen/separability/no_controls_exceed_the_largest_margin", "[proper
   for (const bounds& b : grid()) {
     const value gate(b.gate), input(b.input), margin = largest_margin(gate, input);
     INFO("G = " << b.gate << ", H = " << b.input);
-    // Any s_1 >= m forces s_2 above -m, however little m exceeds the largest margin; at it, exactly to -m.
+    // Any s_1 >= m forces s_2 above -m, however little m exceeds the largest margin; at the largest margin, exactly to
+    // -m.
     for (const double excess : {1e-60, 1e-9, 1e-3, 1.0}) {
       const value m = margin + value(value::real(excess));
       CHECK(is_positive(lowest_after(m, gate, input) + m));
     }
     CHECK(std::fabs(number_of(lowest_after(margin, gate, input) + margin)) < 1e-98 * (1 + b.input));
-    // Two tokens with any admissible controls, half of them at the corners where the theorem is tight.
+    // Two tokens with any admissible controls; half of the controls are at the corners where the theorem is tight.
     double exceeded = -1;
     const double lowest_log_p = log_sigmoid(plain(-b.gate)).number, largest = number_of(margin);
     for (std::size_t k = 0; k < scaled(4000); ++k) {
@@ -179,7 +180,7 @@ TEST_CASE("heinsen/separability/open_loop_keeps_its_margin", "[property][separab
                           s.number - (plus ? bands.plus_high : bands.minus_high)});
     }
     CHECK(outside <= tolerance);
-    // The bands are sharp: after many + the next - ends at the upper edge of its band.
+    // The bands are sharp: after many +, the next - ends at the upper edge of its band.
     for (std::size_t i = 0; i < 64; ++i) s = next(true, s);
     CHECK(std::fabs(next(false, s).number - bands.minus_high) <= tolerance);
   }

@@ -1,5 +1,5 @@
 // X = e^s without a shift is right as long as X stays in the exponent range, however much its weights underflow. Trees
-// lose what products of gates carry besides.
+// also lose what products of gates carry.
 #include <catch2/catch.hpp>
 
 #include "properties/diagnosis/diagnose.hpp"
@@ -12,7 +12,7 @@ using core::dtype;
 
 namespace {
 
-// f32: weights of 1 and subnormal ones, X near e^20 and near e^-80: what a subnormal weight lost is seen.
+// f32: weights of 1 and subnormal ones, with X near e^20 and near e^-80: the loss by a subnormal weight shows.
 core::tensor drawn(const core::tensor_declaration& d, std::size_t tokens, core::counter_random& random) {
   const core::shape shape = d.axes.size() == 3 ? core::shape{2, tokens, 3} : core::shape{2, 3};
   std::vector<double> x(core::element_count(shape));
@@ -62,7 +62,7 @@ TEST_CASE("heinsen/underflow/linear_states_are_explained", "[property][heinsen]"
   }
 }
 
-// No tokens at all: s0 comes back as log e^s0, its derivatives through X / X.
+// Without tokens s0 comes back as log e^s0, and its derivatives through X / X.
 TEST_CASE("heinsen/underflow/linear_states_without_tokens_are_explained", "[property][heinsen]") {
   const auto under_test = linear_states();
   REQUIRE(under_test);
@@ -73,7 +73,7 @@ TEST_CASE("heinsen/underflow/linear_states_without_tokens_are_explained", "[prop
       core::counter_random random(seed);
       core::request call{&op, dtype::f32, {}, core::completed(op, {})};
       for (const auto& d : op.inputs) call.inputs.emplace(d.name, drawn(d, 0, random));
-      for (double& s0 : call.inputs.at("s0").values.storage())  // near 0 the digits of e^s0 are not those of s0
+      for (double& s0 : call.inputs.at("s0").values.storage())  // near 0 the digits of e^s0 differ from those of s0
         if (seed % 2 == 0) s0 = core::round_to(dtype::f32, random.normal());
       const call_result outputs = under_test->evaluate(call);
       REQUIRE(outputs);
@@ -97,14 +97,14 @@ std::vector<linear_tree::element> products_in_random_brackets(const std::vector<
   const auto split = [&](std::size_t m) { return 1 + random.below(m - 1); };
   return reference::bracketed_prefixes(steps, split);
 }
-// The products of all gates up to the last token, from there to the first: nothing contracts.
+// Products of all gates up to the last token, from the last to the first: nothing contracts.
 std::vector<linear_tree::element> products_from_the_last(const std::vector<linear_tree::element>& steps) {
   const auto split = [](std::size_t) -> std::size_t { return 1; };
   return reference::bracketed_prefixes(steps, split);
 }
 
 // f32: states between e^-20 and e^20, products of a few gates that are subnormal or vanish, and few cotangents and
-// directions that are not 0: what such a product carries is all there is.
+// directions other than 0: such a product carries the whole result.
 core::tensor drawn_for_trees(const core::tensor_declaration& d, std::size_t tokens, core::counter_random& random) {
   const core::shape shape = d.axes.size() == 3 ? core::shape{2, tokens, 3} : core::shape{2, 3};
   std::vector<double> x(core::element_count(shape));
@@ -121,7 +121,7 @@ core::tensor drawn_for_trees(const core::tensor_declaration& d, std::size_t toke
   return core::make_tensor(dtype::f32, shape, x);
 }
 
-// Errors in units of the laws of trees and of linear code, both with the slack of a class.
+// Errors in units of the laws of trees and of linear code, both with the class slack.
 struct errors_of_a_tree {
   double beyond_tree = 0, of_linear = 0;
 };
@@ -141,7 +141,7 @@ errors_of_a_tree check_tree(const char* id, linear_tree::prefixes of_steps, cons
     CHECK(r.passed);
     const auto ratio = [&](reference::accuracy_class c) { return r.ratios[static_cast<std::size_t>(c)]; };
     found.beyond_tree = std::max(found.beyond_tree, ratio(reference::accuracy_class::tree));
-    // What the law of trees explains was not held against that of class linear.
+    // An error that the law of trees explains need not meet that of class linear.
     if (ratio(reference::accuracy_class::tree) > 1.0)
       found.of_linear = std::max(found.of_linear, ratio(reference::accuracy_class::linear));
   }

@@ -24,7 +24,7 @@ TEST_CASE("kerple/formula/by_hand", "[property]") {
   CHECK(log_power(0, 0, 0) == -4 * 0.69314718055994530942);  // -2 log(1 + 0.75 * 4)
 }
 
-// 0^0 is 1 in every library; a program that has no bias at the distance 0 is right, too.
+// 0^0 is 1 in every library; a program without a bias at distance 0 is right too.
 TEST_CASE("kerple/formula/zero_to_the_zero", "[property]") {
   using core::dtype;
   const auto call = [](const std::string& operation, const std::map<std::string, double>& parameters,

@@ -49,7 +49,7 @@ TEST_CASE("learned/embed/by_hand", "[property]") {
   CHECK(reference::certify(embedded("learned/multiply", {1, 0})).at("y").rounded.values(0, 0, 2) == -9.0);
 }
 
-// ConvS2S adds rows as they are, and its padding has a row of zeros.
+// ConvS2S adds rows unchanged, and its padding has a row of zeros.
 TEST_CASE("learned/embed/a_row_of_zeros_adds_nothing", "[property]") {
   core::request call = embedded("learned/embed", {1, 0});
   for (std::size_t c = 0; c < 4; ++c) call.inputs.at("table").values(1, c) = 0.0;

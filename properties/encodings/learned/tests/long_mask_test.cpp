@@ -1,4 +1,4 @@
-// A quick run counts further than 16 bits do.
+// A quick run counts beyond 16 bits.
 #include <catch2/catch.hpp>
 #include <numeric>
 

@@ -1,4 +1,4 @@
-// Rotations by matrices small enough to check by hand, and where they are those of other encodings.
+// Rotations by matrices small enough to check by hand, and the cases in which they equal other encodings.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -9,7 +9,7 @@ using core::dtype;
 using core::make_tensor;
 
 TEST_CASE("liere/rotation/by_hand", "[property]") {
-  // Two axes: 1/2 of the first generator's 1 and 2 of the second one's 1/4: an angle of 1, backwards.
+  // Two axes: 1/2 of the first generator's 1, plus 2 of the second one's 1/4, gives an angle of 1, backwards.
   core::request call{reference::find_operation("liere/rotation"),
                      dtype::f64,
                      {{"generators", make_tensor(dtype::f64, {2, 2, 2}, {7, 1, 5, 7, 7, 0.25, -3, 7})},
@@ -25,7 +25,7 @@ TEST_CASE("liere/rotation/by_hand", "[property]") {
 }
 
 TEST_CASE("liere/rotation/determinant_and_trace", "[property]") {
-  // About the vector (a, b, c) by its length: the trace is 1 + 2 cos; no reflection.
+  // A rotation about the vector (a, b, c) by an angle equal to its length: the trace is 1 + 2 cos; it is no reflection.
   for (const double t : {0.25, 1.0, 4.0, 16.0}) {
     const auto r =
         reference::certify({reference::find_operation("liere/rotation"),
@@ -41,7 +41,7 @@ TEST_CASE("liere/rotation/determinant_and_trace", "[property]") {
 }
 
 TEST_CASE("liere/rotate/of_two_is_rope_axes", "[property]") {
-  // Blocks of two turn by sum_k p_k theta_k with theta = -U_01: rope_axes/rotate_by of interleaved pairs.
+  // Blocks of two turn by sum_k p_k theta_k with theta = -U_01, as rope_axes/rotate_by does with interleaved pairs.
   const std::vector<double> position{0.5, 2, -1, 3}, x{1, 2, 3, 4, 5, -1, 0.5, 2, 9, 8};
   const core::tensor generators =
       make_tensor(dtype::f64, {1, 2, 2, 2, 2}, {0, -0.75, 0, 0, 0, 1.5, 0, 0, 0, 0.25, 0, 0, 0, -2, 0, 0});
@@ -64,7 +64,7 @@ TEST_CASE("liere/rotate/of_two_is_rope_axes", "[property]") {
 }
 
 TEST_CASE("liere/rotate/noncommuting", "[property]") {
-  // R(tp)^T R(tq) is R(t (q - p)) but for -t^2 / 2 [X_p, X_q]: about e_1 and e_2, whose commutator is about e_3.
+  // R(tp)^T R(tq) differs from R(t (q - p)) by -t^2 / 2 [X_p, X_q]. Axes e_1 and e_2 have a commutator about e_3.
   const auto at = [](double p, double q) {
     return reference::certify({reference::find_operation("liere/rotation"),
                                dtype::f64,

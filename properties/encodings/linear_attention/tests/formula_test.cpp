@@ -24,7 +24,7 @@ reference::certified_outputs of(const char* operation, core::tensors inputs) {
 }  // namespace
 
 TEST_CASE("linear_attention/gates/by_hand", "[property]") {
-  // The state is halved, and 3 * 5 is added; then it is forgotten.
+  // The state is halved, and 3 * 5 is added; the second token forgets the state.
   const auto made = of("linear_attention/scalar_gates", {{"q", tokens({2, 1})},
                                                          {"k", tokens({3, 1})},
                                                          {"v", tokens({5, 7})},
@@ -36,7 +36,8 @@ TEST_CASE("linear_attention/gates/by_hand", "[property]") {
 }
 
 TEST_CASE("linear_attention/delta_rule/by_hand", "[property]") {
-  // At beta = 1 a key of length 1 has its value from then on; at 1/2 it has half of what was there, and of the value.
+  // With beta = 1 a key of length 1 has its value from then on; with 1/2 it has half of the old content plus half of
+  // the value.
   const auto made = of("linear_attention/delta_rule", {{"q", tokens({1, 1})},
                                                        {"k", tokens({1, 1})},
                                                        {"v", tokens({5, 7})},
@@ -44,7 +45,7 @@ TEST_CASE("linear_attention/delta_rule/by_hand", "[property]") {
                                                        {"s0", state(100)}});
   CHECK(made.at("o").rounded.values(0, 0, 0, 0) == 5.0);
   CHECK(made.at("o").rounded.values(0, 1, 0, 0) == 6.0);
-  // The state has faded before what it lacks is read: 3 - 8/2.
+  // The state fades before the difference is read: 3 - 8/2.
   const auto gated = of("linear_attention/gated_delta_rule", {{"q", tokens({1})},
                                                               {"k", tokens({1})},
                                                               {"v", tokens({3})},
@@ -55,7 +56,7 @@ TEST_CASE("linear_attention/delta_rule/by_hand", "[property]") {
 }
 
 TEST_CASE("linear_attention/low_rank_rule/by_hand", "[property]") {
-  // 8/2 + b a 8 + k v = 4 - 2 + 15, a of the state that has not faded.
+  // 8/2 + b a 8 + k v = 4 - 2 + 15; a applies to the state before it fades.
   const auto made = of("linear_attention/low_rank_rule", {{"q", tokens({1})},
                                                           {"k", tokens({3})},
                                                           {"v", tokens({5})},

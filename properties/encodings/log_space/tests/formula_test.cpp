@@ -28,7 +28,7 @@ std::vector<double> lane(const reference::certified_outputs& made, const char* o
 }  // namespace
 
 TEST_CASE("log_space/logcumsumexp/by_hand", "[property]") {
-  // 1, 3, 6, 6; nothing before the first number.
+  // The sums are 1, 3, 6, 6; there is nothing before the first number.
   const auto y =
       lane(of("log_space/logcumsumexp", {{"x", tokens({-infinity, 0, std::log(2), std::log(3), -infinity})}}), "y");
   CHECK(y[0] == -infinity);
@@ -36,7 +36,7 @@ TEST_CASE("log_space/logcumsumexp/by_hand", "[property]") {
   CHECK(y[2] == Approx(std::log(3)).epsilon(1e-15));
   CHECK(y[3] == Approx(std::log(6)).epsilon(1e-15));
   CHECK(y[4] == y[3]);
-  // A number far above those before it takes nothing from them.
+  // A number far above the earlier ones is not changed by them.
   CHECK(lane(of("log_space/logcumsumexp", {{"x", tokens({1, 1000})}}), "y") == std::vector<double>{1, 1000});
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("log_space/logcumsumexp/infinity_and_nan_stay", "[property]") {
 }
 
 TEST_CASE("log_space/min_gru/by_hand", "[property]") {
-  // z = 1/2: half of 8, and half of 3 + 1/2; then 3/4 of that, and a quarter of sigmoid(-log 3) = 1/4.
+  // z = 1/2: half of 8 plus half of 3 + 1/2; then 3/4 of that plus a quarter of sigmoid(-log 3) = 1/4.
   const auto made =
       of("log_space/min_gru", {{"k", tokens({0, -std::log(3)})}, {"v", tokens({3, -std::log(3)})}, {"h0", state(8)}});
   CHECK(lane(made, "h")[0] == 5.75);
@@ -58,7 +58,7 @@ TEST_CASE("log_space/min_gru/by_hand", "[property]") {
 }
 
 TEST_CASE("log_space/min_lstm/by_hand", "[property]") {
-  // Gates of 1/2 and 1/4: two thirds and one third.
+  // Gates of 1/2 and 1/4 give the shares two thirds and one third.
   const auto made = of("log_space/min_lstm",
                        {{"f", tokens({0})}, {"i", tokens({-std::log(3)})}, {"v", tokens({0.5})}, {"h0", state(6)}});
   CHECK(lane(made, "h")[0] == Approx(4.0 + 1.0 / 3).epsilon(1e-15));

@@ -1,4 +1,4 @@
-// Temperatures as Llama 4 has them, and weights that a head's factor decides.
+// The temperatures of Llama 4, and weights that a head's factor decides.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -18,7 +18,7 @@ TEST_CASE("nope/temperature/by_hand", "[property]") {
   CHECK(f[5] == Approx(1 + 0.1 * std::log(129.0)).epsilon(1e-15));
 }
 
-// Two heads with factors 0 and 1: the first one has the mean of the values it sees.
+// Two heads with factors 0 and 1: the first one gives the mean of the values that it sees.
 TEST_CASE("nope/attention/by_hand", "[property]") {
   core::request call{reference::find_operation("nope/attention"), core::dtype::f64, {}};
   call.inputs.emplace("q", core::make_tensor(call.type, {1, 2, 2, 1}, std::vector<double>{1, 1, 1, 1}));

@@ -12,7 +12,7 @@ using core::make_tensor;
 
 namespace {
 
-// The content of a magnitude.
+// The content that has this magnitude.
 double of(double magnitude) { return std::log(std::expm1(magnitude)); }
 
 std::vector<double> scores(std::vector<double> phase, const core::attributes& settings, std::size_t group = 1) {
@@ -36,10 +36,10 @@ std::vector<double> scores(std::vector<double> phase, const core::attributes& se
 }  // namespace
 
 TEST_CASE("polar/scores/by_hand", "[property]") {
-  // Magnitudes 2, 3 and 5, 1/2; frequencies 1 and 1/10; a distance of -3.
+  // Magnitudes 2, 3 for the query and 5, 1/2 for the key; frequencies 1 and 1/10; a distance of -3.
   core::attributes settings{{"base", 100.0}, {"scale", std::string("one")}};
   CHECK(scores({-0.25, -1}, settings)[0] == Approx(10 * std::cos(3.25) + 1.5 * std::cos(1.3)).epsilon(1e-15));
-  // Beyond 0, and beyond a turn: cut.
+  // Phases above 0 and beyond a turn are cut.
   CHECK(scores({1, -7}, settings)[0] == Approx(10 * std::cos(3.0) + 1.5 * std::cos(0.3)).epsilon(1e-15));
   settings["bound"] = std::string("free");
   CHECK(scores({1, -7}, settings)[0] == Approx(10 * std::cos(2.0) + 1.5 * std::cos(7.3)).epsilon(1e-15));
@@ -61,8 +61,8 @@ TEST_CASE("polar/scores/heads_share_keys", "[property]") {
 }
 
 TEST_CASE("polar/grape_rotation/by_hand", "[property]") {
-  // a = (2, 0, 0) and b = (1, 3, 0): an area of 6, a quarter turn at m omega = pi / 12 from the second axis to the
-  // first.
+  // a = (2, 0, 0) and b = (1, 3, 0) span an area of 6: with m omega = pi / 12 it is a quarter turn from the second axis
+  // to the first.
   const double quarter = std::acos(-1.0) / 2;
   const auto y = reference::certify({reference::find_operation("polar/grape_rotation"),
                                      dtype::f64,

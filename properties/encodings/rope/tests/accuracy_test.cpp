@@ -1,5 +1,5 @@
-// What the optimized rotary embedding promises: 2 ulp at every position, and the same bits in both layouts and on any
-// number of threads.
+// The guarantees of the optimized rotary embedding: 2 ulp at every position, and the same bits in both layouts and on
+// any number of threads.
 // `properties_test "rope/rotate/largest_error*" -s` shows the errors, beside those of plain f32.
 #include <fmt/format.h>
 
@@ -65,7 +65,7 @@ TEST_CASE("rope/rotate/largest_error_at_hard_positions", "[property]") {
 }
 
 TEST_CASE("rope/rotate/layouts_agree_bit_by_bit", "[property]") {
-  std::vector<std::size_t> side_by_side(features);  // of halves
+  std::vector<std::size_t> side_by_side(features);  // places of the elements of halves in the interleaved layout
   for (std::size_t k = 0; k < features; ++k) side_by_side[k] = k / 2 + k % 2 * features / 2;
   for (const core::dtype type : {core::dtype::f32, core::dtype::f64})
     for (const char* name : {"optimized", "sequential"}) {

@@ -26,16 +26,16 @@ constexpr double cos_2 = -0.4161468365471424, sin_2 = 0.90929742682568170, cos_1
 }  // namespace
 
 TEST_CASE("rope/formula/by_hand", "[property]") {
-  // Angles 2 and 2 / 100^(1/2), of which the first alone is tried: the pair (1, 0) becomes its cosine and its sine.
+  // Angles 2 and 2 / 100^(1/2); only the first is tested: the pair (1, 0) becomes its cosine and its sine.
   const auto side_by_side = rotated({1, 0, 0, 0, 7}, 2, {{"base", 100.0}}).values;
   CHECK(side_by_side(0, 0, 0, 0) == cos_2);
   CHECK(side_by_side(0, 0, 0, 1) == sin_2);
   CHECK(side_by_side(0, 0, 0, 2) == 0.0);
-  CHECK(side_by_side(0, 0, 0, 4) == 7.0);  // the last one of an odd width stays
+  CHECK(side_by_side(0, 0, 0, 4) == 7.0);  // the last coordinate of an odd width does not change
   const auto halves = rotated({0, 0, 1, 0, 7}, 2, {{"layout", std::string("half_split")}}).values;
   CHECK(halves(0, 0, 0, 0) == -sin_2);
   CHECK(halves(0, 0, 0, 2) == cos_2);
-  // Positions 2 divided by 2, and one pair of two that turns.
+  // Position 2 is divided by 2, and one pair of two turns.
   const auto partial = rotated({1, 0, 1, 0}, 2, {{"position_scale", 2.0}, {"rotary", std::int64_t{1}}}).values;
   CHECK(partial(0, 0, 0, 0) == cos_1);
   CHECK(partial(0, 0, 0, 1) == sin_1);

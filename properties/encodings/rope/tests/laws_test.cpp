@@ -1,4 +1,4 @@
-// What the laws of rotary embedding see, and when they say that they saw nothing.
+// Tests which faults the laws of rotary embedding detect, and when the laws report that a case tells nothing.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -57,7 +57,7 @@ TEST_CASE("rope/rotate/certificate_names_what_it_found", "[property][gate]") {
   }
 }
 
-// The certificate is of pairs: what heads, or a number that is added everywhere, do is no layout.
+// The certificate concerns pairs: effects between heads, or a number added everywhere, are no layout.
 TEST_CASE("rope/rotate/certificate_says_nothing_of_heads", "[property][gate]") {
   const auto with = [](double added) {
     return changed([added](const request&, core::tensors& outputs) {
@@ -73,7 +73,7 @@ TEST_CASE("rope/rotate/certificate_says_nothing_of_heads", "[property][gate]") {
   CHECK(certificate.check(everywhere, c).message == "no rotation of pairs: coordinate 0 turns to 1, 2, 3, 4, 5");
 }
 
-// In f32 an angle beyond 2^25 is known to no digit: laws of such angles prove nothing, and say so.
+// In f32 an angle beyond 2^25 is known to no digit: laws about such angles prove nothing, and report so.
 TEST_CASE("rope/rotate/laws_are_uninformative_where_angles_are_lost", "[property][gate]") {
   const char* laws[] = {"rotation_norms", "rotation_relativity"};
   const core::attributes settings{{"base", 1.0}, {"layout", std::string("half_split")}};
@@ -88,7 +88,7 @@ TEST_CASE("rope/rotate/laws_are_uninformative_where_angles_are_lost", "[property
   }
 }
 
-// What a long context left behind shows after a larger call alone.
+// State that a long context leaves behind shows only after a larger call.
 TEST_CASE("rope/frequencies/repeat_asks_for_more_in_between", "[property][gate]") {
   const core::operation* op = reference::find_operation("rope/frequencies");
   const core::attributes settings{{"pairs", std::int64_t{4}}, {"scaling", std::string("ntk")}, {"factor", 2.0}};
@@ -101,7 +101,7 @@ TEST_CASE("rope/frequencies/repeat_asks_for_more_in_between", "[property][gate]"
   CHECK(checked("repeat", "mutant/rope_factor_stays", c).verdict == status::passed);
 }
 
-// At angle 0 a NaN may reach its partner or leave it as it is; nothing else is right.
+// At angle 0 a NaN may reach its partner or leave it unchanged; nothing else is right.
 TEST_CASE("rope/rotate/a_nan_at_angle_0_stays_in_its_pair", "[property][gate]") {
   constexpr double no_number = std::numeric_limits<double>::quiet_NaN(), as_given = 1.0;
   test_case c = rotation(dtype::f32, core::shape{1, 2, 1, 4}, {0, 3}, {});

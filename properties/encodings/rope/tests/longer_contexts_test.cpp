@@ -14,7 +14,7 @@ namespace {
 using long_number = boost::multiprecision::cpp_dec_float_50;
 using std::int64_t;
 
-// Of four pairs whose frequencies are 1, 1/2, 1/4, 1/8.
+// The frequencies of four pairs, which without scaling are 1, 1/2, 1/4, 1/8.
 std::vector<double> theta(const char* scaling, core::attributes settings) {
   settings["scaling"] = std::string(scaling);
   settings["pairs"] = int64_t{4};
@@ -32,28 +32,28 @@ reference::extension settings_of(core::attributes settings) {
 
 TEST_CASE("rope/extended_frequencies/by_hand", "[property]") {
   using numbers = std::vector<double>;
-  // c(beta) = log2(100 / (2 pi beta)): between 1 and 2 of 4 turns, between 3 and 4 of one. A third of pair 2 and two
+  // c(beta) = log2(100 / (2 pi beta)): between 1 and 2 for 4 turns, between 3 and 4 for one. A third of pair 2 and two
   // thirds of pair 3 are interpolated.
   const core::attributes ramp{{"trained_length", int64_t{100}}, {"beta_fast", 4.0}, {"factor", 4.0}};
   CHECK(theta("yarn", ramp) == numbers{1.0, 0.5, 0.25 * 0.75, 0.125 * 0.5});
   auto by_wavelengths = ramp;
   by_wavelengths["blend"] = std::string("wavelengths");
   CHECK(theta("yarn", by_wavelengths) == numbers{1.0, 0.5, 0.25 / 2.0, 0.125 / 3.0});
-  // It ends behind the last pair, where r - 1 cuts it: half of pair 2.
+  // The ramp ends behind the last pair and is cut at r - 1: half of pair 2 is interpolated.
   auto cut = ramp;
   cut["last"] = std::string("pairs");
   CHECK(theta("yarn", cut) == numbers{1.0, 0.5, 0.25 * 0.625, 0.125 / 4.0});
-  // Turns are 100 theta / (2 pi): 15.9, 8, 4, 2. Pair 2 makes 3.98 and pair 3 makes 1.99 of them.
+  // The numbers of turns are 100 theta / (2 pi): 15.9, 8, 4, 2. Pair 2 makes 3.98 turns and pair 3 makes 1.99.
   auto by_turns = ramp;
   by_turns["ramp"] = std::string("turns");
   const numbers turning = theta("yarn", by_turns);
   CHECK(turning[1] == 0.5);
   CHECK(turning[3] == Approx(0.125 * (0.25 + 0.75 * (1.9894367886486917 - 1.0) / 3.0)).epsilon(1e-15));
   CHECK(theta("llama3", {{"trained_length", int64_t{100}}, {"factor", 4.0}}) == turning);
-  // Without a band a pair is left alone or divided: turns are 15.9, 8, 4, 2.
+  // Without a band a pair is kept or divided: the numbers of turns are 15.9, 8, 4, 2.
   CHECK(theta("llama3", {{"trained_length", int64_t{100}}, {"factor", 4.0}, {"low", 3.0}, {"high", 3.0}}) ==
         numbers{1.0, 0.5, 0.25, 0.03125});
-  // A half of pair t for each t: a = 7 * 2 - 6 = 8 and 8^(-t/3), at twice the trained length.
+  // Pair t is multiplied by 2^-t: a = 7 * 2 - 6 = 8 and 8^(-t/3), at twice the trained length.
   const auto dynamic = [](const char* scaling, int64_t length) {
     return theta(scaling, {{"factor", 7.0}, {"trained_length", int64_t{4096}}, {"length", length}});
   };
@@ -91,13 +91,13 @@ TEST_CASE("rope/switched_frequencies/by_hand", "[property]") {
 TEST_CASE("rope/magnitude/by_hand", "[property]") {
   CHECK(magnitude("yarn", 32.0, {}) == Approx(1.3465735902799727).epsilon(1e-15));
   CHECK(magnitude("su", 32.0, {}) == Approx(std::sqrt(17.0 / 12.0)).epsilon(1e-15));  // log 32 / log 4096 = 5/12
-  CHECK(magnitude("ratio", 40.0, {}) == 1.0);                                         // of equal coefficients
+  CHECK(magnitude("ratio", 40.0, {}) == 1.0);                                         // for equal coefficients
   CHECK(magnitude("ratio", 32.0, {{"mscale_all_dim", 0.0}}) == magnitude("yarn", 32.0, {}));
   for (const char* rule : {"yarn", "ratio", "su"})
     for (const double factor : {0.5, 1.0}) CHECK(magnitude(rule, factor, {{"mscale", 0.707}}) == 1.0);
 }
 
-// c(beta) = log2(L0 / (2 pi beta)) of base 16 and four pairs.
+// c(beta) = log2(L0 / (2 pi beta)) for base 16 and four pairs.
 TEST_CASE("rope/extended_frequencies/ends_of_a_ramp_that_are_crossed", "[property]") {
   using numbers = std::vector<double>;
   const numbers plain{1.0, 0.5, 0.25, 0.125}, divided{0.25, 0.125, 0.0625, 0.03125};
@@ -106,9 +106,9 @@ TEST_CASE("rope/extended_frequencies/ends_of_a_ramp_that_are_crossed", "[propert
     settings["crossed"] = std::string(as);
     return theta("yarn", settings);
   };
-  // No pair makes 8 turns within 16 tokens: lo is 0, and hi is -1.
+  // No pair makes 8 turns in 16 tokens: lo is 0, and hi is -1.
   core::attributes few{{"trained_length", int64_t{16}}, {"beta_slow", 8.0}, {"beta_fast", 32.0}};
-  // Every pair makes more than 4 turns within 8192 tokens: lo is 8, and hi is 7.
+  // Every pair makes more than 4 turns in 8192 tokens: lo is 8, and hi is 7.
   core::attributes many{{"trained_length", int64_t{8192}}, {"beta_fast", 4.0}};
   for (const bool truncate : {true, false}) {
     few["truncate"] = many["truncate"] = truncate;
@@ -118,7 +118,7 @@ TEST_CASE("rope/extended_frequencies/ends_of_a_ramp_that_are_crossed", "[propert
     CHECK(crossed("turns", many) == plain);
     CHECK(crossed("step", many) == plain);
     CHECK(crossed("reversed", many) == divided);
-    // As eq. 21 has it.
+    // This follows from eq. 21.
     for (core::attributes settings : {few, many}) {
       settings["factor"] = 4.0;
       settings["ramp"] = std::string("turns");
@@ -127,7 +127,7 @@ TEST_CASE("rope/extended_frequencies/ends_of_a_ramp_that_are_crossed", "[propert
   }
 }
 
-// By another arithmetic, of fifty decimal digits.
+// Checked in another arithmetic, with fifty decimal digits.
 TEST_CASE("rope/extended_frequencies/ends_of_ramps_are_the_right_integers", "[property]") {
   using boost::multiprecision::ceil;
   using boost::multiprecision::floor;
@@ -147,7 +147,7 @@ TEST_CASE("rope/extended_frequencies/ends_of_ramps_are_the_right_integers", "[pr
         }
     }
   INFO("the nearest index is " << nearest << " from an integer");
-  CHECK(nearest > 1e-6);  // far from what 50 digits, or those of a double, leave open
+  CHECK(nearest > 1e-6);  // far from the uncertainty of 50 digits, and from that of a double
   CHECK(std::isnan(reference::index_below(settings_of({}), std::numeric_limits<double>::quiet_NaN(), 1.0)));
 }
 

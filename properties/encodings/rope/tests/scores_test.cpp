@@ -1,4 +1,4 @@
-// Conventions and scores of rotary encoding, small enough to check by hand, and what is refused.
+// Conventions and scores of rotary encoding, small enough to check by hand, and calls that are refused.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
@@ -22,7 +22,7 @@ std::vector<double> turned_by_hand(const std::vector<double>& x, double position
   const core::tensor y = reference::certify(call).at("y").rounded;
   return {y.values.begin(), y.values.end()};
 }
-/// Of one head of width 2, whose one pair has the frequency 1.
+/// A call with one head of width 2, whose one pair has the frequency 1.
 core::request scores_of(const std::vector<double>& q, const std::vector<double>& of_query, const std::vector<double>& k,
                         const std::vector<double>& of_key, core::attributes settings) {
   core::request call = call_of("rope/scores", std::move(settings));
@@ -44,19 +44,21 @@ TEST_CASE("rope/rotate/conventions_by_hand", "[property]") {
   CHECK(clockwise == std::vector<double>{cosine_of_2, -sine_of_2, 7});
   const auto last = turned_by_hand({7, 7, 7, 1, 0}, 2, {{"at", string("end")}, {"rotary", std::int64_t{1}}});
   CHECK(last == std::vector<double>{7, 7, 7, cosine_of_2, sine_of_2});
-  // Of two pairs (t, t + 2) with the frequencies 1 and 1/2 the first turns: as a block it would be (0, 1).
+  // The two pairs (t, t + 2) have the frequencies 1 and 1/2; only the first pair turns. As a block, the pair would be
+  // (0, 1).
   core::attributes proportional{
       {"partial", string("proportional")}, {"layout", string("half_split")}, {"rotary", std::int64_t{1}}};
   CHECK(turned_by_hand({1, 7, 0, 7, 7}, 1, proportional) == std::vector<double>{cosine_of_1, 7, sine_of_1, 7, 7});
-  // Of four pairs of base 16 the second has the frequency 1/2, and not the 1/4 of a block of two.
+  // With base 16, the second of four pairs has the frequency 1/2; in a block of two pairs it would have 1/4.
   proportional = {{"partial", string("proportional")}, {"rotary", std::int64_t{2}}, {"base", 16.0}};
   CHECK(turned_by_hand({7, 7, 1, 0, 7, 7, 7, 7}, 2, proportional)[2] == cosine_of_1);
   const auto twice = turned_by_hand({1, 0, 7}, 2, {{"magnitude", 2.0}});
-  CHECK(twice == std::vector<double>{2 * cosine_of_2, 2 * sine_of_2, 7});  // what does not turn is not multiplied
+  // Coordinates that do not turn are not multiplied.
+  CHECK(twice == std::vector<double>{2 * cosine_of_2, 2 * sine_of_2, 7});
 }
 
 TEST_CASE("rope/scores/by_hand", "[property]") {
-  // A unit vector turned by its position: scores are cosines of the differences, and sines of a vector across.
+  // A unit vector turned by its position: scores are cosines of the differences, or sines for a perpendicular vector.
   const std::vector<double> q{1, 0}, k{1, 0, 0, 1};
   const auto s = [&](core::attributes settings) {
     const core::tensor all = reference::certify(scores_of(q, {5}, k, {4, 3}, std::move(settings))).at("s").rounded;
@@ -69,7 +71,7 @@ TEST_CASE("rope/scores/by_hand", "[property]") {
   CHECK(s({{"scale", string("one")}, {"magnitude", 2.0}})[0] == 4 * cosine_of_1);
   CHECK(std::fabs(s({})[0] - cosine_of_1 / std::sqrt(2.0)) < 1e-16);
 
-  // Gradients: of q what turns back all keys by their distances.
+  // The gradient of q turns all keys back by their distances.
   core::request call = scores_of(q, {5}, k, {4, 3}, unscaled);
   call.operation = reference::find_operation("rope/scores:vjp");
   call.inputs.emplace("grad_s", core::make_tensor(dtype::f64, {1, 1, 1, 2}, {1, 0}));

@@ -12,7 +12,7 @@ namespace {
 constexpr double cos_1 = 0.54030230586813972, cos_2 = -0.4161468365471424, sin_2 = 0.90929742682568170,
                  cos_4 = -0.65364362086361191;
 
-// The first coordinates of pairs whose x is (1, 0), of halves: the cosines of their angles.
+// The first coordinates of pairs with x = (1, 0), in halves: the cosines of their angles.
 std::vector<double> cosines(std::size_t pairs, const std::vector<double>& position, core::attributes settings) {
   std::vector<double> x(2 * pairs, 0.0);
   std::fill_n(x.begin(), pairs, 1.0);
@@ -29,14 +29,14 @@ using all = std::vector<double>;
 }  // namespace
 
 TEST_CASE("rope_axes/formula/by_hand", "[property]") {
-  // x at 4, y at 2. Two pairs each, with the frequencies 1 and 4^(-1/2): angles 4, 2 and 2, 1.
+  // x at 4, y at 2. Each axis has two pairs with the frequencies 1 and 4^(-1/2): angles 4, 2 and 2, 1.
   CHECK(cosines(4, {4, 2}, with("order", "xy")) == all{cos_4, cos_2, cos_2, cos_1});
   CHECK(cosines(4, {4, 2}, with("order", "yx")) == all{cos_2, cos_1, cos_4, cos_2});
   CHECK(cosines(4, {4, 2}, with("assignment", "alternating")) == all{cos_4, cos_2, cos_2, cos_1});
-  // Frequencies 4^(-t/4) along all pairs, of which the third is 1/2; 4^(0/4), 4^(-2/4) and 4^(-1/4), 4^(-3/4) by turns.
+  // Frequencies 4^(-t/4) over all pairs, of which the third is 1/2; by turns: 4^(0/4), 4^(-2/4) and 4^(-1/4), 4^(-3/4).
   CHECK(cosines(4, {4, 2}, with("exponent", "shared"))[2] == cos_1);
   CHECK(cosines(4, {4, 2}, with("exponent", "by_turns"))[1] == cos_2);
-  // One pair, then two: 4 and 2, 1. Three axes, of which the first has two pairs.
+  // One pair, then two: angles 4 and 2, 1. Then three axes, of which the first has two pairs.
   const core::attributes one_and_two{{"section_0", std::int64_t{1}}, {"section_1", std::int64_t{2}}, {"base", 4.0}};
   CHECK(cosines(3, {4, 2}, one_and_two) == all{cos_4, cos_2, cos_1});
   const core::attributes of_three{{"assignment", std::string("alternating")},
@@ -47,7 +47,7 @@ TEST_CASE("rope_axes/formula/by_hand", "[property]") {
   CHECK(cosines(4, {4, 2, 0}, of_three) == all{cos_4, cos_2, 1.0, cos_1});
   CHECK(cosines(3, {0, 0, 0}, {}) == all{1.0, 1.0, 1.0});
 
-  // Heads of their own: 1 + 2 * 0.5 = 2 and 0.
+  // Each head has its own frequencies: 1 + 2 * 0.5 = 2 and 0.
   core::request mixed{reference::find_operation("rope_axes/rotate_by"), core::dtype::f64, {}, {}};
   mixed.inputs.emplace("x", core::make_tensor(core::dtype::f64, {1, 1, 2, 2}, {1, 0, 1, 0}));
   mixed.inputs.emplace("theta", core::make_tensor(core::dtype::f64, {2, 2, 1}, {1, 0.5, 2, -1}));
@@ -56,7 +56,7 @@ TEST_CASE("rope_axes/formula/by_hand", "[property]") {
   CHECK(all(y.begin(), y.end()) == all{cos_2, sin_2, 1.0, 0.0});
 }
 
-// Two axes of two pairs. Halves of each: coordinates 0 and 1 are first ones, and 4 and 5.
+// Two axes of two pairs each, with halves of each axis: coordinates 0, 1 and 4, 5 are the first ones of pairs.
 TEST_CASE("rope_axes/rotate/halves_of_each_axis", "[property]") {
   core::request call{reference::find_operation("rope_axes/rotate"), core::dtype::f64, {}};
   call.attributes = with("halves", "axis");
@@ -71,14 +71,14 @@ TEST_CASE("rope_axes/rotate/halves_of_each_axis", "[property]") {
   CHECK(all{y[0], y[1], y[4], y[5]} == all{cos_4, cos_2, cos_2, cos_1});
   CHECK(y[3] == sin_2);
   CHECK(y[6] == sin_2);
-  // Beside one another there are no halves.
+  // With interleaved pairs there are no halves.
   call.attributes["layout"] = std::string("interleaved");
   const all beside = turned();
   call.attributes["halves"] = std::string("vector");
   CHECK(turned() == beside);
 }
 
-// The third axis has no pair, and the second one every third: Qwen3-VL without time.
+// The third axis has no pair, and the second one has every third pair: Qwen3-VL without time.
 TEST_CASE("rope_axes/rotate/sections_of_which_the_last_is_0", "[property]") {
   core::attributes settings{{"assignment", std::string("alternating")},
                             {"section_0", std::int64_t{3}},

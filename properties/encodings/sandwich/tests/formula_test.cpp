@@ -12,7 +12,7 @@ constexpr const char* operation = "sandwich/bias";
 }
 
 TEST_CASE("sandwich/formula/by_hand", "[property]") {
-  // d = 2 and k = 1: theta = 1 / b. One head: c = 8.
+  // d = 2 and k = 1: theta = 1 / b. With one head, c = 8.
   core::attributes settings{
       {"heads", std::int64_t{1}}, {"width", std::int64_t{2}}, {"base", 1.0}, {"future", std::string("symmetric")}};
   const auto bias = bias_by_hand(operation, {}, {3}, {3, 2, 4, 1}, settings).values;

@@ -32,7 +32,7 @@ TEST_CASE("sba/formula/by_hand", "[property]") {
   const auto own = weights_of({0, 0, 0, 0}, 2, {{"attend_current", true}});
   CHECK(values_of(own, "a") == std::vector<double>{0.5, 0, 0.25, 0.5});
   CHECK(values_of(own, "r") == std::vector<double>{0.5, 0.25});
-  // Queries are the last of the keys; those before the first key see none.
+  // Queries are the last of the keys; queries before the first key see none.
   CHECK(values_of(weights_of({0, 0, 5, 5, 0, 0, 0, 5}, 2), "a") ==
         std::vector<double>{0.25, 0.5, 0, 0, 0.125, 0.25, 0.5, 0});
   CHECK(values_of(weights_of({7, 7, 0}, 3), "r") == std::vector<double>{1, 1, 1});
@@ -67,8 +67,8 @@ TEST_CASE("sba/formula/attention_by_hand", "[property]") {
   CHECK(values_of(reference::certify(call), "o") == std::vector<double>{2, 1 + 4});
 }
 
-// What a key leaves, y = sigmoid(-z), has the derivative y (1 - y) in automatic differentiation: of a key that takes
-// next to nothing it keeps no digit.
+// The remainder that a key leaves, y = sigmoid(-z), has the derivative y (1 - y) in automatic differentiation: for a
+// key that takes almost nothing it keeps no digit.
 TEST_CASE("sba/formula/gradients_of_products", "[property]") {
   const core::shape row{1, 1, 1, 1};
   std::size_t beyond_sequential = 0;

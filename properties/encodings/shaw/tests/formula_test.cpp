@@ -1,4 +1,4 @@
-// Scores small enough to see: queries of 1, keys of 0, so that a score is an element of the table.
+// Scores small enough to check by hand: with queries of 1 and keys of 0 a score is an element of the table.
 #include <catch2/catch.hpp>
 
 #include "reference/oracle.hpp"
@@ -18,7 +18,7 @@ std::vector<double> rows_of(const std::vector<double>& table, core::attributes s
 
 }  // namespace
 
-TEST_CASE("shaw/scores/by_hand", "[property]") {  // the last two of four tokens: rho from -2 to 1, and from -3 to 0
+TEST_CASE("shaw/scores/by_hand", "[property]") {  // the last two of four tokens: rho is from -2 to 1, and from -3 to 0
   CHECK(rows_of({10, 20, 30}, {}) == std::vector<double>{10, 10, 20, 30, 10, 10, 10, 20});
   CHECK(rows_of({10, 20, 30}, {{"sign", std::string("query_minus_key")}}) ==
         std::vector<double>{30, 30, 20, 10, 30, 30, 30, 20});
@@ -26,7 +26,7 @@ TEST_CASE("shaw/scores/by_hand", "[property]") {  // the last two of four tokens
   CHECK(rows_of({10}, {}) == std::vector<double>(8, 10));
 }
 
-// Three tokens, all keys 0, and tables of one feature: weights are those of the table of keys.
+// Three tokens, all keys 0, and tables of one feature: the table of keys decides the weights.
 TEST_CASE("shaw/attention/by_hand", "[property]") {
   const auto outputs = [](const std::vector<double>& table_k, const std::vector<double>& table_v,
                           core::attributes settings) {
@@ -39,7 +39,7 @@ TEST_CASE("shaw/attention/by_hand", "[property]") {
     const core::tensor o = reference::certify(call).at("o").rounded;
     return std::vector<double>{o.values.begin(), o.values.end()};
   };
-  // Equal logits: the mean of (8, 16) and of (0, 1), then of (-1, 0).
+  // Equal logits: the means of (8, 16) and of (0, 1), and then of (-1, 0).
   CHECK(outputs({5, 5, 5}, {-1, 0, 1}, {}) == std::vector<double>{12.5, 11.5});
   CHECK(outputs({5, 5, 5}, {-1, 0, 1}, {{"where", std::string("keys")}}) == std::vector<double>{12, 12});
   CHECK(outputs({5, 5, 5}, {-1, 0, 1}, {{"causal", true}}) == std::vector<double>{8, 11.5});

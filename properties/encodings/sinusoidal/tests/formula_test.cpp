@@ -1,4 +1,4 @@
-// Rows small enough to check by hand, the curve of decay by its integral, and the bounds of the optimized kernels.
+// Rows small enough to check by hand, the decay curve by its integral, and the bounds of the optimized kernels.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -32,7 +32,8 @@ TEST_CASE("sinusoidal/table/by_hand", "[property]") {
   CHECK(table_by_hand("sinusoidal/table", {{"position", {0, 1}}}, {{"width", std::int64_t{4}}}) ==
         std::vector<double>{0, 1, 0, 1, 0.8414709848078965, 0.5403023058681398, 0.009999833334166664,
                             0.9999500004166653});
-  // cos 1, cos 0.01, sin 1, sin 0.01, 0: the frequencies of width 4, as timestep_embedding of openai/guided-diffusion.
+  // cos 1, cos 0.01, sin 1, sin 0.01, 0: the frequencies of width 4, as in timestep_embedding of
+  // openai/guided-diffusion.
   CHECK(row("padded", 5, 1.0) ==
         std::vector<double>{0.5403023058681398, 0.9999500004166653, 0.8414709848078965, 0.009999833334166664, 0.0});
   // Here the second frequency is 10000^(-2/5) = 0.0251188643150958.
@@ -40,7 +41,7 @@ TEST_CASE("sinusoidal/table/by_hand", "[property]") {
   CHECK(std::fabs(zero[3] - 0.025116222909773774) < 1e-16);
   CHECK(zero[4] == 0.0);
   CHECK(std::fabs(extra[4] - 0.025116222909773774) < 1e-16);
-  // Where widths and rules leave no difference.
+  // Widths and rules for which the two do not differ.
   for (const std::int64_t width : {1, 2, 6, 8}) CHECK(row("padded", width, 3.0) == row("zero", width, 3.0));
   for (const std::int64_t width : {3, 5, 7})
     CHECK(row("padded", width, 3.0, "tensor2tensor") == row("zero", width, 3.0, "tensor2tensor"));
@@ -63,7 +64,7 @@ TEST_CASE("sinusoidal/decay/closed_form_is_the_integral", "[property]") {
   CHECK(closed[2] == Approx(0.18769).epsilon(3e-5));
 }
 
-// The bounds that optimized/cosine_integral.hpp states.
+// The bounds stated in optimized/cosine_integral.hpp.
 TEST_CASE("sinusoidal/decay/optimized_within_its_bounds", "[property]") {
   core::counter_random random(seed);
   double largest = 0, largest_slope = 0;

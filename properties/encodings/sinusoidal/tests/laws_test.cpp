@@ -1,6 +1,6 @@
-// What Su (2021, kexue.fm/archives/8231) and SHAPE (Kiyono et al. 2021, arXiv 2109.05644) say of sinusoidal tables:
-// which bilinear forms of rows depend on distances alone, what an average over offsets leaves of the others, and powers
-// for frequencies.
+// Statements of Su (2021, kexue.fm/archives/8231) and SHAPE (Kiyono et al. 2021, arXiv 2109.05644) on sinusoidal
+// tables: which bilinear forms of rows depend only on distances, what remains of the others after an average over
+// offsets, and powers as frequencies.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -17,14 +17,14 @@ constexpr std::size_t width = 6, pairs = width / 2;
 constexpr double base = 100.0;
 
 double theta(std::size_t pair) { return std::pow(base, -2.0 * static_cast<double>(pair) / width); }
-/// The first rows of the table, columns as in the paper: the sine of pair i at 2i, its cosine beside it.
+/// The first rows of the table, with columns as in the paper: the sine of pair i at 2i, its cosine next to it.
 list rows(std::size_t count) {
   list positions;
   for (std::size_t m = 0; m < count; ++m) positions.push_back(static_cast<double>(m));
   return table_by_hand("sinusoidal/table", {{"position", positions}},
                        {{"width", static_cast<std::int64_t>(width)}, {"base", base}});
 }
-/// Entries of H, [width, width], between -1 and 1.
+/// Random entries of H, [width, width], between -1 and 1.
 list drawn() {
   core::counter_random random(1);
   list h(width * width);
@@ -42,7 +42,8 @@ double form(const list& p, const list& h, std::size_t m, std::size_t n) {
     for (std::size_t k = 0; k < width; ++k) sum += p[m * width + j] * h[j * width + k] * p[n * width + k];
   return sum;
 }
-/// What of a block of H depends on m - n: 1/2 (H_ss + H_cc) cos((m - n) theta) + 1/2 (H_sc - H_cs) sin((m - n) theta).
+/// The part of the form that depends on m - n, for blocks of H: 1/2 (H_ss + H_cc) cos((m - n) theta) + 1/2 (H_sc -
+/// H_cs) sin((m - n) theta).
 double relative_part(const list& h, std::size_t m, std::size_t n) {
   double sum = 0;
   for (std::size_t i = 0; i < pairs; ++i) {
@@ -59,20 +60,20 @@ TEST_CASE("sinusoidal/table/bilinear_forms_of_rows", "[property]") {
   const list p = rows(30);
   const list diagonal = only(drawn(), [](std::size_t j, std::size_t k) { return j == k; });
   list commuting = only(drawn(), [](std::size_t j, std::size_t k) { return j == k || (j % 2 == 0 && k == j + 1); });
-  for (std::size_t i = 0; i < width; i += 2) {  // a, c; -c, a
+  for (std::size_t i = 0; i < width; i += 2) {  // blocks (a, c; -c, a)
     commuting[(i + 1) * width + i + 1] = commuting[i * width + i];
     commuting[(i + 1) * width + i] = -commuting[i * width + i + 1];
   }
   double moved = 0;
   for (std::size_t m = 0; m < 10; ++m)
     for (std::size_t n = 0; n < 10; ++n) {
-      // Of a diagonal H the sum of the positions counts, too, with 1/2 (H_cc - H_ss).
+      // With a diagonal H the sum of the positions matters too, with 1/2 (H_cc - H_ss).
       double of_sum = 0;
       for (std::size_t i = 0; i < pairs; ++i)
         of_sum += (diagonal[(2 * i + 1) * (width + 1)] - diagonal[2 * i * (width + 1)]) / 2 *
                   std::cos(static_cast<double>(m + n) * theta(i));
       CHECK(form(p, diagonal, m, n) == Approx(relative_part(diagonal, m, n) + of_sum).margin(1e-14));
-      // Blocks that commute with rotations are relative, and know the direction.
+      // Blocks that commute with rotations depend only on distances, with their sign.
       CHECK(form(p, commuting, m, n) == Approx(relative_part(commuting, m, n)).margin(1e-14));
       CHECK(form(p, commuting, m + 20, n + 20) == Approx(form(p, commuting, m, n)).margin(1e-13));
       moved = std::max(moved, std::fabs(form(p, diagonal, m + 20, n + 20) - form(p, diagonal, m, n)));
@@ -116,7 +117,7 @@ TEST_CASE("sinusoidal/table/powers_for_frequencies", "[property]") {
   };
   CHECK(row(4, 2.0, 2.0) == list{0, 1, std::sin(0.5), std::cos(0.5)});
   CHECK(std::fabs(row(4, 0.5, 2.0)[2] - std::sin(std::sqrt(2.0))) < 1e-15);
-  // Their mean cosine tends to the integral of cos(50 t^alpha): sin(50) / 50 of t, 0.20808 of t^3.
+  // The mean cosine tends to the integral of cos(50 t^alpha): sin(50) / 50 for t, 0.20808 for t^3.
   const auto mean = [&](double alpha) {
     const list p = row(8192, alpha, 50.0);
     double sum = 0;

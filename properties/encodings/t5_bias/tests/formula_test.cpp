@@ -1,5 +1,5 @@
-// The bucket map of T5 against integers alone, for every distance up to 2^20; beyond the largest distance told apart
-// the definition itself says that nothing changes.
+// The bucket map of T5 compared with pure integer arithmetic, for every distance up to 2^20. Beyond the largest
+// distance that buckets distinguish, the definition itself says that nothing changes.
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
 #include <catch2/catch.hpp>
@@ -18,15 +18,15 @@ using reference::bucket_map;
 
 namespace {
 
-/// Buckets and largest distance of one direction.
+/// The number of buckets and the largest distance of one direction.
 struct direction {
   std::int64_t buckets, largest;
 };
 
-// The defaults; the settings on which reciprocals in f32 are off by one; an odd number of buckets.
+// The defaults; the settings for which reciprocals in f32 are off by one; an odd number of buckets.
 constexpr direction directions[] = {{16, 128}, {32, 128}, {4, 200}, {8, 400}, {16, 800}, {128, 100}, {7, 50}};
 
-// The definition by trying every t: D^t E^(N-E-t) <= n^(N-E).
+// The definition, by trying every t: D^t E^(N-E-t) <= n^(N-E).
 std::vector<std::int64_t> buckets_by_definition(direction d) {
   const std::int64_t exact = d.buckets / 2, logarithmic = d.buckets - exact;
   const auto power = [](std::int64_t base, std::int64_t e) -> cpp_int {
@@ -65,7 +65,7 @@ core::request sweep(direction d, bool bidirectional) {
            {"bidirectional", bidirectional}}};
 }
 
-// The first distance whose bucket is wrong, if any.
+// The first distance with a wrong bucket, if any.
 std::optional<std::int64_t> first_wrong(const core::tensor& bucket, direction d, bool bidirectional) {
   const std::vector<std::int64_t> right = buckets_by_definition(d);
   for (std::int64_t rho = -reach; rho <= reach; ++rho) {
@@ -91,9 +91,9 @@ TEST_CASE("t5_bias/bucket/exact_up_to_1048576", "[property][t5_bias]") {
       }
 }
 
-// What orders of evaluation make of every distance: the distances that go wrong, and no others.
+// For each order of evaluation, exactly these distances get a wrong bucket.
 TEST_CASE("t5_bias/bucket/distances_that_flip", "[property][t5_bias]") {
-  using flips = std::map<std::int64_t, std::int64_t>;  // by distance: its wrong bucket
+  using flips = std::map<std::int64_t, std::int64_t>;  // from distance to its wrong bucket
   const auto flipped = [](const char* variant, direction d, bool bidirectional) {
     const auto outputs = make_builtin(variant).value()->evaluate(sweep(d, bidirectional));
     const std::vector<std::int64_t> right = buckets_by_definition(d);
@@ -127,7 +127,7 @@ TEST_CASE("t5_bias/bucket/distances_that_flip", "[property][t5_bias]") {
   }
 }
 
-// Four buckets a direction, two of them exact: distances 0, -1, -2 and -128 before the query, 1 and 2 after it.
+// Four buckets for each direction, two of them exact: distances 0, -1, -2 and -128 before the query, 1 and 2 after it.
 TEST_CASE("t5_bias/bias/by_hand", "[property][t5_bias]") {
   const core::tensor bias = bias_by_hand("t5_bias/bias", {{"table", {0, 1, 2, 3, 4, 5, 6, 7}}}, {200},
                                          {200, 199, 198, 72, 201, 202}, {{"buckets", std::int64_t{8}}});
@@ -149,8 +149,8 @@ TEST_CASE("t5_bias/contextual/by_hand", "[property][t5_bias]") {
   CHECK(std::vector<double>(bias.values.begin(), bias.values.end()) == std::vector<double>{51, 62, 84, 51});
 }
 
-// T5 with clipped buckets of one direction and table[t] = -m t is ALiBi up to the last distance that is told apart, to
-// the bit: the bias, and attention with it.
+// T5 with clipped buckets of one direction and table[t] = -m t equals ALiBi, bit by bit, up to the last distance that
+// buckets distinguish: the bias, and attention with it.
 TEST_CASE("t5_bias/bias/clipped_in_one_direction_is_alibi", "[property][t5_bias]") {
   constexpr std::size_t heads = 3, buckets = 16;
   for (const core::dtype type : {core::dtype::f64, core::dtype::f32, core::dtype::bf16}) {
@@ -185,7 +185,7 @@ TEST_CASE("t5_bias/bias/clipped_in_one_direction_is_alibi", "[property][t5_bias]
       }
       CHECK(seen == heads * buckets * (buckets + 1) / 2);
     }
-    if (type == core::dtype::bf16) continue;  // a slope times a distance is no number of bf16
+    if (type == core::dtype::bf16) continue;  // a slope times a distance is not representable in bf16
     core::tensors attends;
     for (const char* input : {"q", "k", "v"}) {
       core::tensor x = core::zeros(type, {2, heads, buckets, 4});
@@ -202,7 +202,7 @@ TEST_CASE("t5_bias/bias/clipped_in_one_direction_is_alibi", "[property][t5_bias]
   }
 }
 
-// The first distances of the logarithmic buckets, as known for the two defaults.
+// The known first distances of the logarithmic buckets, for the two defaults.
 TEST_CASE("t5_bias/bucket/known_boundaries", "[property][t5_bias]") {
   const auto boundaries = [](const bucket_map& map) {
     std::vector<std::int64_t> all{map.exact()};

@@ -53,7 +53,7 @@ TEST_CASE("tape/update/by_hand", "[property]") {
   CHECK(f(0, 1, 0, 0) == Approx(10 - 2 * gated).epsilon(1e-15));
 }
 
-// torch.nn.functional.silu has the derivative y (1 + z (1 - y)), y = sigmoid(z), which may be off by z u and more.
+// torch.nn.functional.silu has the derivative y (1 + z (1 - y)), y = sigmoid(z), which may err by z u and more.
 TEST_CASE("tape/update/gradient_of_automatic_differentiation", "[property]") {
   const auto one = [](std::size_t axes, double x) {
     return make_tensor(dtype::f32, core::shape(axes, 1), std::vector<double>{x});
@@ -68,7 +68,7 @@ TEST_CASE("tape/update/gradient_of_automatic_differentiation", "[property]") {
                                        {"down", one(2, 1)},
                                        {"grad_f_cos", one(4, 1)},
                                        {"grad_f_sin", one(4, 0)}});
-    // sigmoid as 1 / (1 + exp(-z)), and a unit more: vectorised code errs by so much.
+    // The sigmoid as 1 / (1 + exp(-z)), and its neighbours: vectorised code errs by that much.
     const float y = 1 / (1 + std::exp(-z));
     CAPTURE(z, of.truth("grad_gate"), of.bug("grad_gate"));
     for (const float w : {y, std::nextafter(y, 0.0F), std::nextafter(y, 1.0F)})

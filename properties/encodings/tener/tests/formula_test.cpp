@@ -1,4 +1,4 @@
-// Scores of two tokens: vectors of two features meet [sin t, cos t].
+// Scores of two tokens: vectors of two features are multiplied by [sin t, cos t].
 #include <catch2/catch.hpp>
 #include <cmath>
 

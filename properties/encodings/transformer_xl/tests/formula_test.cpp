@@ -1,4 +1,4 @@
-// Shifts and scores small enough to see.
+// Shifts and scores small enough to check by hand.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>

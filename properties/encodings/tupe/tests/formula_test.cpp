@@ -14,7 +14,7 @@ TEST_CASE("tupe/bias/by_hand", "[property]") {
   put("p_q", {1, 3, 2}, {64, 64, 2, 0, 0, 4});
   put("p_k", {1, 3, 2}, {64, 64, 3, 5, 7, 9});
   put("theta", {1, 2}, {-1, -2});
-  // Of distances 0 and -1, two of -2 and beyond; none; 1 and beyond.
+  // The entries are for distances 0 and -1, two for -2 and beyond, one that is unused, and for 1 and beyond.
   put("table", {1, 8}, {100, 200, 300, 400, 500, 600, 700, 800});
   call.attributes["buckets"] = std::int64_t{8};
   const auto bias = [&] {

@@ -26,17 +26,17 @@ const std::string linear = "bilinear";
 }  // namespace
 
 TEST_CASE("vision/interpolated_table/by_hand", "[property]") {
-  // Two numbers as four: the places are -1/4, 1/4, 3/4 and 5/4.
+  // Two numbers resampled to four: the places are -1/4, 1/4, 3/4 and 5/4.
   CHECK(resampled({0, 4}, 4, {{"mode", linear}}) == std::vector<double>{0, 1, 3, 4});
-  // Corners on one another: 0, 1/3, 2/3 and 1.
+  // With aligned corners the places are 0, 1/3, 2/3 and 1.
   CHECK(resampled({0, 3}, 4, {{"mode", linear}, {"align_corners", true}}) == std::vector<double>{0, 1, 2, 3});
-  // Cubic at 1/2 between 0 and 1 of 0, 1, 0, 0: K(1/2) = 9/16 + 1/32 for A = -3/4.
+  // Cubic interpolation at 1/2 between 0 and 1 in 0, 1, 0, 0: K(1/2) = 9/16 + 1/32 for A = -3/4.
   CHECK(resampled({0, 1, 0, 0}, 2, {})[0] == 0.59375);
-  // Four numbers as two: triangles of two steps to either side, of which one number lies outside.
+  // Four numbers resampled to two: triangles reach two steps to each side, and one number lies outside.
   const auto mean = resampled({8, 0, 0, 0}, 2, {{"mode", linear}, {"antialias", true}});
   CHECK(mean[0] == Approx(8 * 3.0 / 7).epsilon(1e-15));
   CHECK(mean[1] == Approx(0.0));
-  // One number as three, and the same number of them.
+  // One number resampled to three, and three numbers to three.
   CHECK(resampled({5}, 3, {}) == std::vector<double>{5, 5, 5});
   CHECK(resampled({5, 7, 9}, 3, {}) == std::vector<double>{5, 7, 9});
 }
@@ -57,7 +57,7 @@ TEST_CASE("vision/relative_bias/by_hand", "[property]") {
 }
 
 TEST_CASE("vision/decomposed_bias/by_hand", "[property]") {
-  // Two rows of one place: the query of the first meets the entries 0 and -1 of rows, and 0 of columns.
+  // Two rows of one place: the first query uses the entries 0 and -1 of rows, and 0 of columns.
   const auto made = reference::certify({reference::find_operation("vision/decomposed_bias"),
                                         dtype::f64,
                                         {{"rel_rows", make_tensor(dtype::f64, {3, 1}, {10, 20, 30})},
@@ -69,7 +69,8 @@ TEST_CASE("vision/decomposed_bias/by_hand", "[property]") {
 }
 
 TEST_CASE("vision/masked_sinusoids/by_hand", "[property]") {
-  // Two of three columns are there: their positions are 1, 2, 2; without a division the first angle is that.
+  // Two of three columns belong to the image: their positions are 1, 2, 2. Without a division these are the first
+  // angles.
   const auto made = reference::certify({reference::find_operation("vision/masked_sinusoids"),
                                         dtype::f64,
                                         {{"mask", make_tensor(dtype::i64, {1, 1, 3}, {1, 1, 0})}},

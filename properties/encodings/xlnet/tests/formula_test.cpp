@@ -1,4 +1,4 @@
-// Scores small enough to see: numbers of width 1.
+// Scores small enough to check by hand: all vectors have width 1.
 #include <catch2/catch.hpp>
 
 #include "reference/oracle.hpp"
@@ -15,7 +15,7 @@ TEST_CASE("xlnet/scores/by_hand", "[property]") {
   put("u", {1, 1}, {1});
   put("v", {1, 1}, {0});
   put("w", {1, 1}, {-1});
-  put("p", {1, 4, 1}, {9999, 100, 200, 300});  // of the distances 2, 1, 0, -1
+  put("p", {1, 4, 1}, {9999, 100, 200, 300});  // for the distances 2, 1, 0, -1
   put("e", {1, 2, 1}, {1000, 2000});
   put("other_segment", {1, 2, 2}, {0, 1, 1, 0});
   const core::tensor s = reference::certify(call).at("s").rounded;

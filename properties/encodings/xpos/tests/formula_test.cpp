@@ -7,7 +7,7 @@
 using namespace assay;
 
 TEST_CASE("xpos/formula/by_hand", "[property]") {
-  // gamma = 1, two pairs: zeta is 1/2 and 3/4. Positions 1 to 3 about 2, B = 1: exponents -1, 0 and 1.
+  // gamma = 1, two pairs: zeta is 1/2 and 3/4. Positions 1 to 3 with centre 2 and B = 1: exponents -1, 0 and 1.
   core::attributes settings{
       {"pairs", std::int64_t{2}}, {"gamma", 1.0}, {"scale_base", 1.0}, {"center", std::int64_t{2}}};
   const auto scale = [&] { return properties::table_by_hand("xpos/scale", {{"position", {1, 2, 3}}}, settings); };

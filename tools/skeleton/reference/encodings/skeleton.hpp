@@ -3,9 +3,9 @@
 //
 //   B_hij = -a_h t / (1 + t)
 //
-// Shapes: a [h]; positions of queries [n] and keys [m]; bias [h, n, m]. `future`: keys after the query are masked,
-// stand at the distance 0, or at their own distance. Special values: 0 at t = 0. A NaN in a gives NaN at every
-// distance, an infinite a NaN at t = 0.
+// Shapes: a [h]; positions of queries [n] and keys [m]; bias [h, n, m]. `future`: keys after the query are masked, have
+// the distance 0, or have their own distance. Special values: 0 at t = 0. A NaN in a gives NaN at every distance, an
+// infinite a gives NaN at t = 0.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ struct skeleton {
   }
 
   using traced = formula::traced;
-  /// The steps that faults and controls replace. A traced number is an array, whose arithmetic is elementwise
-  /// (reference/formula/recording.hpp): what is computed with it is recorded as a program.
+  /// The steps that faults and controls replace. A traced number is an array with elementwise arithmetic
+  /// (reference/formula/recording.hpp): computations with it are recorded as a program.
   struct recipe : recorded_recipe<recipe> {
     std::function<traced(const traced& t)> levelled = [](const traced& t) { return t / (traced(1.0) + t); };
   };
@@ -37,12 +37,12 @@ struct skeleton {
     return of_pairs({.name = "skeleton/bias",
                      .source = "author year, arXiv number, equation",
                      .inputs = with_pair_positions({core::parameter("a", {"h"}, "factor")}),
-                     // Products and quotients; a sum that may cancel declares absolute.
+                     // Only products and quotients; an output with a sum that may cancel declares `absolute`.
                      .outputs = {pair_bias_output(core::error_scale::relative)},
                      .attributes = {future_keys::declared()},
                      .independent = {"h", "n", "m"}});
   }
-  /// Of all heads and pairs at once. Truth, allowance and gradient are made of the program.
+  /// All heads and pairs at once. Truth, allowance and gradient are made from the program.
   static formula::program bias(const recipe& how, const formula::program_sizes& call) {
     recorded_pairs pairs(call);
     return pairs.finish(-(pairs["a"] * how.levelled(to_real(pairs.distance()))));

@@ -1,4 +1,4 @@
-/* A library that keeps to the ABI but for one thing, named by the environment variable HOSTILE_LIBRARY. */
+/* A library that keeps to the ABI except for one fault, which the environment variable HOSTILE_LIBRARY names. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ static int scan(assay_call* call) {
 __attribute__((constructor)) static void loaded(void) {
   if (behaves("crash when loaded")) abort();
 #ifdef __SSE__
-  if (behaves("flushes")) _mm_setcsr(_mm_getcsr() | 0x8040u); /* as what -ffast-math links in */
+  if (behaves("flushes")) _mm_setcsr(_mm_getcsr() | 0x8040u); /* as the startup code that -ffast-math links in does */
 #endif
   if (behaves("prints")) {
     printf("{\"hello\": {}}\n");

@@ -18,10 +18,10 @@ double with_nan(std::string_view input, dtype type, counter_random& random) {
 }
 
 // Wrong implementations. Each names the public report (owner/name#issue) that it models. `variation` in
-// recipe_variant.hpp says what a fault can change: a step, the inputs, the outputs, the precision.
+// recipe_variant.hpp lists what a fault can change: a step, the inputs, the outputs, the precision.
 std::vector<variant> mutants() {
   std::vector<variant> all = faults_of_distance<encoding>("skeleton");
-  all.push_back(make_variant<encoding>("mutant/skeleton_distances_from_one", "SC04 triton-lang/triton#8412: off by one",
+  all.push_back(make_variant<encoding>("mutant/skeleton_distances_from_one", "triton-lang/triton#8412: off by one",
                                        "distances count from 1", {.formula = [](auto& how) {
                                          how.levelled = [](const traced& t) {
                                            return (t + traced(1.0)) / (t + traced(2.0));
@@ -37,7 +37,7 @@ encoding_tests make_tests() {
   encoding_tests tests;
   tests.name = "skeleton";
   tests.families = {
-      // The first: usual numbers. Each other one shows a fault that no family before it shows.
+      // The first family has usual numbers. Each other one shows a fault that no family before it shows.
       pair_bias_family("mild", "parameters up to 2, the last queries of a sequence", usual, in_order),
       pair_bias_family("nan_inside", "a NaN among parameters, positions in no order", with_nan, scattered),
   };
