@@ -89,8 +89,9 @@ std::vector<attribute> bounded_counts(const core::attribute_declaration& a, cons
 
 // Factors, scales and bases that are usual in programs, and their inverses.
 std::vector<attribute> usual_numbers(const core::attribute_declaration& a) {
-  constexpr double usual[] = {2, 3, 4, 5, 6, 8, 10, 16, 20, 32, 40, 50, 64, 100, 128, 256, 512, 1000, 1024, 2048, 4096,
-                              5000, 8192, 10000, 20000, 50000, 100000, 160000, 500000, 1000000, 5000000, 10000000};
+  constexpr double usual[] = {2,    3,     4,     5,     6,      8,      10,     16,      20,      32,      40,
+                              50,   64,    100,   128,   256,    512,    1000,   1024,    2048,    4096,    5000,
+                              8192, 10000, 20000, 50000, 100000, 160000, 500000, 1000000, 5000000, 10000000};
   std::vector<attribute> all;
   if (!std::holds_alternative<double>(a.standard)) return all;
   all.emplace_back(1.0);

@@ -115,7 +115,8 @@ std::optional<conditions_found> product_around(const probe& wrong, size_experime
   for (const auto& [axis, size] : sizes)
     for (const auto& [other, size_of_other] : sizes) {
       if (!(axis < other)) continue;
-      const auto by_one = bound_of_product(wrong, axis, other, again), by_other = bound_of_product(wrong, other, axis, again);
+      const auto by_one = bound_of_product(wrong, axis, other, again),
+                 by_other = bound_of_product(wrong, other, axis, again);
       if (!by_one || by_one != by_other) continue;
       size_condition c{size_form::product, axis, other};
       // A short axis of two cannot reach an odd product.
@@ -135,7 +136,8 @@ bool holds_for(const conditions& all, const probe& p) {
 
 std::optional<std::string> by_several_axes(const std::vector<const probe*>& wrong,
                                            const std::vector<const probe*>& right, size_experiments& again) {
-  const auto confirmed = [&](const probe& p, const std::optional<conditions_found>& found) -> std::optional<std::string> {
+  const auto confirmed = [&](const probe& p,
+                             const std::optional<conditions_found>& found) -> std::optional<std::string> {
     if (!found) return std::nullopt;
     const auto holds = [&](const probe* other) { return holds_for(found->all, *other); };
     const auto refutes = [&](const probe* other) { return !has_empty_axis(*other) && holds(other); };

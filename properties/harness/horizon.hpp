@@ -15,7 +15,7 @@ struct horizon {
   std::size_t measured = 0;            ///< tokens of the sequence
   std::vector<double> error_at_power;  ///< largest error / its scale over the first 2^k tokens, k = 0, 1, ...
   double largest_error = 0;            ///< the same over all tokens
-  value_report judged;  ///< the whole sequence: a fault that only long sequences show is a bug too
+  value_report judged;                 ///< the whole sequence: a fault that only long sequences show is a bug too
 };
 
 /// One long case of the mild family: [1, tokens, 4], or the nearest sizes that the implementation declares.

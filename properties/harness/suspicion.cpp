@@ -206,8 +206,8 @@ bool is_scan(const core::operation& op) {
 bool is_table(const core::operation& op) {
   const bool is_own = op.name.starts_with("formula/");
   return !is_own && op.is_forward() && std::ranges::none_of(op.inputs, [](const core::tensor_declaration& d) {
-           return d.role == core::input_role::value || d.role == core::input_role::logit;
-         });
+    return d.role == core::input_role::value || d.role == core::input_role::logit;
+  });
 }
 
 }  // namespace

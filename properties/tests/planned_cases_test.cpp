@@ -46,9 +46,10 @@ std::string what_is_wrong_with(const request& call) {
 const bool with_full_runs = options(1).sizes == run_options::usual::all;
 const std::vector<core::dtype> planned_types =
     with_full_runs ? std::vector{core::dtype::f64, core::dtype::f32, core::dtype::f16, core::dtype::bf16}
-               : std::vector{core::dtype::f32, core::dtype::bf16};
+                   : std::vector{core::dtype::f32, core::dtype::bf16};
 const std::vector<run_options::usual> planned_efforts =
-    with_full_runs ? std::vector{run_options::usual::some, run_options::usual::all} : std::vector{run_options::usual::some};
+    with_full_runs ? std::vector{run_options::usual::some, run_options::usual::all}
+                   : std::vector{run_options::usual::some};
 
 }  // namespace
 

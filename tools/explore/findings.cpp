@@ -164,40 +164,42 @@ std::vector<finding> of_operations() {
       words += fmt::format(" from {} to {}", shown(first), shown(value_of(m, "last_wrong")));
     return words;
   };
-  return {
-      {"Operations: largest error, by tokens, keys, or the largest position or distance",
-       "angles",
-       "Relative to the scale of the output. In brackets what the rounding of the algorithm explains. An angle, a product: "
-       "this stage is computed in the stored format, all others as said. Wrong: without a digit. –: no number.",
-       of("error"),
-       {"operation", asked, size_words, with_wrong}},
-      {"Operations: what a rounding of the inputs moves, by the same",
-       "angles",
-       "The largest change of an element, relative to the scale of the output, in brackets digits. Each input goes up or "
-       "down by a rounding of the stored format, and the rest is exact: code that takes rounded inputs has no more digits "
-       "of what they stood for.",
-       of("sensitivity"),
-       {"operation", [](const cell& c) { return fmt::format("{}, {}", c.family, c.storage); }, size_words,
-        [](const measured_cell& m) {
-          return fmt::format("{} ({:.1f})", shown(value_of(m, "largest")), value_of(m, "digits"));
-        }}},
-      {"Frequencies: the largest error of an angle, by position",
-       "angles",
-       "In radians, of the base 10000: m theta off by its rounding and by m times the error of theta. In brackets "
-       "digits; a digit less is a "
-       "position ten times as far.",
-       of("angles"),
-       {"operation", asked, size_words,
-        [](const measured_cell& m) {
-          return fmt::format("{} ({:.1f})", shown(value_of(m, "largest")), value_of(m, "digits"));
-        }}},
-      {"Operations: the first position, or distance from the query, with the row of the next one",
-       "angles",
-       "And how many of the first 16 rows differ from the next one.",
-       of("repeats"),
-       {"operation", asked, size_words, [](const measured_cell& m) {
-          return fmt::format("{}, {} of 16", shown(value_of(m, "merged_at")), shown(value_of(m, "distinct_of_16")));
-        }}}};
+  return {{"Operations: largest error, by tokens, keys, or the largest position or distance",
+           "angles",
+           "Relative to the scale of the output. In brackets what the rounding of the algorithm explains. An angle, a "
+           "product: "
+           "this stage is computed in the stored format, all others as said. Wrong: without a digit. –: no number.",
+           of("error"),
+           {"operation", asked, size_words, with_wrong}},
+          {"Operations: what a rounding of the inputs moves, by the same",
+           "angles",
+           "The largest change of an element, relative to the scale of the output, in brackets digits. Each input goes "
+           "up or "
+           "down by a rounding of the stored format, and the rest is exact: code that takes rounded inputs has no more "
+           "digits "
+           "of what they stood for.",
+           of("sensitivity"),
+           {"operation", [](const cell& c) { return fmt::format("{}, {}", c.family, c.storage); }, size_words,
+            [](const measured_cell& m) {
+              return fmt::format("{} ({:.1f})", shown(value_of(m, "largest")), value_of(m, "digits"));
+            }}},
+          {"Frequencies: the largest error of an angle, by position",
+           "angles",
+           "In radians, of the base 10000: m theta off by its rounding and by m times the error of theta. In brackets "
+           "digits; a digit less is a "
+           "position ten times as far.",
+           of("angles"),
+           {"operation", asked, size_words,
+            [](const measured_cell& m) {
+              return fmt::format("{} ({:.1f})", shown(value_of(m, "largest")), value_of(m, "digits"));
+            }}},
+          {"Operations: the first position, or distance from the query, with the row of the next one",
+           "angles",
+           "And how many of the first 16 rows differ from the next one.",
+           of("repeats"),
+           {"operation", asked, size_words, [](const measured_cell& m) {
+              return fmt::format("{}, {} of 16", shown(value_of(m, "merged_at")), shown(value_of(m, "distinct_of_16")));
+            }}}};
 }
 
 // Cells whose measured value differs by more than a factor of 2 from a law that predicts it (and is not just a bound).

@@ -12,7 +12,8 @@ namespace assay::transports {
 void parse_compute(const nlohmann::json& value, properties::description& to);
 /// hello.parameters: for each operation the parameter names of its function; returns them. Settings without a parameter
 /// have standard values.
-std::map<std::string, std::vector<std::string>> parse_parameters(const nlohmann::json& value, properties::description& to);
+std::map<std::string, std::vector<std::string>> parse_parameters(const nlohmann::json& value,
+                                                                 properties::description& to);
 /// hello.domain: for each operation the values of inputs, settings and axes.
 void parse_domains(const nlohmann::json& value, properties::description& to);
 /// The member "relations" of a domain: relations between sizes of axes, such as ["n <= m", "2 r = d"].

@@ -71,8 +71,8 @@ process_candidate::started start_python(const python_function& wanted, const pro
   if (!declared) return tl::make_unexpected(start_error{declared.error()});
   return process_candidate::start(
       // -B: Python writes no files beside the user's modules.
-      {python_interpreter(), "-B", (python_package() / host_script).string(), wanted.module, wanted.function, wanted.operation,
-       declared->string()},
+      {python_interpreter(), "-B", (python_package() / host_script).string(), wanted.module, wanted.function,
+       wanted.operation, declared->string()},
       "python:" + wanted.module + ":" + wanted.function + (wanted.operation.empty() ? "" : "@") + wanted.operation,
       limits);
 }

@@ -1,8 +1,9 @@
 // Attention whose bias is the decay. Each head computes the decay row by row, as attention asks for it, and so never
 // keeps n^2 numbers.
+#include "optimized/attention.hpp"
+
 #include <vector>
 
-#include "optimized/attention.hpp"
 #include "optimized/encodings/fox.hpp"
 #include "optimized/encodings/fox/decay.hpp"
 #include "optimized/numbers.hpp"

@@ -1,9 +1,8 @@
 // The operations of the log-linear position encoding on tensors.
-#include "optimized/encodings/heinsen.hpp"
-
 #include <string>
 #include <vector>
 
+#include "optimized/encodings/heinsen.hpp"
 #include "optimized/tensor_arrays.hpp"
 
 namespace assay::optimized {

@@ -54,8 +54,7 @@ core::tensors turned_by(const frequency_scaling& by, const request& asked) {
 }
 
 hypothesis hypothesis_of(const std::string& words, const frequency_scaling& by) {
-  return {"turns by the frequencies of " + words,
-          [](const core::operation& op) { return op.name == "rope/rotate"; },
+  return {"turns by the frequencies of " + words, [](const core::operation& op) { return op.name == "rope/rotate"; },
           [by](const request& call) { return turned_by(by, call); }};
 }
 

@@ -112,8 +112,9 @@ TEST_CASE("explore/figures/the_answer_is_the_worst_and_the_best", "[unit]") {
   cells[2].found["nonfinite_at"] = 9;
   cells[3].found["digits"] = 0.5;
   CHECK(answers_of(cells, "") ==
-        std::vector<std::string>{"Digits of the worst state: infinities or NaN at worst (cumsum in f32, gates, size 4096), "
-                                 "7.2 at best (cumsum in f32, gates, size 256)."});
+        std::vector<std::string>{
+            "Digits of the worst state: infinities or NaN at worst (cumsum in f32, gates, size 4096), "
+            "7.2 at best (cumsum in f32, gates, size 256)."});
   cells[3].what.implementation = "python:model:scan";
   CHECK(answers_of(cells, "python:model:scan") ==
         std::vector<std::string>{"Digits of the worst state: 0.5 in all 1 cells."});
@@ -121,11 +122,13 @@ TEST_CASE("explore/figures/the_answer_is_the_worst_and_the_best", "[unit]") {
   cell other = c;
   other.size = 64;
   CHECK(answers_of({{0, c, {{"merged_at", 257}}, 0.1}, {1, other, {{"merged_at", std::nan("")}}, 0.1}}, "") ==
-        std::vector<std::string>{"The first place with the row of the next one: 257 at worst (formula in bf16 stored, f32 "
-                                 "computed, alibi/bias,form=key, size 512), none at best (formula in bf16 stored, f32 "
-                                 "computed, alibi/bias,form=key, size 64)."});
+        std::vector<std::string>{
+            "The first place with the row of the next one: 257 at worst (formula in bf16 stored, f32 "
+            "computed, alibi/bias,form=key, size 512), none at best (formula in bf16 stored, f32 "
+            "computed, alibi/bias,form=key, size 64)."});
   CHECK(sentences_of("repeats", {{0, c, {{"merged_at", 257}}, 0.1}}).front() ==
-        "alibi/bias,form=key, formula in bf16 stored, f32 computed: up to 512, place 257 is the first with the row of the "
+        "alibi/bias,form=key, formula in bf16 stored, f32 computed: up to 512, place 257 is the first with the row of "
+        "the "
         "next one.");
 }
 

@@ -92,8 +92,8 @@ TEST_CASE("heinsen/separability/counting_stops", "[property][separability]") {
   fmt::print("\np = 1, h = 0: steps until a counter stops, and where\n");
   for (const row& r : {row{dtype::bf16, 61, 4.156}, {dtype::f16, 447, 6.238}, {dtype::f32, 1835671, 14.556}}) {
     const auto o = orbit_of({r.type, 0, 0}, 0);
-    fmt::print("{:5} {:8} published {:8} | s = {:.4f} published {}\n", core::name_of(r.type), o.tail, r.steps,
-               o.first, r.end);
+    fmt::print("{:5} {:8} published {:8} | s = {:.4f} published {}\n", core::name_of(r.type), o.tail, r.steps, o.first,
+               r.end);
     INFO(core::name_of(r.type));
     CHECK(close(static_cast<double>(o.tail), r.steps, 0.05));
     CHECK(o.length == 1);
