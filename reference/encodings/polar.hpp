@@ -27,10 +27,10 @@
 // are outside the domain of scores: real and imaginary parts give NaN where the cosine of the difference gives an
 // infinity.
 //
-// GRAPE: where a and b are unit vectors of coordinates t and t', it rotates their pair as RoPE does, clockwise, by m
-// omega. The released code (model-architectures/GRAPE) has only such planes, with learned frequencies: rope/rotate_by.
-// Where a and b are parallel, L is 0 and y is x, but the formula divides by s = 0: no case is judged there. A NaN in x
-// reaches its whole vector.
+// GRAPE (grape.hpp has its biases, additive GRAPE): where a and b are unit vectors of coordinates t and t', it rotates
+// their pair as RoPE does, clockwise, by m omega. The released code (model-architectures/GRAPE) has only such planes,
+// with learned frequencies: rope/rotate_by. Where a and b are parallel, L is 0 and y is x, but the formula divides by
+// s = 0: no case is judged there. A NaN in x reaches its whole vector.
 //
 // torch.linalg.matrix_exp(m omega L) scales and squares, and each square doubles the error. In f32 it has an error of
 // 76 ulp at position 300, where the closed form is allowed 67, and it has no digit at 2^31.
@@ -55,16 +55,18 @@
 #include "reference/algorithms/waves.hpp"
 #include "reference/kinds/relative_scores.hpp"
 #include "reference/kinds/rotation.hpp"
+#include "reference/kinds/softplus.hpp"
 
 namespace assay::reference::encodings {
 
 struct polar {
   static constexpr std::string_view name = "polar";
   static core::encoding_summary summary() {
-    return {.what = "successors of RoPE: polar coordinates (PoPE), rotations of a learned plane (GRAPE)",
+    return {.what = "successors of RoPE: polar coordinates (PoPE), rotations of a learned plane (multiplicative GRAPE)",
             .formula = "s_ij = sum_c softplus(q_ic) softplus(k_jc) cos((t_j - t_i) theta_c + delta_c)",
             .sources = {{"Gopalakrishnan et al. 2025", "https://arxiv.org/abs/2509.10534"},
-                        {"Zhang et al. 2025", "https://arxiv.org/abs/2512.07805"}}};
+                        {"Zhang et al. 2025", "https://arxiv.org/abs/2512.07805"}},
+            .also = {{"GRAPE-M", "polar/grape_rotation; its biases: grape"}}};
   }
 
   using traced = formula::traced;
@@ -102,18 +104,12 @@ struct polar {
   static complex_numbers wave_at(const traced& turned, const traced& delta, const traced& angle) {
     return wave_of_sum(angle, size_of_sum(turned, delta));
   }
-  /// log(1 + exp(x)) up to 9, and softplus(x) above: exp(x) overflows in f16 from 11 on.
-  static traced log_of_sum(const traced& x) {
-    const traced most(9.0);
-    return either(less(x, most), log(traced(1.0) + exp(either(less(x, most), x, most))), softplus(x));
-  }
 
  private:
   static core::operation scores_operation();
   static core::operation grape_operation();
   static formula::program grape(const recipe& how, const formula::program_sizes& call);
   static formula::program scores(const recipe& how, const formula::program_sizes& call);
-  static traced magnitude(const recipe& how, const recorded_call& in, const traced& x);
   /// Real and imaginary parts of the first r features, and the others.
   static traced parts(const recipe& how, const recorded_call& in, const traced& x, const char* position,
                       const std::optional<traced>& delta);
@@ -130,8 +126,7 @@ inline core::operation polar::scores_operation() {
                   positions("query_position", "n"), positions("key_position", "m")},
        .attributes = {real("base", {10000.0, 100.0, 500000.0}, {1.0, 0x1p1000}, "b of the frequencies b^(-c/r)"),
                       choice("bound", {"clamped", "free"}, "whether delta is cut at -2 pi and 0"),
-                      choice("softplus", {"exact", "linear_above_20"},
-                             "what the magnitude of a large x is: log(1 + exp(x)), or x above 20"),
+                      softplus_setting("what the magnitude of a large x is"),
                       choice("heads", {"in_groups", "tiled"},
                              "which heads of q share a head of k: so many one behind the other, or every h-th one")},
        .conflict = [](const core::attributes&, const core::axis_sizes& sizes) -> std::string {
@@ -144,10 +139,6 @@ inline core::operation polar::scores_operation() {
   return op;
 }
 
-inline polar::traced polar::magnitude(const recipe& how, const recorded_call& in, const traced& x) {
-  const traced exact = how.softplus_of(x);
-  return in.setting<std::string>("softplus") == "exact" ? exact : either(less(traced(20.0), x), x, exact);
-}
 inline polar::traced polar::parts(const recipe& how, const recorded_call& in, const traced& x, const char* position,
                                   const std::optional<traced>& delta) {
   const std::size_t r = in.size("r"), d = in.size("d");
@@ -161,7 +152,7 @@ inline polar::traced polar::parts(const recipe& how, const recorded_call& in, co
   const complex_numbers wave =
       in_stage<traced>(rotary_stage::table, [&] { return how.wave(turned, delta.value_or(traced(0.0)), angle); });
   return in_stage<traced>(rotary_stage::product, [&] {
-    const traced size = magnitude(how, in, between(x, 3, 0, r));
+    const traced size = softplus_by_setting(in, how.softplus_of, between(x, 3, 0, r));
     std::vector<traced> all{size * wave.re, size * wave.im};
     if (r < d) all.push_back(how.rest(between(x, 3, r, d)));
     return formula::joined(all, 3);

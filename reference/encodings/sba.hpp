@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "reference/kinds/attention.hpp"
+#include "reference/kinds/softplus.hpp"
 
 namespace assay::reference::encodings {
 
@@ -104,7 +105,6 @@ struct sba {
  private:
   static core::operation weights_declaration();
   static core::operation attention_declaration();
-  static traced log_of_sum(const traced& z);
   static traced softplus_of_law(const traced& z);
   static broken of_factors(const broken& all, const traced& z, const stick& of);
   /// z, or 0 where z is infinite.
@@ -168,11 +168,6 @@ inline sba::sums_of_keys::sums_of_keys(const traced& sums) {
   one.back() = 1;
   const traced all = formula::joined({sums, broadcast(traced(0.0), one)}, keys);
   from_own = sums, from_next = between(all, keys, 1, m + 1), of_all = between(all, keys, 0, 1);
-}
-
-inline sba::traced sba::log_of_sum(const traced& z) {
-  const traced most(9.0);  // 1 is negligible beside exp(z) of larger z
-  return either(less(z, most), log(traced(1.0) + exp(either(less(z, most), z, most))), softplus(z));
 }
 
 /// softplus whose slope may also be 1 - y, as in automatic differentiation of y = sigmoid(-z).

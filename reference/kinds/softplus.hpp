@@ -1,0 +1,31 @@
+// softplus as a step of formulas. As log1p(exp(x)) it is of class sequential. log(1 + exp(x)), of class linear, loses
+// exp(x) beside 1.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "reference/kinds/recorded_call.hpp"
+
+namespace assay::reference {
+
+/// log(1 + exp(x)) up to 9, and softplus(x) above: exp(x) overflows in f16 from 11 on, and 1 is nothing beside it.
+inline formula::traced log_of_sum(const formula::traced& x) {
+  const formula::traced most(9.0);
+  return either(less(x, most), log(formula::traced(1.0) + exp(either(less(x, most), x, most))), softplus(x));
+}
+
+/// The setting `softplus`: above 20 x itself, with the slope 1, as torch.nn.functional.softplus has it. f64 sees the
+/// difference, 2e-9, f32 not.
+inline core::attribute_declaration softplus_setting(const std::string& of_large) {
+  return choice("softplus", {"exact", "linear_above_20"}, of_large + ": log(1 + exp(x)), or x above 20");
+}
+inline formula::traced softplus_by_setting(const recorded_call& in,
+                                           const std::function<formula::traced(const formula::traced&)>& of,
+                                           const formula::traced& x) {
+  const formula::traced exact = of(x);
+  return in.setting<std::string>("softplus") == "exact" ? exact : either(less(formula::traced(20.0), x), x, exact);
+}
+
+}  // namespace assay::reference
