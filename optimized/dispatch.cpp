@@ -118,10 +118,6 @@ int threads() {
 
 execution process_execution() { return {&active_kernels(), threads()}; }
 
-void for_each_task(std::size_t count, const std::function<void(std::size_t)>& task) {
-  for_each_task(threads(), count, task);
-}
-
 void for_each_task(int wanted, std::size_t count, const std::function<void(std::size_t)>& task) {
   if (wanted == 1 || count <= 1) {
     for (std::size_t i = 0; i < count; ++i) task(i);

@@ -54,8 +54,7 @@ execution process_execution();
 void set_threads(int count);
 int threads();
 
-/// Calls task(i) once for each i < count, in no particular order. It uses threads() threads, or `wanted` threads.
-void for_each_task(std::size_t count, const std::function<void(std::size_t)>& task);
+/// Calls task(i) once for each i < count, on the wanted number of threads, in no particular order.
 void for_each_task(int wanted, std::size_t count, const std::function<void(std::size_t)>& task);
 
 }  // namespace assay::optimized

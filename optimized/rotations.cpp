@@ -3,9 +3,7 @@
 #include <mpfr.h>
 
 #include <array>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 #include "reference/core/result.hpp"

@@ -2,7 +2,6 @@
 // previous step, an input echoed, noise. A check that lets one of them pass checks nothing (vacuous
 // tolerances happened: Xilinx/mlir-air#1427).
 #include <algorithm>
-#include <cmath>
 
 #include "properties/builtin.hpp"
 #include "properties/harness/verdict.hpp"

@@ -1,7 +1,6 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -74,14 +73,6 @@ double certified::error_of(double x, std::size_t i) const {
   if (std::isnan(value) && std::isnan(x)) return 0.0;
   if (std::isinf(value)) return x == value ? 0.0 : x - truth(i);
   return (x - value) - low.storage()[i];
-}
-
-std::string name_of_rung(std::size_t rung) {
-  ASSAY_EXPECTS(rung < all_rungs);
-  constexpr std::array<const char*, first_interval_rung> names{"running bound", "running bound in two doubles",
-                                                               "double", "two doubles"};
-  return rung < first_interval_rung ? names[rung]
-                                    : std::to_string(precision_digits[rung - first_interval_rung]) + " digits";
 }
 
 bool is_proved(const rung_output& o, std::size_t k, proof wanted) {

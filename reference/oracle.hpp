@@ -55,8 +55,6 @@ inline constexpr std::size_t first_ball_rung = 2, first_interval_rung = 4;
 inline constexpr std::array<unsigned, 4> precision_digits{35, 80, 240, 1000};
 inline constexpr std::size_t all_rungs = first_interval_rung + precision_digits.size();
 inline constexpr std::uint8_t undecided = 255;
-/// "running bound", "running bound in two doubles", "double", "two doubles", "35 digits".
-std::string name_of_rung(std::size_t rung);
 
 /// What a rung has to prove for an element. `value`: the rounded value. `distance`: rounded + low is within 2^-10 of
 /// half an ulp of the truth, which is needed to measure errors (then `rounded` is right too, unless the truth is a tie
@@ -93,8 +91,8 @@ allowances allow(const core::request& call, const core::precisions& compute,
 /// of its own. Every operation is rounded to the dtype of the call. Precondition: c is not uniform.
 core::tensors evaluate(const core::request& call, accuracy_class c);
 
-/// The derivatives of the outputs of a forward operation along a direction, which has a tensor for each differentiable
-/// input. They are computed by dual numbers at 100 digits, and check the gradients that are written by hand.
+/// The derivatives of the outputs of a forward operation along a direction, a tensor for each differentiable input, by
+/// dual numbers at 100 digits: what gradients are checked with.
 std::map<std::string, xt::xarray<double>> derivative_along(const core::request& call, const core::tensors& direction);
 
 }  // namespace assay::reference

@@ -2,7 +2,6 @@
 
 #include <tbb/parallel_for.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "reference/evaluate_in.hpp"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "reference/oracle.hpp"
+#include "tools/explore/measure.hpp"
 #include "tools/explore/sweep.hpp"
 #include "tools/golden_sets.hpp"
 #include "tools/report/escape.hpp"
@@ -59,8 +60,8 @@ std::vector<std::string> conventions_of(const std::vector<core::operation>& oper
   return all;
 }
 
-// The sweeps that ask for an operation of an encoding, by encoding; measures without an operation belong to the
-// recurrence. "standard" contains all of them.
+// The sweeps that ask for an operation of an encoding, by its name; some measures are of one encoding. "standard" has
+// all of them.
 std::map<std::string, std::vector<std::string>> sweeps_by_encoding() {
   std::map<std::string, std::vector<std::string>> all;
   for (const explore::preset& p : explore::presets()) {
@@ -70,8 +71,8 @@ std::map<std::string, std::vector<std::string>> sweeps_by_encoding() {
     const auto cells = explore::cells_of(*sweep);
     if (!cells) continue;  // a program with only some encodings (ASSAY_ONLY) lacks operations of the sweep
     for (const explore::cell& c : *cells) {
-      const std::size_t slash = c.family.find('/');
-      encodings.insert(slash == std::string::npos ? "heinsen" : c.family.substr(0, slash));
+      const std::string_view own = explore::find_measure(c.measure)->encoding;
+      encodings.insert(own.empty() ? c.family.substr(0, c.family.find('/')) : std::string(own));
     }
     for (const std::string& encoding : encodings) all[encoding].push_back(fmt::format("`{}`", p.name));
   }

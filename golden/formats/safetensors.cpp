@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -115,7 +114,7 @@ tl::expected<header, file_error> read_header(const File& file, const std::string
                   file_fault::truncated);
   std::string text(length, '\0');
   if (auto ok = file.read(prefix_bytes, text.data(), text.size()); !ok) return unread(ok.error());
-  auto parsed = parse_whole_header(text, file.size() - prefix_bytes - length);
+  auto parsed = parse_header(text, file.size() - prefix_bytes - length);
   if (!parsed)
     return refuse(prefix_bytes + parsed.error().offset, "header: " + parsed.error().rule, parsed.error().kind);
   for (tensor_entry& entry : parsed->entries) {

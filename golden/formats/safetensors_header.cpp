@@ -94,7 +94,7 @@ std::string_view safetensors_name(core::dtype type) {
   return std::find_if(std::begin(dtypes), std::end(dtypes), [&](const auto& d) { return d.type == type; })->name;
 }
 
-tl::expected<header, header_error> parse_whole_header(std::string_view text, std::uint64_t data_bytes) {
+tl::expected<header, header_error> parse_header(std::string_view text, std::uint64_t data_bytes) {
   auto parsed = parse_strict_json(text, {.counts_only = true, .max_depth = 3});
   if (!parsed) return tl::make_unexpected(header_error{std::move(parsed.error()), file_fault::other});
   const auto refuse = [&](const std::string& name, const std::string& rule, file_fault kind = file_fault::other) {
@@ -135,12 +135,6 @@ tl::expected<header, header_error> parse_whole_header(std::string_view text, std
         {text.size() + static_cast<std::size_t>(expected), "every byte behind the header must belong to a tensor"},
         file_fault::oversized});
   return header{std::move(entries), std::move(about)};
-}
-
-tl::expected<std::vector<tensor_entry>, header_error> parse_header(std::string_view text, std::uint64_t data_bytes) {
-  auto whole = parse_whole_header(text, data_bytes);
-  if (!whole) return tl::make_unexpected(std::move(whole.error()));
-  return std::move(whole->entries);
 }
 
 std::string format_header(const std::vector<tensor_entry>& entries, const metadata& about) {

@@ -40,11 +40,9 @@ struct header_error : json_error {
   file_fault kind = file_fault::other;
 };
 
-/// Parses a header. In the result the entries cover [0, data_bytes) exactly, without gap or overlap, and each has as
-/// many bytes as its shape and dtype need.
-tl::expected<header, header_error> parse_whole_header(std::string_view text, std::uint64_t data_bytes);
-/// The same for the entries alone.
-tl::expected<std::vector<tensor_entry>, header_error> parse_header(std::string_view text, std::uint64_t data_bytes);
+/// The entries are known to cover [0, data_bytes) exactly, without gap or overlap, and each to have as many bytes as
+/// its shape and dtype ask for.
+tl::expected<header, header_error> parse_header(std::string_view text, std::uint64_t data_bytes);
 
 /// The header of these entries, padded with spaces to a multiple of 8 bytes; "__metadata__" comes first, and only where
 /// it is not empty. Throws nlohmann::json::exception where a text is not UTF-8.

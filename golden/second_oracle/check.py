@@ -6,7 +6,7 @@ Prints for each operation how many elements agree to the bit, then each disagree
 the same for elements that stay undecided. Ends with 1 where there is any. Zeros agree whatever their signs.
 
 It shares nothing with Assay: its own reader, its own rounding, formulas from the papers, intervals on mpmath's
-arithmetic. Derivatives come from a tape, where Assay has adjoints written by hand.
+arithmetic. Derivatives come from a tape, where Assay makes a program of each gradient.
 """
 
 import argparse

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <set>
 
 #include "golden/formats/file.hpp"
 #include "golden/formats/partial_folder.hpp"

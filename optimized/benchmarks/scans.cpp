@@ -11,11 +11,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

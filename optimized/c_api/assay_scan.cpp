@@ -8,8 +8,8 @@
 namespace assay::optimized::c_api {
 namespace {
 
-// The most numbers that a call keeps for each state. heinsen_scan_jvp.cpp keeps two numbers of a state, two of its
-// derivative, and the state before it.
+// Numbers that a call keeps of each state, at most: scan_jvp.cpp has two of a state and of its derivative, and the
+// state before.
 constexpr std::size_t numbers_of_state = 5;
 constexpr std::size_t workspace_alignment = 64;
 

@@ -1,7 +1,6 @@
 #include "optimized/c_api/checked_arguments.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace assay::optimized::c_api {
 namespace {

@@ -50,9 +50,9 @@ TEST_CASE("optimized/dispatch/tasks_run_once_each", "[optimized]") {
   for (const int count : {1, 2, 7}) {
     set_threads(count);
     std::vector<std::atomic<int>> calls(100);
-    for_each_task(calls.size(), [&](std::size_t i) { ++calls[i]; });
+    for_each_task(threads(), calls.size(), [&](std::size_t i) { ++calls[i]; });
     CHECK(std::all_of(calls.begin(), calls.end(), [](const auto& c) { return c == 1; }));
-    for_each_task(0, [](std::size_t) { FAIL("no task"); });
+    for_each_task(threads(), 0, [](std::size_t) { FAIL("no task"); });
   }
   set_threads(0);
   CHECK(threads() >= 1);

@@ -1,6 +1,5 @@
 // Tests that threads, instruction sets, the width of a row, strides and other lanes change no bit.
 #include <algorithm>
-#include <span>
 
 #include "optimized/tests/support.hpp"
 

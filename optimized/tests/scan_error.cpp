@@ -1,7 +1,5 @@
-// Compares the forward scans with a long double loop. The error does not grow with the length, and chunks of time in
-// lanes change only the last bits.
-#include <functional>
-
+// The forward scans against a long double loop: the error does not grow with the length, and chunks of time in lanes
+// change nothing but last bits.
 #include "optimized/tests/support.hpp"
 
 namespace assay::optimized::tests {

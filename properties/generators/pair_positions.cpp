@@ -1,6 +1,5 @@
 #include "properties/generators/pair_positions.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace assay::properties {

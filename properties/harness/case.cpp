@@ -122,8 +122,6 @@ std::string canonical_text(const case_key& key) {
   return text;
 }
 
-std::uint64_t hash_of(const case_key& key) { return core::fnv1a(canonical_text(key)); }
-
 namespace {
 
 // Draws a case; its sizes may differ from those of the key.

@@ -62,8 +62,6 @@ struct case_key {
 
 /// One line that determines the key: "heinsen/scan f32 mild 42 short".
 std::string canonical_text(const case_key& key);
-/// The hash of the canonical text (FNV-1a), the same on any machine.
-std::uint64_t hash_of(const case_key& key);
 
 struct test_case {
   request call;

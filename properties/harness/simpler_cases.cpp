@@ -1,5 +1,4 @@
-// Shrinking: the cases that are simpler than a case, the most drastic first.
-#include <algorithm>
+// Shrinking: what is simpler than a case, the most drastic first.
 #include <cmath>
 #include <numeric>
 

@@ -1,7 +1,5 @@
 #include "properties/kinds/pair_bias.hpp"
 
-#include <algorithm>
-
 #include "reference/oracle.hpp"
 
 namespace assay::properties {

@@ -1,7 +1,5 @@
 #include "properties/kinds/relative_scores.hpp"
 
-#include <cmath>
-
 #include "properties/faults/call_changes.hpp"
 #include "properties/harness/usual_sizes.hpp"
 #include "properties/kinds/attention.hpp"

@@ -4,8 +4,6 @@
 
 #include <numeric>
 
-#include "reference/oracle.hpp"
-
 namespace assay::properties {
 
 std::vector<std::size_t> every(std::size_t size) { return span_of(0, size); }
@@ -58,10 +56,6 @@ std::optional<std::string> compare_bits(comparisons& all, const core::tensors& e
         return fmt::format("{}{} changed from {:a} to {:a}", name, core::index_text(t.shape(), i), x, y);
     }
   return std::nullopt;
-}
-
-const core::operation* beside(const core::operation& op, std::string_view forward) {
-  return reference::find_operation(std::string(forward) + op.name.substr(op.forward_name().size()));
 }
 
 }  // namespace assay::properties

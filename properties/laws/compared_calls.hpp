@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "properties/laws/approximate.hpp"
@@ -34,9 +33,5 @@ std::optional<std::string> compare_outputs(comparisons& all, const measured_call
 
 /// The first element whose bits differ (NaNs and zeros aside); nothing if there is none.
 std::optional<std::string> compare_bits(comparisons& all, const core::tensors& expected, const core::tensors& actual);
-
-/// The same part (forward or a derivative) of another forward operation: "attention/output" for "fox/attention:vjp"
-/// gives "attention/output:vjp". Nothing if this build has no such operation.
-const core::operation* beside(const core::operation& op, std::string_view forward);
 
 }  // namespace assay::properties

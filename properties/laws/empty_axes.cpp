@@ -3,8 +3,6 @@
 // elements.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "properties/harness/choices.hpp"
 #include "properties/harness/runner.hpp"
 #include "properties/harness/steering.hpp"

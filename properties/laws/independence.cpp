@@ -1,7 +1,6 @@
 // Independence of outputs: of later tokens, of other rows and features, of an earlier call.
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <optional>
 
 #include "properties/laws/laws.hpp"

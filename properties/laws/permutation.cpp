@@ -1,6 +1,4 @@
-// Rows, and features if they are independent, in another order: outputs must follow that order.
-#include <algorithm>
-
+// Rows, and features where they are independent, in another order: outputs in that order.
 #include "properties/laws/laws.hpp"
 #include "properties/laws/relations/relations.hpp"
 

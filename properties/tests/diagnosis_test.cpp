@@ -1,6 +1,4 @@
-// The plain sentences of a diagnosis: they are true, and they are never said about right code.
-#include <fmt/format.h>
-
+// The plain sentences: true of what they are said of, and never said of what is right.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -2,7 +2,6 @@
 // 1/4 and heads are four features wide, so that products, their sums and the factor 1/2 are exact. Next to each law
 // stands an encoding, or a parameter, that breaks it.
 #include <catch2/catch.hpp>
-#include <limits>
 
 #include "reference/core/counter_random.hpp"
 #include "reference/core/special_values.hpp"

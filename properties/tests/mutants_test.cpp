@@ -1,5 +1,4 @@
 // No property is idle, and equal seeds give equal cases.
-#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "properties/harness/kill_table.hpp"

@@ -1,8 +1,6 @@
 // Precision by stage: code that computes as declared passes, and other code is explained by its stage.
 #include "properties/diagnosis/precision.hpp"
 
-#include <fmt/format.h>
-
 #include <catch2/catch.hpp>
 #include <functional>
 

@@ -2,7 +2,6 @@
 #include "properties/harness/suspicion.hpp"
 
 #include <catch2/catch.hpp>
-#include <cmath>
 
 #include "properties/harness/blindness.hpp"
 #include "properties/tests/changed.hpp"

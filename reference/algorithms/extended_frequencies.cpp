@@ -3,7 +3,6 @@
 #include <mpfr.h>
 
 #include <cmath>
-#include <limits>
 
 #include "reference/algorithms/frequencies.hpp"
 #include "reference/oracle.hpp"
@@ -12,26 +11,6 @@
 namespace assay::reference {
 
 using formula::traced;
-
-namespace {
-
-// The integer just below or above a number, once both ends of an interval agree on it.
-template <class Number>
-double integer_beside(Number number, bool above, const char* called) {
-  for (const unsigned digits : precision_digits) {
-    const computing_with_digits precision(digits);
-    const enclosure x = number(), integer = above ? -floor(-x) : floor(x);
-    if (mpfr_equal_p(integer.low(), integer.high()) != 0) return to_double(integer);
-  }
-  throw core::contract_violation(std::string(called) + " is undecided");
-}
-double index_beside(const trained_pairs& e, double base, double beta, bool above) {
-  if (!(base >= 0.0)) return std::numeric_limits<double>::quiet_NaN();  // NaN, as the logarithm would give
-  return integer_beside([&] { return index_of_turns(e, enclosure(base), beta); }, above,
-                        "the index of a pair that makes so many turns");
-}
-
-}  // namespace
 
 extension::extension(const core::attributes& settings)
     : trained_pairs{static_cast<std::size_t>(core::setting<std::int64_t>(settings, "pairs")),
@@ -64,14 +43,16 @@ std::string conflict_of_extension(const core::attributes& settings) {
   return of("high") >= of("low") ? "" : "attribute 'high' must not be smaller than 'low'";
 }
 
-double index_below(const trained_pairs& e, double base, double beta) { return index_beside(e, base, beta, false); }
-double index_above(const trained_pairs& e, double base, double beta) { return index_beside(e, base, beta, true); }
-
 std::int64_t length_of_turn(double base, std::size_t t, std::size_t pairs) {
   if (static_cast<double>(t) / static_cast<double>(pairs) * std::log2(base) > 49.0) return no_turn;
-  return static_cast<std::int64_t>(
-      integer_beside([&] { return enclosure(2.0) * pi<enclosure>() / geometric_frequency(enclosure(base), t, pairs); },
-                     true, "the length at which a pair makes a turn"));
+  // The integer that both ends of an interval agree on.
+  for (const unsigned digits : precision_digits) {
+    const computing_with_digits precision(digits);
+    const enclosure turn = enclosure(2.0) * pi<enclosure>() / geometric_frequency(enclosure(base), t, pairs),
+                    integer = -floor(-turn);
+    if (mpfr_equal_p(integer.low(), integer.high()) != 0) return static_cast<std::int64_t>(to_double(integer));
+  }
+  throw core::contract_violation("the length at which a pair makes a turn is undecided");
 }
 
 double steps_of_length(const extension& e) {

@@ -58,10 +58,6 @@ struct extension : trained_pairs {
 /// The reason why the settings do not go together; empty where they do.
 std::string conflict_of_extension(const core::attributes& settings);
 
-/// floor(c(beta)) and ceil(c(beta)), decided by intervals: pi is transcendental, so c of a finite base is no integer.
-/// NaN where the base is NaN. Precondition: base > 1.
-double index_below(const trained_pairs& e, double base, double beta);
-double index_above(const trained_pairs& e, double base, double beta);
 /// The first length, in tokens, at which base^(-t/pairs) makes a turn: ceil(2 pi base^(t/pairs)), decided by intervals;
 /// `no_turn` where it is beyond 2^51. Precondition: base >= 1 is finite.
 inline constexpr std::int64_t no_turn = std::int64_t{1} << 53;
@@ -69,7 +65,7 @@ std::int64_t length_of_turn(double base, std::size_t t, std::size_t pairs);
 /// 2^(ceil(log2(L / L0)) + 1) - 1, computed from integers; at least 1.
 double steps_of_length(const extension& e);
 
-/// c(beta).
+/// c(beta): pi being transcendental, that of a finite base is no integer.
 template <class R>
 R index_of_turns(const trained_pairs& e, const R& base, double beta) {
   const R turns = from_setting<R>(e.trained_length) / (R(2.0) * pi<R>() * from_setting<R>(beta));

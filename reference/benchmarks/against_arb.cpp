@@ -14,7 +14,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "reference/benchmarks/lane_of_balls.hpp"

@@ -1,7 +1,6 @@
 #include "reference/formula/differentiate.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "reference/formula/passes.hpp"
 #include "reference/formula/pullbacks.hpp"

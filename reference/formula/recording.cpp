@@ -54,9 +54,6 @@ traced recording::input(const std::string& name, const core::shape& s) {
 traced_integer recording::integers(const std::string& name, const core::shape& s) {
   return {add_input(name, s, number_kind::integer)};
 }
-traced_truth recording::truths(const std::string& name, const core::shape& s) {
-  return {add_input(name, s, number_kind::boolean)};
-}
 
 void recording::output_node(const std::string& name, node_id x) {
   if (const auto ok = program_.name_output(name, x); !ok) throw core::contract_violation(ok.error().message);
@@ -438,9 +435,6 @@ traced pi<traced>() {
 
 void accumulator<traced>::add(const traced& x) { terms_.push_back({x, x, false}); }
 void accumulator<traced>::add_product(const traced& x, const traced& y) { terms_.push_back({x, y, true}); }
-void accumulator<traced>::add(const accumulator& other) {
-  terms_.insert(terms_.end(), other.terms_.begin(), other.terms_.end());
-}
 
 traced accumulator<traced>::total() const {
   if (terms_.empty()) return traced(0.0);

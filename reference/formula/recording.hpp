@@ -75,7 +75,6 @@ class recording {
 
   traced input(const std::string& name, const core::shape& s);
   traced_integer integers(const std::string& name, const core::shape& s);
-  traced_truth truths(const std::string& name, const core::shape& s);
   void output(const std::string& name, const traced& x) { output_node(name, x.of()); }
   void output(const std::string& name, const traced_integer& x) { output_node(name, x.of); }
   /// All that was recorded. Precondition: there is an output.
@@ -285,7 +284,6 @@ class accumulator<formula::traced> {
  public:
   void add(const formula::traced& x);
   void add_product(const formula::traced& x, const formula::traced& y);
-  void add(const accumulator& other);
   [[nodiscard]] formula::traced total() const;
 
  private:

@@ -11,9 +11,6 @@ value larger(const value& x, const value& y) {
   return x.number < y.number ? y : x;
 }
 value floor(const value& x) { return value(value::real(boost::multiprecision::floor(x.number))); }
-value clamp(const value& x, double low, double high) {
-  return x.number < low ? value(low) : x.number > high ? value(high) : x;
-}
 bool is_positive(const value& x) { return x.number > 0; }
 
 // Enclosures.
@@ -63,24 +60,6 @@ enclosure floor(const enclosure& x) {
   return r;
 }
 
-enclosure clamp(const enclosure& x, double low, double high) {
-  if (x.is_nan() || x.is_unknown()) return x;
-  // An end that meets the other limit is attained: below or at `low` everything becomes `low`.
-  if (mpfr_cmp_d(x.high(), low) <= 0) return enclosure(low);
-  if (mpfr_cmp_d(x.low(), high) >= 0) return enclosure(high);
-  enclosure r(x);
-  bool low_open = x.low_open(), high_open = x.high_open();
-  if (mpfr_cmp_d(x.low(), low) < 0) {
-    mpfr_set_d(r.left(), low, MPFR_RNDD);
-    low_open = false;
-  }
-  if (mpfr_cmp_d(x.high(), high) > 0) {
-    mpfr_set_d(r.right(), high, MPFR_RNDU);
-    high_open = false;
-  }
-  return r.with_open_ends(low_open, high_open);
-}
-
 // Allowances.
 
 namespace {
@@ -120,14 +99,6 @@ tracked larger(const tracked& x, const tracked& y) {
 tracked floor(const tracked& x) {
   return of_step(x, [](double at) { return std::floor(at); });
 }
-tracked clamp(const tracked& x, double low, double high) {
-  const auto clamped = [=](double at) { return at < low ? low : at > high ? high : at; };
-  tracked r = of_step(x, clamped);
-  const double reach = tracked::u() * x.error;
-  if (x.number - reach < low) r.error += tracked::from_double(low).error;
-  if (x.number + reach > high) r.error += tracked::from_double(high).error;
-  return r;
-}
 
 // Plain arithmetic.
 
@@ -138,9 +109,6 @@ rounded larger(const rounded& x, const rounded& y) {
   return x.number < y.number ? y : x;
 }
 rounded floor(const rounded& x) { return rounded(std::floor(x.number)); }
-rounded clamp(const rounded& x, double low, double high) {
-  return x.number < low ? rounded(low) : x.number > high ? rounded(high) : x;
-}
 bool is_positive(const rounded& x) { return x.number > 0.0; }
 
 // Balls.
@@ -194,16 +162,6 @@ ball<Number> floor(const ball<Number>& x) {
   return of_ends(x, [](double end) { return std::floor(end); });
 }
 
-template <class Number>
-ball<Number> clamp(const ball<Number>& x, double low, double high) {
-  if (x.is_nan() || x.is_unknown()) return x;
-  if (x.is_unknown()) return x;
-  if (x.is_infinite()) return ball<Number>(leading(x.centre) < 0.0 ? low : high);
-  const boost::tribool below = less(x, ball<Number>(low)), above = less(ball<Number>(high), x);
-  if (!below && !above) return x;
-  return of_ends(x, [=](double end) { return std::clamp(end, low, high); });
-}
-
 template boost::tribool less(const double_ball&, const double_ball&);
 template boost::tribool less(const two_double_ball&, const two_double_ball&);
 template double_ball either(boost::tribool, const double_ball&, const double_ball&);
@@ -212,7 +170,5 @@ template double_ball larger(const double_ball&, const double_ball&);
 template two_double_ball larger(const two_double_ball&, const two_double_ball&);
 template double_ball floor(const double_ball&);
 template two_double_ball floor(const two_double_ball&);
-template double_ball clamp(const double_ball&, double, double);
-template two_double_ball clamp(const two_double_ball&, double, double);
 
 }  // namespace assay::reference

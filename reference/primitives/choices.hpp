@@ -45,16 +45,7 @@ ball<Number> floor(const ball<Number>& x);
 tracked floor(const tracked& x);
 rounded floor(const rounded& x);
 
-/// min(max(x, low), high), low <= high; NaN stays NaN.
-value clamp(const value& x, double low, double high);
-enclosure clamp(const enclosure& x, double low, double high);
-template <class Number>
-ball<Number> clamp(const ball<Number>& x, double low, double high);
-tracked clamp(const tracked& x, double low, double high);
-/// The limits are numbers of the format, too.
-rounded clamp(const rounded& x, double low, double high);
-
-/// Used by adjoints that split cotangents by sign. There is no overload for enclosures, which may not know the sign.
+/// For adjoints that split cotangents by sign; an enclosure may not know.
 bool is_positive(const value& x);
 bool is_positive(const rounded& x);
 

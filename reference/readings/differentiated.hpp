@@ -157,13 +157,6 @@ template <carries_derivatives D>
 D floor(const D& x) {
   return D(floor(x.number));
 }
-/// At the limits the result is x itself: the subgradient is 1, as in PyTorch's clamp.
-template <carries_derivatives D>
-D clamp(const D& x, double low, double high) {
-  using R = typename D::underlying;
-  const D within = either(less(x.number, R(low)) || less(R(high), x.number), D(R(0.0)), x);
-  return D::made(clamp(x.number, low, high), D::along(within));
-}
 
 /// Another way to compute the number has the same slope in x as the number itself.
 template <carries_derivatives D, class Other>

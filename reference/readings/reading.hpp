@@ -141,8 +141,6 @@ class accumulator {
  public:
   void add(const R& x) { sum_ = sum_ + x; }
   void add_product(const R& x, const R& y) { sum_ = sum_ + x * y; }
-  /// Adds everything that the other accumulator holds.
-  void add(const accumulator& other) { sum_ = sum_ + other.sum_; }
   [[nodiscard]] R total() const { return sum_; }
 
  private:

@@ -100,7 +100,6 @@ class accumulator<rounded> {
  public:
   void add(rounded x) { sum_ = to_(sum_ + x.number); }
   void add_product(rounded x, rounded y) { sum_ = to_(sum_ + to_(x.number * y.number)); }
-  void add(const accumulator& other) { sum_ = to_(sum_ + other.sum_); }
   [[nodiscard]] rounded total() const { return rounded(sum_); }
   [[nodiscard]] accumulator in_units(double) const { return *this; }
 

@@ -58,14 +58,6 @@ sketched floor(const sketched& x) {
   r.add_noise(std::max(std::floor(x.number + reach) - r.number, r.number - std::floor(x.number - reach)));
   return r;
 }
-sketched clamp(const sketched& x, double low, double high) {
-  const double reach = x.reach();
-  if (x.number + reach < low || x.number - reach > high) return sketched::from_double(x.number < low ? low : high);
-  const sketched ends = x.number - reach < low    ? sketched::from_double(low)
-                        : x.number + reach > high ? sketched::from_double(high)
-                                                  : sketched(0.0);
-  return sketched::made(tracked(std::clamp(x.number, low, high)), sketched::along{x, 1.0}, sketched::along{ends, 1.0});
-}
 
 sketched exp(const sketched& x) {
   const tracked r = exp(x.alone());

@@ -126,10 +126,6 @@ class accumulator<sketched> {
     sketched::along{x, y.number}.add_to(inherited_);
     sketched::along{y, x.number}.add_to(inherited_);
   }
-  void add(const accumulator& other) {
-    own_.add(other.own_);
-    sketched::along{other.inherited_, 1.0}.add_to(inherited_);
-  }
   [[nodiscard]] sketched total() const { return made(own_.total()); }
   [[nodiscard]] sketched total_by(double roundings) const { return made(own_.total_by(roundings)); }
   [[nodiscard]] sketched total_of_terms(double additions) const { return made(own_.total_of_terms(additions)); }
@@ -153,7 +149,6 @@ boost::tribool less(const sketched& x, const sketched& y);
 sketched either(boost::tribool condition, const sketched& x, const sketched& y);
 sketched larger(const sketched& x, const sketched& y);
 sketched floor(const sketched& x);
-sketched clamp(const sketched& x, double low, double high);
 sketched exp(const sketched& x);
 sketched log(const sketched& x);
 sketched log1p(const sketched& x);

@@ -167,12 +167,6 @@ class accumulator<tracked> {
                    propagate(tracked::u() * x.error, y.error) + (r != 0.0 ? tracked::tau() : 0.0);
     ++terms_;
   }
-  void add(const accumulator& other) {
-    sum_ += other.sum_;
-    magnitudes_ += other.magnitudes_;
-    propagated_ += other.propagated_;
-    terms_ += other.terms_;
-  }
   [[nodiscard]] tracked total() const { return total_after(terms_); }
   /// The total after at most this number of roundings: terms of several axes are added axis by axis.
   [[nodiscard]] tracked total_by(double roundings) const { return total_after(std::min(roundings, terms_)); }

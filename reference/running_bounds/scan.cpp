@@ -1,6 +1,5 @@
 #include "reference/running_bounds/scan.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <limits>

@@ -1,9 +1,7 @@
-// Comparisons, floor and clamp in all readings: an enclosure contains every outcome for the numbers in it, an allowance
-// covers every number within its error, and both are sharp where nothing is in doubt.
+// Comparisons and floor in all readings: an enclosure holds every outcome that a number of its own has, an
+// allowance covers every number within its error, and both are sharp where nothing is in doubt.
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
-#include <vector>
 
 #include "reference/core/counter_random.hpp"
 #include "reference/readings/enclosure.hpp"
@@ -64,12 +62,11 @@ TEST_CASE("reference/choices/enclosures_contain_every_outcome", "[property]") {
   counter_random random(31);
   std::size_t certain = 0, open = 0;
   for (int k = 0; k < 20000; ++k) {
-    const range x(random), y(random), limits(random);
+    const range x(random), y(random);
     const interval in_x = hull(x.low, x.high), in_y = hull(y.low, y.high);
     const double t = x.at(random), s = y.at(random);
     REQUIRE(contains(in_x, t));
     REQUIRE(contains(floor(in_x), std::floor(t)));
-    REQUIRE(contains(clamp(in_x, limits.low, limits.high), std::min(std::max(t, limits.low), limits.high)));
     const boost::tribool order = less(in_x, in_y);
     if (boost::indeterminate(order)) {
       // Both outcomes occur: there are a smaller and a larger number, or an equal one.
@@ -90,20 +87,14 @@ TEST_CASE("reference/choices/a_number_is_no_doubt", "[property]") {
   counter_random random(32);
   for (int k = 0; k < 2000; ++k) {
     const double x = on_grid(random), y = on_grid(random);
-    const range limits(random);
     REQUIRE(is_exactly(floor(interval(x)), std::floor(x)));
     REQUIRE(floor(value(x)).to_double() == std::floor(x));
-    const double clamped = std::min(std::max(x, limits.low), limits.high);
-    REQUIRE(is_exactly(clamp(interval(x), limits.low, limits.high), clamped));
-    REQUIRE(clamp(value(x), limits.low, limits.high).to_double() == clamped);
-    REQUIRE(in_format(dtype::f16, [&] { return to_double(clamp(rounded(x), limits.low, limits.high)); }) == clamped);
     const boost::tribool order = less(interval(x), interval(y));
     REQUIRE(!boost::indeterminate(order));
     REQUIRE(static_cast<bool>(order) == (x < y));
     REQUIRE(static_cast<bool>(less(value(x), value(y))) == (x < y));
     REQUIRE(static_cast<bool>(less(tracked(x), tracked(y))) == (x < y));
     REQUIRE(floor(tracked(x)).error == 0.0);
-    REQUIRE(clamp(tracked(x), limits.low, limits.high).error == 0.0);
   }
 }
 
@@ -116,11 +107,6 @@ TEST_CASE("reference/choices/an_end_that_is_not_attained_decides", "[property]")
     CHECK(less(interval(x), just_above(x)));
     CHECK(!less(just_above(x), interval(x)));
     CHECK(less(just_below(x), just_above(x)));
-    // Beyond a limit the result is the limit, attained; inside it stays what it was.
-    CHECK(is_exactly(clamp(just_below(x), x, x + 1.0), x));
-    CHECK(is_exactly(clamp(just_above(x), x - 1.0, x), x));
-    CHECK(less(clamp(just_below(x), x - 1.0, x), interval(x)));
-    CHECK(less(interval(x), clamp(just_above(x), x, x + 1.0)));
     // A hull keeps an open end only where no branch attains it.
     CHECK(boost::indeterminate(less(either(boost::indeterminate, just_below(x), interval(x)), interval(x))));
     CHECK(less(either(boost::indeterminate, just_below(x), interval(x - 1.0)), interval(x)));
@@ -135,17 +121,14 @@ TEST_CASE("reference/choices/special_values_of_enclosures", "[property]") {
   CHECK(is_exactly(interval(0.0) * overflowed, 0.0));
   CHECK(is_exactly(interval(0.0) * interval(-5.0), 0.0));
   CHECK(floor(nan).is_nan());
-  CHECK(clamp(nan, 0.0, 1.0).is_nan());
   CHECK(!less(nan, interval(1.0)));
   CHECK(!less(interval(1.0), nan));
   CHECK(is_exactly(floor(interval(-HUGE_VAL)), -HUGE_VAL));
-  CHECK(is_exactly(clamp(interval(HUGE_VAL), 0.0, 1.0), 1.0));
   CHECK(less(interval(-HUGE_VAL), interval(-1e300)));
   // A choice between NaN and a number proves nothing, whatever follows.
   const interval any = either(boost::indeterminate, nan, interval(1.0));
   CHECK(!round_enclosure(dtype::f64, any).decided);
   CHECK(!round_enclosure(dtype::f64, any * interval(0.0)).decided);
-  CHECK(!round_enclosure(dtype::f64, clamp(any, 0.0, 1.0)).decided);
   CHECK(either(boost::indeterminate, nan, nan).is_nan());
 }
 
@@ -161,12 +144,9 @@ TEST_CASE("reference/choices/allowances_cover_what_is_within_the_error", "[prope
   };
   for (int k = 0; k < 20000; ++k) {
     const tracked x = any(), y = any();
-    const range limits(random);
     const double true_x = within(x), true_y = within(y);
     REQUIRE(covers(floor(x), std::floor(true_x)));
-    REQUIRE(covers(clamp(x, limits.low, limits.high), std::min(std::max(true_x, limits.low), limits.high)));
-    // min(x, y) by a comparison that errors may have reversed: the branch that was taken against the truth of the other
-    // one.
+    // min(x, y) by a comparison that errors may have turned: the branch taken against the other one's truth.
     const boost::tribool order = less(x, y);
     const tracked smaller = either(order, x, y);
     if (boost::indeterminate(order))
@@ -174,15 +154,12 @@ TEST_CASE("reference/choices/allowances_cover_what_is_within_the_error", "[prope
     else
       REQUIRE((true_x < true_y) == static_cast<bool>(order));
   }
-  CHECK(clamp(tracked(2.0), 0.0, 0.1).error == 0.1);        // 0.1 is no f32
-  CHECK(clamp(tracked(0.05), 0.0, 0.1).error == 0.0);       // out of reach
-  CHECK(clamp(tracked(5.0, 1.0), -1.0, 1.0).error == 0.0);  // entirely outside
   CHECK(std::isinf(either(boost::indeterminate, tracked(1.0), tracked(HUGE_VAL)).error));
 }
 
 TEST_CASE("reference/choices/one_formula_in_every_reading", "[property]") {
   const computing_in format(dtype::f32);
-  // |x| and a ramp, by comparison and by clamp.
+  // |x| and a ramp, by comparison.
   const auto magnitude = [](const auto& x) { return either(less(x, decltype(-x)(0.0)), -x, x); };
   const auto ramp = [](const auto& x) {
     using R = decltype(-x);
@@ -196,9 +173,9 @@ TEST_CASE("reference/choices/one_formula_in_every_reading", "[property]") {
     CHECK(magnitude(tracked(x)).number == std::fabs(x));
     const tangent at(value(x), value(1.0));
     CHECK(magnitude(at).derivative.to_double() == std::copysign(1.0, x));
-    CHECK(ramp(at).derivative.to_double() == clamp(at, 0.0, 1.0).derivative.to_double());
-    CHECK(ramp(at).number.to_double() == clamp(at, 0.0, 1.0).number.to_double());
-    CHECK(is_exactly(ramp(interval(x)), std::min(std::max(x, 0.0), 1.0)));
+    CHECK(ramp(at).derivative.to_double() == (x < 0.0 || x > 1.0 ? 0.0 : 1.0));
+    CHECK(ramp(at).number.to_double() == std::clamp(x, 0.0, 1.0));
+    CHECK(is_exactly(ramp(interval(x)), std::clamp(x, 0.0, 1.0)));
     CHECK(floor(at).derivative.to_double() == 0.0);
   }
 }

@@ -6,7 +6,6 @@
 
 #include "reference/algorithms/adjoint.hpp"
 #include "reference/algorithms/forward_derivative.hpp"
-#include "reference/algorithms/second_derivatives.hpp"
 #include "reference/tests/lanes.hpp"
 
 namespace assay::reference::testing {

@@ -1,7 +1,5 @@
 #include "tools/bench/stored_scans.hpp"
 
-#include <string>
-
 #include "optimized/benchmarks/scan_arrays.hpp"
 #include "optimized/encodings/heinsen.hpp"
 #include "tools/bench/side_by_side.hpp"

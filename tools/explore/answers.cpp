@@ -1,31 +1,12 @@
 // The short answers of a sweep to its question, above all lists: the worst and the best of each measure.
 #include "tools/explore/formats.hpp"
 #include "tools/explore/measure.hpp"
-#include "tools/explore/sentence_parts.hpp"
+#include "tools/explore/presentation.hpp"
 #include "tools/explore/sweep.hpp"
 #include "tools/report/escape.hpp"
 
 namespace assay::explore {
 namespace {
-
-struct answer_words {
-  const char *measure, *result, *title, *none;  ///< none: what a missing number means
-  bool more_is_better, none_is_best;
-};
-constexpr answer_words answers[] = {
-    {"scan", "digits", "Digits of the worst state", "infinities or NaN", true, false},
-    {"error", "digits", "Digits of the worst element", "no number", true, false},
-    {"sensitivity", "digits", "Digits that a rounding of the inputs leaves", "no number", true, false},
-    {"angles", "digits", "Digits of the worst angle", "no number", true, false},
-    {"repeats", "merged_at", "The first place with the row of the next one", "none", true, true},
-    {"running_sum", "stalls_at", "The token from which on half of a sum is missing", "none", true, true},
-    {"running_sum", "overflows_at", "The token at which a sum overflows", "none", true, true},
-    {"counter", "first_wrong", "The token of the first wrong sign", "none", true, true},
-    {"merging", "merged_at", "Tokens until states repeat", "none", true, true},
-    {"gradient", "median_log_p", "The median relative error of d/d log p", "no number", false, false},
-    {"gradient_reach", "ends_at", "Tokens that a gradient reaches back", "no end", true, true},
-    {"conditioning", "response", "What the state moves by, in what the input does", "no number", false, false},
-};
 
 // "cumsum in bf16, gates, size 256"
 std::string place_words(const cell& c) {
@@ -66,15 +47,20 @@ std::string answer_of(const answer_words& a, const all_cells& cells) {
 }  // namespace
 
 std::vector<std::string> answers_of(const std::vector<measured_cell>& cells, const std::string& candidate) {
+  std::vector<std::pair<const measure*, const answer_words*>> asked;
+  for (const measure& m : measures())
+    for (const answer_words& a : m.presented->answers) asked.emplace_back(&m, &a);
+  std::stable_sort(asked.begin(), asked.end(),
+                   [](const auto& x, const auto& y) { return x.second->rank < y.second->rank; });
   std::vector<std::string> all;
-  for (const answer_words& a : answers) {
+  for (const auto& [about, answer] : asked) {
     all_cells own, by_candidate;
     for (const measured_cell& m : cells) {
-      if (m.what.measure != a.measure) continue;
+      if (m.what.measure != about->name) continue;
       own.push_back(&m);
       if (m.what.implementation == candidate) by_candidate.push_back(&m);
     }
-    if (!own.empty()) all.push_back(answer_of(a, by_candidate.empty() ? own : by_candidate));
+    if (!own.empty()) all.push_back(answer_of(*answer, by_candidate.empty() ? own : by_candidate));
   }
   return all;
 }

@@ -8,47 +8,11 @@
 #include <set>
 
 #include "tools/explore/asked_operation.hpp"
-#include "tools/explore/heat_maps.hpp"
 #include "tools/explore/measure.hpp"
+#include "tools/explore/presentation.hpp"
 
 namespace assay::explore {
 namespace {
-
-enum class x_axis { size, memory, decay };
-
-// The contents of the charts of a measure: a result against an axis, with one chart for each value of the other axes.
-struct chart_spec {
-  const char *measure, *result, *law;
-  x_axis axis;
-  const char *x_label, *y_label;  ///< x null: the quantity with which errors of the operation grow
-  bool one_chart_per_storage;
-};
-constexpr chart_spec specs[] = {
-    {"scan", "rms", "law", x_axis::size, "tokens n", "error of s, root mean square", true},
-    {"counter", "first_wrong", "law", x_axis::decay, "margin of the signs", "token of the first wrong sign", false},
-    {"merging", "merged_at", "law", x_axis::memory, "1 / (1 - p)", "tokens until the states repeat", false},
-    {"gradient", "median_log_p", "law", x_axis::size, "tokens n", "median relative error, d/d log p", true},
-    {"gradient_reach", "ends_at", "law", x_axis::memory, "1 / (1 - p)", "tokens that a gradient reaches", false},
-    {"conditioning", "response", "law", x_axis::memory, "1 / (1 - p)", "change of s / change of the input", false},
-    {"error", "largest", "law", x_axis::size, nullptr, "largest error", false},
-    {"sensitivity", "largest", nullptr, x_axis::size, nullptr, "largest change of an output", false},
-    {"angles", "largest", "law", x_axis::size, "position", "largest error, radians", false}};
-
-struct question_words {
-  const char *measure, *title, *preset;
-};
-constexpr question_words titles[] = {
-    {"scan", "How does the error grow with the length?", "growth"},
-    {"running_sum", "When does a running sum stand still, and when does it overflow?", "overflow"},
-    {"counter", "For how many tokens do the signs of a counter tell positions apart?", "separability"},
-    {"merging", "For how many tokens does a constant input tell positions apart?", "separability"},
-    {"gradient", "Which gradients are noise?", "gradient"},
-    {"gradient_reach", "How far back does a gradient reach?", "gradient"},
-    {"conditioning", "Which errors of the inputs does the recurrence amplify?", "conditioning"},
-    {"error", "How many digits are left, and which stage must not be narrow?", "angles"},
-    {"sensitivity", "What does a rounding of the inputs move?", "angles"},
-    {"angles", "How many digits of an angle are left at a position, by scaling?", "angles"},
-    {"repeats", "From which position on are neighbours the same?", "angles"}};
 
 double place_on(x_axis axis, const cell& c) {
   if (axis == x_axis::size) return static_cast<double>(c.size);
@@ -77,7 +41,7 @@ std::string common_words(const chart_spec& spec, const cell& c) {
   if (has_family(m)) words.push_back(c.family);
   if (spec.axis == x_axis::size && !m.decay_means.empty()) words.push_back(fmt::format("decay {}", c.decay));
   if (!m.scale_means.empty()) words.push_back(fmt::format("scale {}", c.scale));
-  if (spec.axis != x_axis::size && c.measure == "conditioning") words.push_back(fmt::format("{} tokens", c.size));
+  if (spec.one_chart_per_size) words.push_back(fmt::format("{} tokens", c.size));
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -87,17 +51,18 @@ std::string series_words(const chart_spec& spec, const cell& c) {
   return fmt::format("{} {}", c.implementation, c.arithmetic == c.storage ? c.storage : c.arithmetic + ">" + c.storage);
 }
 
-void add_cells(const chart_spec& spec, const std::vector<measured_cell>& cells, bool beside,
+void add_cells(const measure& about, const std::vector<measured_cell>& cells, bool beside,
                std::map<std::string, chart>& charts) {
+  const chart_spec& spec = *about.presented->drawn;
   for (const measured_cell& m : cells) {
-    if (m.what.measure != spec.measure) continue;
+    if (m.what.measure != about.name) continue;
     const double x = place_on(spec.axis, m.what);
     if (!std::isfinite(x)) continue;
     const std::string common = common_words(spec, m.what), name = series_words(spec, m.what);
     chart& c = charts[common];
     if (c.series.empty()) {
       c.title = common;
-      c.id = slug(fmt::format("{} {}", spec.measure, common));
+      c.id = slug(fmt::format("{} {}", about.name, common));
       c.x_label = spec.x_label != nullptr ? spec.x_label : size_words(m.what);
       c.y_label = spec.y_label;
       c.keys = {"", spec.one_chart_per_storage ? m.what.storage : "", m.what.family};
@@ -114,11 +79,12 @@ void add_cells(const chart_spec& spec, const std::vector<measured_cell>& cells, 
   }
 }
 
-std::vector<chart> charts_of(const chart_spec& spec, const std::vector<measured_cell>& cells,
+std::vector<chart> charts_of(const measure& about, const std::vector<measured_cell>& cells,
                              const std::vector<measured_cell>& beside) {
+  if (!about.presented->drawn) return {};
   std::map<std::string, chart> charts;
-  add_cells(spec, cells, false, charts);
-  add_cells(spec, beside, true, charts);
+  add_cells(about, cells, false, charts);
+  add_cells(about, beside, true, charts);
   std::vector<chart> all;
   const auto by_x = [](const chart_point& a, const chart_point& b) { return a.x < b.x; };
   for (auto& [common, c] : charts) {
@@ -129,8 +95,9 @@ std::vector<chart> charts_of(const chart_spec& spec, const std::vector<measured_
       for (const chart_point& p : s.points) places.insert(p.x);
     }
     std::erase_if(c.series, [](const chart_series& s) { return s.points.empty(); });
-    // Two lengths make no curve: the heat maps show them.
-    if (places.size() >= 3 || (spec.axis != x_axis::size && places.size() == 2)) all.push_back(std::move(c));
+    // Two lengths are no curve: the heat maps have them.
+    if (places.size() >= 3 || (about.presented->drawn->axis != x_axis::size && places.size() == 2))
+      all.push_back(std::move(c));
   }
   // The chart with the most points comes first.
   const auto points = [](const chart& c) {
@@ -140,6 +107,31 @@ std::vector<chart> charts_of(const chart_spec& spec, const std::vector<measured_
   };
   std::stable_sort(all.begin(), all.end(), [&](const chart& x, const chart& y) { return points(x) > points(y); });
   return all;
+}
+
+// All results of a measure without tables of its own.
+heat_map table_of(const measure& about, const std::vector<measured_cell>& cells) {
+  heat_map map{"All cells", "cell"};
+  std::set<std::string> names;
+  for (const measured_cell& m : cells)
+    if (m.what.measure == about.name)
+      for (const auto& [name, value] : m.found) names.insert(name);
+  map.columns.assign(names.begin(), names.end());
+  for (const measured_cell& m : cells) {
+    if (m.what.measure != about.name) continue;
+    std::string name = fmt::format("{}, {}", m.what.implementation, format_words(m.what));
+    if (has_family(about)) name += ", " + m.what.family;
+    if (!about.decay_means.empty()) name += fmt::format(", {}", m.what.decay);
+    if (!about.scale_means.empty()) name += fmt::format(", scale {}", m.what.scale);
+    if (!about.size_means.empty()) name += fmt::format(", {}", m.what.size);
+    heat_row row{name, {m.what.implementation, m.what.storage, m.what.family}};
+    for (const std::string& column : map.columns) {
+      const double x = value_of(m, column.c_str());
+      row.cells.push_back({shown(x), x, 0, false, text_of(m.what)});
+    }
+    map.rows.push_back(std::move(row));
+  }
+  return map;
 }
 
 }  // namespace
@@ -172,23 +164,22 @@ std::string format_words(const cell& c) {
 
 std::string regime_words(const cell& c) { return fmt::format("{}, decay {}, scale {}", c.family, c.decay, c.scale); }
 
+std::vector<std::string> sentences_of(const std::string& measure, const std::vector<measured_cell>& cells) {
+  all_cells own;
+  for (const measured_cell& m : cells)
+    if (m.what.measure == measure) own.push_back(&m);
+  return own.empty() ? sentences() : find_measure(measure)->presented->said(own);
+}
+
 std::vector<question> questions_of(const std::vector<measured_cell>& cells, const std::vector<measured_cell>& beside) {
   std::vector<question> all;
-  for (const question_words& words : titles) {
-    const std::string measure = words.measure;
-    if (std::none_of(cells.begin(), cells.end(), [&](const measured_cell& m) { return m.what.measure == measure; }))
-      continue;
-    question q{measure, words.title, words.preset};
-    q.sentences = sentences_of(measure, cells);
-    for (const chart_spec& spec : specs)
-      if (spec.measure == measure) q.charts = charts_of(spec, cells, beside);
-    if (measure == "scan") {
-      if (heat_map map = horizon_map(cells); !map.rows.empty()) q.maps.push_back(std::move(map));
-      for (heat_map& map : digit_maps(cells)) q.maps.push_back(std::move(map));
-    } else {
-      q.maps.push_back(table_of(measure, cells));
-    }
-    all.push_back(std::move(q));
+  for (const measure& about : measures()) {
+    const auto is_own = [&](const measured_cell& m) { return m.what.measure == about.name; };
+    if (std::none_of(cells.begin(), cells.end(), is_own)) continue;
+    const presentation& p = *about.presented;
+    const std::string name(about.name);
+    all.push_back({name, p.question, p.preset, sentences_of(name, cells), charts_of(about, cells, beside),
+                   p.maps != nullptr ? p.maps(cells) : std::vector{table_of(about, cells)}});
   }
   return all;
 }

@@ -6,10 +6,19 @@
 #include <cmath>
 
 #include "tools/explore/formats.hpp"
-#include "tools/explore/recorded_inputs.hpp"
+#include "tools/explore/heinsen/measures.hpp"
+#include "tools/explore/operations.hpp"
 
 namespace assay::explore {
 namespace {
+
+// All measures, by what they are of, in the order of documents.
+struct room {
+  std::vector<measure> (*measures)();
+  std::vector<finding> (*findings)();
+};
+constexpr room rooms[] = {{measures_of_recurrence, findings_of_recurrence},
+                          {measures_of_operations, findings_of_operations}};
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -32,9 +41,19 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
 bool is_candidate(const std::string& implementation) { return implementation.find(':') != std::string::npos; }
 
 const std::vector<measure>& measures() {
-  static const std::vector<measure> all{scan_errors(),    running_sums(),   counters(),     merging_positions(),
-                                        gradient_error(), gradient_reach(), conditioning(), operation_errors(),
-                                        input_errors(),   angle_errors(),   repeated_rows()};
+  static const auto all = [] {
+    std::vector<measure> found;
+    for (const room& r : rooms)
+      for (measure& m : r.measures()) found.push_back(std::move(m));
+    return found;
+  }();
+  return all;
+}
+
+std::vector<finding> all_findings() {
+  std::vector<finding> all;
+  for (const room& r : rooms)
+    for (finding& f : r.findings()) all.push_back(std::move(f));
   return all;
 }
 
@@ -64,7 +83,7 @@ core::result<void> check_cell(const cell& c) {
     return wrong(fmt::format("{} has no storage format apart from the arithmetic", m->name));
   if (stored->precision > core::format_of(*arithmetic).precision)
     return wrong(fmt::format("storage in {} holds more digits than arithmetic in {}", c.storage, c.arithmetic));
-  if (!m->families.empty() && !holds(m->families, c.family) && !(m->takes_files && is_recorded(c.family)))
+  if (!m->families.empty() && !holds(m->families, c.family) && !(m->takes_file != nullptr && m->takes_file(c.family)))
     return wrong(fmt::format("{} has no family '{}'; it has {}", m->name, c.family, listed(m->families)));
   if (!std::isfinite(c.decay) || !std::isfinite(c.scale)) return wrong("decay and scale must be finite");
   if (c.size == 0 || c.size > 1000000000) return wrong("size must be from 1 to 1000000000");

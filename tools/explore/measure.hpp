@@ -19,13 +19,18 @@ using caller = std::function<core::result<core::tensors>(const std::string& spec
 /// Whether it is a specification such as "process:./scan" and not the name of an algorithm.
 bool is_candidate(const std::string& implementation);
 
+struct presentation;
+
 struct measure {
   std::string_view name, summary;
   std::string_view size_means, decay_means, scale_means;  ///< empty: the axis is not used
   std::vector<std::string> implementations{};
-  std::vector<std::string> families{};  ///< empty: the axis is not used, or has the meaning in `family_means`
-  bool takes_candidates = false;        ///< an implementation may also be a candidate's specification
-  bool takes_files = false;             ///< a family may also be a file of recorded inputs
+  std::vector<std::string> families{};  ///< empty: the axis does not count, or means what `family_means` says
+  bool takes_candidates = false;        ///< an implementation may be a candidate's specification, too
+  /// Whether a family is a file of recorded inputs that it takes, too; null: it takes none.
+  bool (*takes_file)(const std::string& family) = nullptr;
+  /// The hash of what such a file holds, begun with `hash`; that one where it cannot be read.
+  std::uint64_t (*hash_of_file)(const std::string& family, std::uint64_t hash) = nullptr;
   std::string_view family_means{};
   std::string (*asks)(const std::string& family) = nullptr;  ///< for a candidate: its operation
   /// The values of "each" in a grid: families, of which only those count that the measure accepts, and implementations
@@ -41,11 +46,14 @@ struct measure {
   std::string (*batch)(const cell& c) = nullptr;
   /// Precondition: check_cell accepts all cells, and they have the same batch.
   std::function<core::result<std::vector<results>>(std::span<const cell> batch, const caller& call)> run{};
+  std::string_view encoding{};              ///< that it is of; empty: that of the family
+  const presentation* presented = nullptr;  ///< presentation.hpp
 };
 
 /// Whether the axis of families is used.
 inline bool has_family(const measure& m) { return !m.families.empty() || !m.family_means.empty(); }
 
+/// Of the one table in measure.cpp.
 const std::vector<measure>& measures();
 /// Returns null if there is no measure of that name.
 const measure* find_measure(std::string_view name);
@@ -54,18 +62,5 @@ const measure* find_measure(std::string_view name);
 core::result<void> check_cell(const cell& c);
 /// Measures a single cell.
 core::result<results> measure_cell(const cell& c, const caller& call);
-
-// Each measure is in its own file.
-measure scan_errors();
-measure running_sums();
-measure counters();
-measure merging_positions();
-measure gradient_error();
-measure gradient_reach();
-measure conditioning();
-measure operation_errors();
-measure input_errors();
-measure angle_errors();
-measure repeated_rows();
 
 }  // namespace assay::explore

@@ -1,9 +1,12 @@
 // Measures of any operation, from its declarations: its error along the quantity with which errors grow, the effect of
 // rounding its inputs, and where rows of neighbouring positions are equal.
 //
-// Outputs are those of a candidate, of an algorithm after which a class is named ("cumsum"), or of the formula in plain
-// arithmetic: the whole formula ("formula"), with one stage in the storage format ("angle"), or with those stages in
-// that format that common code computes in it ("usual"; assay list stages). Inputs are numbers of the storage format.
+// Outputs are those of a candidate, of an algorithm that a class is named after ("cumsum"), or of the formula in plain
+// arithmetic: all of it ("formula"), but for one stage, which is computed in the storage format ("angle"), or with the
+// stages in that format that common code has in it ("usual"; assay list stages). Inputs are numbers of the storage
+// format.
+#include "tools/explore/operations.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

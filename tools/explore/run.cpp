@@ -4,7 +4,6 @@
 #include <chrono>
 #include <exception>
 #include <mutex>
-#include <numeric>
 #include <thread>
 
 namespace assay::explore {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "reference/core/fnv1a.hpp"
-#include "tools/explore/recorded_inputs.hpp"
+#include "tools/explore/measure.hpp"
 
 namespace assay::explore {
 namespace {
@@ -45,14 +45,12 @@ std::map<std::string, std::string> as_meta(const sweep_identity& i) {
 std::string definition_of(const std::vector<cell>& cells) {
   std::uint64_t hash = 0;
   for (const cell& c : cells) hash = core::fnv1a(text_of(c), hash);
-  // Recorded inputs are part of the definition.
-  std::set<std::string> files;
-  for (const cell& c : cells)
-    if (is_recorded(c.family)) files.insert(c.family);
-  for (const std::string& family : files)
-    if (const auto inputs = recorded_inputs_of(family))
-      for (const auto* numbers : {&(*inputs)->log_p, &(*inputs)->h})
-        hash = core::fnv1a({reinterpret_cast<const char*>(numbers->data()), numbers->size() * sizeof(double)}, hash);
+  // Recorded inputs are part of what is measured.
+  std::set<std::string> families;
+  for (const cell& c : cells) families.insert(c.family);
+  for (const measure& m : measures())
+    for (const std::string& family : families)
+      if (m.takes_file != nullptr && m.takes_file(family)) hash = m.hash_of_file(family, hash);
   return fmt::format("{:016x}", hash);
 }
 

@@ -1,6 +1,5 @@
 #include "tools/find/known_code.hpp"
 
-#include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include <algorithm>

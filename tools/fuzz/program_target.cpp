@@ -1,6 +1,5 @@
 #include "tools/fuzz/program_target.hpp"
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 

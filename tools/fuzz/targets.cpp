@@ -1,6 +1,5 @@
 #include "tools/fuzz/targets.hpp"
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

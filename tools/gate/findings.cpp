@@ -7,7 +7,6 @@
 #include <array>
 #include <iterator>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "properties/diagnosis/diagnose.hpp"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 #include "reference/oracle.hpp"
 #include "tools/command_line.hpp"

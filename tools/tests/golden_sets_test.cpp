@@ -1,7 +1,6 @@
 // The committed golden sets: they are what the recipes make, useful, and small.
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "golden/formats/file.hpp"

@@ -1,5 +1,4 @@
 // Every wrong argument is refused with its code and its name, and nothing is written.
-#include <cstring>
 #include <functional>
 #include <set>
 

@@ -1,6 +1,5 @@
-// Splits the adjoint of a scan over sequences, rows and blocks of features. The split changes no bit, because each row
-// hands two numbers to the next row in every split.
-#include <algorithm>
+// Splits the adjoint of a scan over sequences, rows and blocks of features, which changes no bit: what is handed from
+// row to row stays two numbers.
 #include <array>
 #include <cstdint>
 #include <type_traits>

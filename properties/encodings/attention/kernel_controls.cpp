@@ -1,5 +1,4 @@
-// Right ways in which kernels compute weights from logits, and the logarithm of the sum.
-#include <algorithm>
+// Right ways of kernels from logits to weights and to the logarithm of the sum.
 #include <cmath>
 
 #include "properties/encodings/attention/kernels.hpp"

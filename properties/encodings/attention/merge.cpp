@@ -2,7 +2,6 @@
 #include "properties/encodings/attention/merge.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "properties/faults/call_changes.hpp"

@@ -1,6 +1,4 @@
 // Wrong and right ways to merge parts of attention.
-#include <algorithm>
-
 #include "properties/encodings/attention/merge.hpp"
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"

@@ -1,6 +1,5 @@
 // Wrong and right ways to find coordinates, and to convolve.
 #include <algorithm>
-#include <cmath>
 
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"

@@ -1,7 +1,5 @@
 // Wrong and right ways to compute Fourier series, and to count their frequencies.
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <set>
 #include <string>
 

@@ -1,7 +1,6 @@
 // PoPE: families of rotary scores with phases, and with contents of small or large magnitude. GRAPE: planes.
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <string>
 #include <utility>
 

@@ -1,6 +1,5 @@
 // Frequencies and magnitudes for longer contexts: faults of public reports, and right code.
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "properties/encodings/rope/longer_contexts.hpp"

@@ -1,5 +1,4 @@
-// Rotary embedding on several axes: usual sizes of models, faults of public reports, and right code.
-#include <cmath>
+// Rotary embedding on several axes: sizes of models, faults of public reports, and right code.
 #include <string>
 #include <utility>
 

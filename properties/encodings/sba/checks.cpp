@@ -1,7 +1,5 @@
 // Stick-breaking attention: families and laws.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "properties/harness/usual_sizes.hpp"
 #include "properties/kinds/attention.hpp"

@@ -2,7 +2,6 @@
 #include "properties/harness/steering.hpp"
 
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <limits>
 #include <set>
 

@@ -1,7 +1,6 @@
 #include "properties/laws/relations/experiment.hpp"
 
 #include "properties/laws/laws.hpp"
-#include "properties/laws/row_constants.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::properties {
@@ -86,12 +85,6 @@ void experiment::equal_along(const std::string& axis, const measured_call& expec
     else if (others == without_axis::equal)
       equal(d.name, expected, every(core::element_count(before)), actual, every(core::element_count(after)), what);
   }
-}
-
-void experiment::equal_but_row_constants(const std::string& output, const measured_call& expected,
-                                         const measured_call& actual, const std::string& what) {
-  if (const auto different = compare_modulo_row_constants(all_, output, expected, actual))
-    wrong(what + ": " + *different);
 }
 
 void experiment::judge(const test_case& of, const core::tensors& outputs) {

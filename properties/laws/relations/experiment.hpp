@@ -115,9 +115,6 @@ class experiment {
     for (const std::size_t i : elements)
       equal(exactly(0), element(actual, output, i), scale, "{}: {} element {}", what, output, i);
   }
-  /// The outputs must be equal up to a number for each row, the last axis.
-  void equal_but_row_constants(const std::string& output, const measured_call& expected, const measured_call& actual,
-                               const std::string& what);
 
   /// The first element whose bits differ (NaNs and zeros aside); nothing if there is none.
   std::optional<std::string> changed_bits(const core::tensors& expected, const core::tensors& actual) {

@@ -48,12 +48,6 @@ comparison all_elements() {
   };
 }
 
-comparison but_row_constants(std::string output) {
-  return [output](experiment& e, const measured_call& expected, const measured_call& actual, const std::string& what) {
-    e.equal_but_row_constants(output, expected, actual, what);
-  };
-}
-
 comparison times(double factor) {
   return [factor](experiment& e, const measured_call& expected, const measured_call& actual, const std::string& what) {
     for (const auto& [name, t] : expected.outputs)

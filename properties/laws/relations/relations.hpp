@@ -33,9 +33,7 @@ using comparison = std::function<void(experiment&, const measured_call& expected
                                       const std::string& what)>;
 
 comparison all_elements();
-/// Equal up to a number for each row: the same after a softmax.
-comparison but_row_constants(std::string output);
-/// The outputs of the first call are a factor times those of the second.
+/// The outputs of the first call are those of the second times a factor.
 comparison times(double factor);
 
 /// The outputs do not change under a change of the case: shift, padding, another layout.

@@ -99,7 +99,6 @@ TEST_CASE("reference/domains/beside_their_ends", "[unit]") {
       check_undecided([&](auto one) { return sin(f(one)) * decltype(one)(0.0); }, "sin");
       check_undecided([&](auto one) { return sigmoid(f(one)) * decltype(one)(0.0); }, "sigmoid");
       check_undecided([&](auto one) { return larger(f(one), decltype(one)(infinite)); }, "larger");
-      check_undecided([&](auto one) { return clamp(f(one), 1.0, 1.0); }, "clamp");
     };
     each([](auto one) { return log(about_zero<decltype(one)>()); });
     each([](auto one) { return log1p(about_zero<decltype(one)>() - one); });
@@ -180,8 +179,6 @@ TEST_CASE("reference/domains/exact_zeros", "[unit]") {
   CHECK(allowance_of([](auto) { return power(tracked(0.0), ratio(1, 2)); }) == 0.0);
   CHECK(std::isinf(allowance_of([](auto) { return power(tracked(0.0, 1.0), ratio(1, 2)); })));
   CHECK(std::isnan(allowance_of([](auto) { return tracked(0.0) * quotient_of_any(tracked(1.0), tracked(0.0, 1.0)); })));
-  CHECK(
-      std::isnan(allowance_of([](auto) { return clamp(quotient_of_any(tracked(1.0), tracked(0.0, 1.0)), 0.0, 1.0); })));
   CHECK(std::isnan(
       allowance_of([](auto) { return larger(tracked(5.0), quotient_of_any(tracked(1.0), tracked(0.0, 1.0))); })));
 }
@@ -222,7 +219,7 @@ TEST_CASE("reference/domains/plain_arithmetic_stays_within_its_allowance", "[pro
                           power(difference / R(3.0), ratio(2, 1)),
                           formula::function_of(formula::node{.what = formula::op::pow}, variance, x[0]),
                           R(0.0) * f(formula::op::log, difference),
-                          clamp(f(formula::op::power, difference, 1, 3), -1.0, 1.0)};
+                          -larger(-larger(f(formula::op::power, difference, 1, 3), R(-1.0)), R(-1.0))};
   };
   std::size_t judged = 0, left_out = 0;
   for (const dtype type : {dtype::f32, dtype::f16, dtype::bf16}) {

@@ -1,7 +1,6 @@
 // Words and scores small enough to compute by hand.
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 
 #include "reference/oracle.hpp"
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "properties/encodings/heinsen/hypotheses/hypotheses.hpp"
 #include "properties/encodings/heinsen/hypotheses/scan_problem.hpp"

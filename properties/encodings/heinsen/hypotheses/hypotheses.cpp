@@ -1,8 +1,6 @@
 // Wrong models of the states; each is one function of a lane or of all lanes.
 #include "properties/encodings/heinsen/hypotheses/hypotheses.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>

@@ -1,5 +1,5 @@
-// A d-bit counter in the signs of d states, with the open-loop controls of heinsen_separability.hpp: the length of the
-// case decides d, and its seed decides everything else.
+// A d-bit counter in the signs of d states, with the open-loop controls of reference/algorithms/separability.hpp: the
+// case's length decides d, its seed everything else.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -26,7 +26,8 @@ counter_inputs draw(const test_case& from, std::size_t bits) {
   core::counter_random random(from.seed);
   const std::size_t numbers = std::size_t{1} << bits, first = random.below(numbers), second = random.below(numbers);
   const double margin = draw_margin(from.call.type, numbers, random);
-  counter_inputs c = make_counter(*from.call.operation, from.call.type, open_loop(margin), bits, {first, second});
+  counter_inputs c =
+      make_counter(*from.call.operation, from.call.type, reference::open_loop(margin), bits, {first, second});
   for (double& s : c.tensors.at("s0").values.storage())
     if (random.one_in(2)) s = core::round_to(from.call.type, 0.9 * margin * random.uniform(-2, 1));
   return c;

@@ -16,15 +16,15 @@ core::tensor tensor_of_signs(const counter_inputs& c, core::dtype type, Function
   return core::make_tensor(type, {c.first.size(), tokens, c.bits}, x);
 }
 
-void fill_scan(counter_inputs& c, bool gated, core::dtype type, const two_level_controls& controls) {
+void fill_scan(counter_inputs& c, bool gated, core::dtype type, const reference::two_level_controls& controls) {
   const double gate = core::round_to(type, gated ? controls.gate_logit : controls.log_p());
   const double plus = core::round_to(type, controls.h_plus), minus = core::round_to(type, controls.h_minus);
   c.tensors = {{gated ? "g" : "log_p", tensor_of_signs(c, type, [&](double) { return gate; })},
                {"h", tensor_of_signs(c, type, [&](double sign) { return sign > 0 ? plus : minus; })}};
-  c.bands = bands_of(gated ? two_level_controls{gate}.log_p() : gate, plus, minus);
+  c.bands = reference::bands_of(gated ? reference::two_level_controls{gate}.log_p() : gate, plus, minus);
 }
 
-void fill_module(counter_inputs& c, core::dtype type, const two_level_controls& controls) {
+void fill_module(counter_inputs& c, core::dtype type, const reference::two_level_controls& controls) {
   const std::size_t d = c.bits;
   const double gate = core::round_to(type, controls.gate_logit);
   const double weight = core::round_to(type, (controls.h_plus - controls.h_minus) / 2.0);
@@ -39,12 +39,12 @@ void fill_module(counter_inputs& c, core::dtype type, const two_level_controls& 
                                    {"b_H", core::make_tensor(type, {2 * d}, biases)},
                                    {"W_R", core::zeros(type, {d, d})},
                                    {"b_R", core::zeros(type, {d})}});
-  c.bands = bands_of(two_level_controls{gate}.log_p(), bias + weight, bias - weight);
+  c.bands = reference::bands_of(reference::two_level_controls{gate}.log_p(), bias + weight, bias - weight);
 }
 
 }  // namespace
 
-counter_inputs make_counter(const core::operation& op, core::dtype type, const two_level_controls& controls,
+counter_inputs make_counter(const core::operation& op, core::dtype type, const reference::two_level_controls& controls,
                             std::size_t bits, std::vector<std::size_t> first) {
   counter_inputs c{bits, std::move(first), {}, {}};
   op.input("x") ? fill_module(c, type, controls) : fill_scan(c, op.input("g") != nullptr, type, controls);

@@ -1,22 +1,20 @@
-// The open-loop counter on the algorithms, every operation rounded to the dtype: every number of d bits is reached; and
-// where the form in two prefix sums loses a sign. See laws/heinsen_separability.hpp.
+// The open-loop counter on the algorithms, every operation rounded to the dtype: every number of d bits, and where
+// the form in two prefix sums loses a sign. See reference/algorithms/separability.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <limits>
 #include <vector>
 
-#include "properties/encodings/heinsen/laws/saturation.hpp"
-#include "properties/encodings/heinsen/laws/separability.hpp"
 #include "properties/tests/effort.hpp"
+#include "reference/algorithms/saturation.hpp"
 #include "reference/algorithms/scans.hpp"
+#include "reference/algorithms/separability.hpp"
 #include "reference/readings/rounded.hpp"
 
 using namespace assay;
 using namespace assay::properties;
-using namespace assay::properties::encodings::heinsen;
 using core::dtype;
 using reference::const_lane;
 using reference::lane;
@@ -33,10 +31,12 @@ using scan = void (*)(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s);
 // The controls rounded to the dtype: log p itself is rounded, not computed from a rounded logit.
 template <class R>
 struct rounded_controls {
-  explicit rounded_controls(const two_level_controls& exact)
+  explicit rounded_controls(const reference::two_level_controls& exact)
       : log_p(exact.log_p()), plus(exact.h_plus), minus(exact.h_minus) {}
   R log_p, plus, minus;
-  [[nodiscard]] const R& input(std::size_t i, std::size_t j) const { return counter_sign(i, j) > 0 ? plus : minus; }
+  [[nodiscard]] const R& input(std::size_t i, std::size_t j) const {
+    return reference::counter_sign(i, j) > 0 ? plus : minus;
+  }
 };
 
 // The states of bit j over the numbers 0, ..., tokens - 1. The decay is a lane of stride 0.
@@ -62,7 +62,7 @@ count count_of(const bit_states& s, std::size_t bits) {
   count found;
   for (std::size_t j = 0; j < bits; ++j)
     for (std::size_t i = 0; i < tokens; ++i) {
-      found.margin = std::min(found.margin, counter_sign(i, j) * s[j][i]);
+      found.margin = std::min(found.margin, reference::counter_sign(i, j) * s[j][i]);
       if (s[j][i] > 0) pattern[i] |= std::size_t{1} << j;
     }
   std::sort(pattern.begin(), pattern.end());
@@ -73,7 +73,7 @@ count count_of(const bit_states& s, std::size_t bits) {
 // Counts with 1 to `most` bits; returns the result for `most`.
 template <class R>
 count count_all(scan<R> run, double margin, double least, std::size_t most) {
-  const rounded_controls<R> controls(open_loop(margin));
+  const rounded_controls<R> controls(reference::open_loop(margin));
   bit_states s;
   for (std::size_t j = 0; j < most; ++j) {
     s.emplace_back();
@@ -133,18 +133,18 @@ namespace {
 // The first token with a wrong sign in one of the lowest `bits` bits; 0 if there is none up to `tokens`.
 template <class R>
 std::size_t first_wrong_sign(double margin, std::size_t bits, std::size_t tokens) {
-  const rounded_controls<R> c(open_loop(margin));
+  const rounded_controls<R> c(reference::open_loop(margin));
   std::vector<reference::prefix_sums<R>> sums(bits, reference::prefix_sums<R>(R(0.0)));
   for (std::size_t i = 0; i < tokens; ++i)
     for (std::size_t j = 0; j < bits; ++j)
-      if (!(counter_sign(i, j) * sums[j].step(c.log_p, c.input(i, j)).number > 0)) return i + 1;
+      if (!(reference::counter_sign(i, j) * sums[j].step(c.log_p, c.input(i, j)).number > 0)) return i + 1;
   return 0;
 }
 
 template <dtype Type>
 void fail_in(double margin, double published) {
   const reference::computing_in format(Type);
-  const double predicted = predicted_cumsum_failure(Type, margin, open_loop(margin).log_p());
+  const double predicted = reference::predicted_cumsum_failure(core::unit_roundoff(Type), margin, reference::open_loop(margin).log_p());
   const std::size_t first = first_wrong_sign<rounded>(margin, 4, static_cast<std::size_t>(2 * predicted));
   const double ratio = static_cast<double>(first) / predicted;
   fmt::print("{:6} {:5} | {:9} {:9} {:9.0f} {:8.3f}\n", margin, core::name_of(Type), first, published, predicted,

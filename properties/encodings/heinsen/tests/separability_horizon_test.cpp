@@ -1,5 +1,5 @@
-// Tests how long constant controls distinguish tokens by magnitude, in every dtype. The recurrence is s_i = LSE(log p +
-// s_{i-1}, h), and every operation is rounded. Predictions: laws/heinsen_saturation.hpp.
+// How long constant controls tell tokens apart by magnitude, in every dtype: s_i = LSE(log p + s_{i-1}, h), every
+// operation rounded. Predictions: reference/algorithms/saturation.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,14 +8,13 @@
 #include <limits>
 #include <utility>
 
-#include "properties/encodings/heinsen/laws/saturation.hpp"
 #include "properties/tests/effort.hpp"
+#include "reference/algorithms/saturation.hpp"
 #include "reference/algorithms/scans.hpp"
 #include "reference/readings/rounded.hpp"
 
 using namespace assay;
 using namespace assay::properties;
-using namespace assay::properties::encodings::heinsen;
 using core::dtype;
 using reference::rounded;
 
@@ -42,8 +41,8 @@ auto step_of(dtype type) {
 }
 
 // The orbit of s_0.
-cycle<double> orbit_of(const controls& c, double s0) {
-  return find_cycle(s0, [&c, f = step_of(c.type)](double s) { return f(c, s); });
+reference::cycle<double> orbit_of(const controls& c, double s0) {
+  return reference::find_cycle(s0, [&c, f = step_of(c.type)](double s) { return f(c, s); });
 }
 
 double ulp(dtype type, double x) { return 2 * core::half_ulp(type, x); }
@@ -71,7 +70,7 @@ TEST_CASE("heinsen/separability/horizon_of_constant_controls", "[property][separ
     std::string line = fmt::format("{:8}", r.p);
     for (std::size_t k = 0; k < 3; ++k) {
       const auto o = orbit_of({dtypes[k], std::log(r.p), 0}, 0);
-      const saturation predicted = predicted_saturation(dtypes[k], r.p, 0, 0);
+      const reference::saturation predicted = reference::predicted_saturation(dtypes[k], r.p, 0, 0);
       const auto steps = static_cast<double>(o.tail);
       line += fmt::format(" | {:4} {:6} {:6} {:>8}", core::name_of(dtypes[k]), steps, r.published[k],
                           predicted.valid ? fmt::format("{:.1f}", predicted.steps) : "-");
@@ -98,8 +97,8 @@ TEST_CASE("heinsen/separability/counting_stops", "[property][separability]") {
     CHECK(close(static_cast<double>(o.tail), r.steps, 0.05));
     CHECK(o.length == 1);
     CHECK(std::fabs(o.first - r.end) < 1e-3);
-    CHECK(growth_stops(r.type, o.first, 0));
-    CHECK_FALSE(growth_stops(r.type, o.first - ulp(r.type, o.first), 0));
+    CHECK(reference::growth_stops(r.type, o.first, 0));
+    CHECK_FALSE(reference::growth_stops(r.type, o.first - ulp(r.type, o.first), 0));
   }
 }
 
@@ -131,7 +130,7 @@ TEST_CASE("heinsen/separability/stalled_value_stays_below_the_fixed_point", "[pr
   fmt::print("\nf32, h = 0, s_0 = 0: the stalled value less s*, in ulp\n");
   for (const auto& [p, published] : {std::pair{0.999, -299.0}, {0.9999, -6352.0}}) {
     const auto o = orbit_of({dtype::f32, std::log(p), 0}, 0);
-    const double limit = fixed_point(p, 0), offset = (o.first - limit) / ulp(dtype::f32, limit);
+    const double limit = reference::fixed_point(p, 0), offset = (o.first - limit) / ulp(dtype::f32, limit);
     fmt::print("p = {:6}: {:8.1f} published {:6} | {:.3f} / (1 - p)\n", p, offset, published, offset * (1 - p));
     CHECK(std::fabs(offset / published - 1) < 0.02);
     // A step errs by about half a spacing, near the end always in one direction, and forgets 1 - p of the earlier
@@ -145,7 +144,7 @@ TEST_CASE("heinsen/separability/decay_freezes", "[property][separability]") {
   const double nothing = -std::numeric_limits<double>::infinity();
   for (const dtype type : dtypes)
     for (const double s : {2.0, 3.0, 1.5, 1.9375, -1.0, -1.75, -4.0, 100.0, -0.375}) {
-      const double threshold = decay_freeze_threshold(type, s);
+      const double threshold = reference::decay_freeze_threshold(type, s);
       INFO(core::name_of(type) << ", s = " << s << ", threshold " << threshold);
       CHECK(step_of(type)({type, -0.98 * threshold, nothing}, s) == s);
       CHECK(step_of(type)({type, -1.02 * threshold, nothing}, s) < s);
@@ -167,13 +166,13 @@ TEST_CASE("heinsen/separability/decay_freezes", "[property][separability]") {
                r.frozen ? ", published 0" : "");
     INFO(core::name_of(r.type) << ", p = " << r.p);
     CHECK((o.tail == 0) == r.frozen);
-    CHECK((std::fabs(std::log(r.p)) < decay_freeze_threshold(r.type, 2)) == r.frozen);
+    CHECK((std::fabs(std::log(r.p)) < reference::decay_freeze_threshold(r.type, 2)) == r.frozen);
   }
 }
 
 TEST_CASE("heinsen/separability/states_may_end_in_a_cycle", "[property][separability]") {
-  // A map with a known orbit: 3, 10, then 101, 2, 5, 26, 167, 95 for ever.
-  const auto known = find_cycle(3, [](int x) { return (x * x + 1) % 255; });
+  // A map whose orbit is known: 3, 10, then 101, 2, 5, 26, 167, 95 for ever.
+  const auto known = reference::find_cycle(3, [](int x) { return (x * x + 1) % 255; });
   CHECK(known.tail == 2);
   CHECK(known.length == 6);
   CHECK(known.first == 101);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <numbers>
 #include <set>
 #include <vector>
 
@@ -48,7 +47,7 @@ void step(const std::vector<R>& log_p, const std::vector<R>& h, std::vector<R>& 
 
 void count_through_module(dtype type, double margin, std::size_t bits) {
   const core::operation& op = *reference::find_operation("heinsen/embed_position");
-  const counter_inputs c = make_counter(op, type, open_loop(margin), bits, {0});
+  const counter_inputs c = make_counter(op, type, reference::open_loop(margin), bits, {0});
   const auto y = reference::evaluate({&op, type, c.tensors}, reference::accuracy_class::sequential).at("y");
   const auto& x = c.tensors.at("x").values.storage();
   const std::size_t tokens = std::size_t{1} << bits;
@@ -167,13 +166,13 @@ template <dtype Type>
 double linear_margin(double margin) {
   using R = rounded;
   const reference::computing_in format(Type);
-  const two_level_controls controls = open_loop(margin);
+  const reference::two_level_controls controls = reference::open_loop(margin);
   const R p = exp(R(controls.log_p()));
   double least = infinity;
   for (std::size_t j = 0; j < 4; ++j) {
     R x(1.0);
     for (std::size_t i = 0; i < 256; ++i) {
-      const double sign = counter_sign(i, j);
+      const double sign = reference::counter_sign(i, j);
       x = p * x + exp(R(sign > 0 ? controls.h_plus : controls.h_minus));
       const double shown = sign * log(x).number;
       least = std::isfinite(shown) ? std::min(least, shown) : -infinity;
@@ -203,7 +202,7 @@ void check_range(const range_limits& published) {
   // The log domain has no such limit.
   using R = rounded;
   const reference::computing_in format(Type);
-  const two_level_controls beyond = open_loop(published.lost);
+  const reference::two_level_controls beyond = reference::open_loop(published.lost);
   std::vector<R> s{R(0.0)};
   step<R>({R(beyond.log_p())}, {R(beyond.h_plus)}, s);
   step<R>({R(beyond.log_p())}, {R(beyond.h_minus)}, s);

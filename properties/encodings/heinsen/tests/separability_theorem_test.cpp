@@ -1,4 +1,4 @@
-// The two-level theorem, in both directions, at 100 digits and in f64: see laws/heinsen_separability.hpp.
+// The two-level theorem, both ways, at 100 digits and in f64: see reference/algorithms/separability.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,16 +6,15 @@
 #include <cmath>
 #include <vector>
 
-#include "properties/encodings/heinsen/laws/separability.hpp"
 #include "properties/tests/effort.hpp"
 #include "reference/algorithms/scans.hpp"
+#include "reference/algorithms/separability.hpp"
 #include "reference/core/counter_random.hpp"
 #include "reference/readings/rounded.hpp"
 #include "reference/readings/value.hpp"
 
 using namespace assay;
 using namespace assay::properties;
-using namespace assay::properties::encodings::heinsen;
 using reference::value;
 using plain = reference::rounded;
 
@@ -35,7 +34,7 @@ std::vector<bounds> grid() {
   std::vector<bounds> all;
   for (const double gate : {0.25, 1.0, 3.0, 5.0, 10.0, 40.0})
     for (const double input : {0.5, 1.0, 2.5, 5.0, 10.0, 20.0})
-      if (largest_margin(plain(gate), plain(input)).number > 0) all.push_back({gate, input});
+      if (reference::largest_margin(plain(gate), plain(input)).number > 0) all.push_back({gate, input});
   return all;
 }
 
@@ -58,7 +57,7 @@ closed_loop_run run_closed_loop(const bounds& b, const R& margin, std::size_t to
   R s(0.0);
   for (std::size_t i = 0; i < tokens; ++i) {
     const R target = R(random.sign()) * margin;
-    const R h = closed_loop_input(log_p, s, target);
+    const R h = reference::closed_loop_input(log_p, s, target);
     s = one_step(log_p, h, s);
     run.deviation = std::max(run.deviation, std::fabs(number_of(s - target)));
     // Distances from the bounds, formed before rounding to double.
@@ -76,9 +75,9 @@ TEST_CASE("heinsen/separability/largest_margin_is_reached", "[property][separabi
       "{:>6} {:>6} {:>9} | {:>13} {:>13} | {:>13} {:>13}\n",
       "G", "H", "margin", "100 digits: s", "min h + H", "f64: s", "min h + H");
   for (const bounds& b : grid()) {
-    const value margin = largest_margin(value(b.gate), value(b.input));
+    const value margin = reference::largest_margin(value(b.gate), value(b.input));
     const closed_loop_run exact = run_closed_loop(b, margin, 400);
-    const closed_loop_run in_double = run_closed_loop(b, largest_margin(plain(b.gate), plain(b.input)), 400);
+    const closed_loop_run in_double = run_closed_loop(b, reference::largest_margin(plain(b.gate), plain(b.input)), 400);
     fmt::print("{:6} {:6} {:9.5f} | {:13.2g} {:13.2g} | {:13.2g} {:13.2g}\n", b.gate, b.input, number_of(margin),
                exact.deviation, exact.lowest, in_double.deviation, in_double.lowest);
     INFO("G = " << b.gate << ", H = " << b.input);
@@ -99,13 +98,14 @@ TEST_CASE("heinsen/separability/largest_margin_published_values", "[property][se
   };
   for (const entry& e :
        {entry{1, 1, 0.309, 5e-4}, {5, 5, 2.462, 5e-4}, {10, 10, 4.997, 5e-4}, {3, 2.5, 1.33693, 5e-6}}) {
-    const double margin = largest_margin(plain(e.gate), plain(e.input)).number;
+    const double margin = reference::largest_margin(plain(e.gate), plain(e.input)).number;
     fmt::print("largest margin G = {}, H = {}: {:.5f}, published {}\n", e.gate, e.input, margin, e.margin);
     CHECK(std::fabs(margin - e.margin) <= e.tolerance);
   }
   // The limits: half the depth of the gate, and H.
-  CHECK(largest_margin(plain(6), plain(1e6)).number == Approx(-0.5 * log_sigmoid(plain(-6)).number).epsilon(1e-14));
-  CHECK(largest_margin(plain(1e6), plain(7)).number == Approx(7).epsilon(1e-14));
+  CHECK(reference::largest_margin(plain(6), plain(1e6)).number ==
+        Approx(-0.5 * log_sigmoid(plain(-6)).number).epsilon(1e-14));
+  CHECK(reference::largest_margin(plain(1e6), plain(7)).number == Approx(7).epsilon(1e-14));
 }
 
 TEST_CASE("heinsen/separability/no_controls_exceed_the_largest_margin", "[property][separability]") {
@@ -113,16 +113,16 @@ TEST_CASE("heinsen/separability/no_controls_exceed_the_largest_margin", "[proper
   std::size_t tried = 0;
   double closest = 1;
   for (const bounds& b : grid()) {
-    const value gate(b.gate), input(b.input), margin = largest_margin(gate, input);
+    const value gate(b.gate), input(b.input), margin = reference::largest_margin(gate, input);
     INFO("G = " << b.gate << ", H = " << b.input);
     // Any s_1 >= m forces s_2 above -m, however little m exceeds the largest margin; at the largest margin, exactly to
     // -m.
     for (const double excess : {1e-60, 1e-9, 1e-3, 1.0}) {
       const value m = margin + value(value::real(excess));
-      CHECK(is_positive(lowest_after(m, gate, input) + m));
+      CHECK(is_positive(reference::lowest_after(m, gate, input) + m));
     }
-    CHECK(std::fabs(number_of(lowest_after(margin, gate, input) + margin)) < 1e-98 * (1 + b.input));
-    // Two tokens with any admissible controls; half of the controls are at the corners where the theorem is tight.
+    CHECK(std::fabs(number_of(reference::lowest_after(margin, gate, input) + margin)) < 1e-98 * (1 + b.input));
+    // Two tokens with any admissible controls, half of them at the corners where the theorem is tight.
     double exceeded = -1;
     const double lowest_log_p = log_sigmoid(plain(-b.gate)).number, largest = number_of(margin);
     for (std::size_t k = 0; k < scaled(4000); ++k) {
@@ -131,7 +131,7 @@ TEST_CASE("heinsen/separability/no_controls_exceed_the_largest_margin", "[proper
       const plain target(random.one_in(2) ? largest : b.input * random.uniform());
       const plain a1 = log_p();
       const bool reachable = a1.number < target.number;
-      const plain first = reachable ? closed_loop_input(a1, plain(0.0), target) : h(b.input);
+      const plain first = reachable ? reference::closed_loop_input(a1, plain(0.0), target) : h(b.input);
       if (std::fabs(first.number) > b.input) continue;
       ++tried;
       const plain s1 = one_step(a1, first, plain(0.0)), s2 = one_step(log_p(), h(-b.input), s1);
@@ -154,7 +154,7 @@ TEST_CASE("heinsen/separability/open_loop_keeps_its_margin", "[property][separab
   for (const row& r : {row{0.25, "0.2327", "-1.4580", "0.25", "-0.9431"},
                        {1, "0.06338", "-2.7586", "1", "-1.6931"},
                        {4, "0.0001677", "-8.6933", "4", "-4.6931"}}) {
-    const two_level_controls c = open_loop(r.margin);
+    const reference::two_level_controls c = reference::open_loop(r.margin);
     CHECK(fmt::format("{:.4g}", std::exp(c.log_p())) == r.p);
     CHECK(fmt::format("{:.4f}", c.log_p()) == r.log_p);
     CHECK(fmt::format("{}", c.h_plus) == r.h_plus);
@@ -163,8 +163,8 @@ TEST_CASE("heinsen/separability/open_loop_keeps_its_margin", "[property][separab
   core::counter_random random(theorem_seed);
   for (const double margin : {0.01, 0.25, 1.0, 4.0, 40.0}) {
     INFO("margin " << margin);
-    const two_level_controls c = open_loop(margin);
-    const sign_bands bands = bands_of(c.log_p(), c.h_plus, c.h_minus);
+    const reference::two_level_controls c = reference::open_loop(margin);
+    const reference::sign_bands bands = reference::bands_of(c.log_p(), c.h_plus, c.h_minus);
     CHECK(bands.margin() == Approx(margin).epsilon(1e-14));
     const double tolerance = 8 * 0x1p-53 * (1 + margin);
     const auto next = [&](bool plus, plain s) {

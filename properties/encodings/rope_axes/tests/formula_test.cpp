@@ -1,6 +1,5 @@
 // Rotations on several axes small enough to check by hand.
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <string>
 
 #include "reference/oracle.hpp"

@@ -1,6 +1,5 @@
 // Shifts and scores small enough to check by hand.
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <limits>
 
 #include "reference/oracle.hpp"

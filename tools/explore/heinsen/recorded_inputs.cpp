@@ -1,10 +1,11 @@
-#include "tools/explore/recorded_inputs.hpp"
+#include "tools/explore/heinsen/recorded_inputs.hpp"
 
 #include <cmath>
 #include <map>
 #include <mutex>
 
 #include "golden/formats/safetensors.hpp"
+#include "reference/core/fnv1a.hpp"
 
 namespace assay::explore {
 namespace {
@@ -52,6 +53,13 @@ read_file recorded_inputs_of(const std::string& family) {
   const auto it = known.find(family);
   if (it != known.end()) return it->second;
   return known.emplace(family, read(family.substr(std::char_traits<char>::length(prefix)))).first->second;
+}
+
+std::uint64_t hash_of_recorded(const std::string& family, std::uint64_t hash) {
+  if (const auto inputs = recorded_inputs_of(family))
+    for (const auto* numbers : {&(*inputs)->log_p, &(*inputs)->h})
+      hash = core::fnv1a({reinterpret_cast<const char*>(numbers->data()), numbers->size() * sizeof(double)}, hash);
+  return hash;
 }
 
 }  // namespace assay::explore

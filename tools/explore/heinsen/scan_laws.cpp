@@ -1,6 +1,4 @@
-#include "tools/explore/scan_laws.hpp"
-
-#include <cmath>
+#include "tools/explore/heinsen/scan_laws.hpp"
 
 #include "tools/explore/formats.hpp"
 

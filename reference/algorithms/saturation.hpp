@@ -6,11 +6,11 @@
 
 #include "reference/core/dtype.hpp"
 
-namespace assay::properties::encodings::heinsen {
+namespace assay::reference {
 
 /// The token at which the form s_n = A_n + LSE_k(h_k - A_k), A = cumsum(log p), first shows a wrong sign of a state
 /// whose margin is `margin`: its error is about u |A_n|, which reaches the margin at n = margin / (u |log p|).
-double predicted_cumsum_failure(core::dtype type, double margin, double log_p);
+double predicted_cumsum_failure(double u, double margin, double log_p);
 
 /// s* = h - log(1 - p), the fixed point.
 double fixed_point(double p, double h);
@@ -67,4 +67,4 @@ cycle<State> find_cycle(const State& start, Step step) {
   return {tail, length, tortoise};
 }
 
-}  // namespace assay::properties::encodings::heinsen
+}  // namespace assay::reference

@@ -1,4 +1,4 @@
-#include "properties/encodings/heinsen/laws/separability.hpp"
+#include "reference/algorithms/separability.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,16 +6,11 @@
 
 #include "reference/readings/rounded.hpp"
 
-namespace assay::properties::encodings::heinsen {
-namespace {
-
-using number = reference::rounded;
-
-}  // namespace
+namespace assay::reference {
 
 double two_level_controls::log_p() const {
-  const reference::computing_in format(core::dtype::f64);
-  return log_sigmoid(number(gate_logit)).number;
+  const computing_in format(core::dtype::f64);
+  return log_sigmoid(rounded(gate_logit)).number;
 }
 
 two_level_controls open_loop(double margin) {
@@ -25,9 +20,9 @@ two_level_controls open_loop(double margin) {
 double sign_bands::margin() const { return std::min(plus_low, -minus_high); }
 
 sign_bands bands_of(double log_p, double h_plus, double h_minus) {
-  const reference::computing_in format(core::dtype::f64);
+  const computing_in format(core::dtype::f64);
   const double highest = h_plus - std::log(-std::expm1(log_p));
-  return {h_plus, highest, h_minus, log_sum_exp(number(log_p + highest), number(h_minus)).number};
+  return {h_plus, highest, h_minus, log_sum_exp(rounded(log_p + highest), rounded(h_minus)).number};
 }
 
-}  // namespace assay::properties::encodings::heinsen
+}  // namespace assay::reference

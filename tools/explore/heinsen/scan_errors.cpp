@@ -6,18 +6,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include "reference/oracle.hpp"
 #include "reference/readings/rounded.hpp"
-#include "tools/explore/measure.hpp"
-#include "tools/explore/scan_laws.hpp"
-#include "tools/explore/scan_tally.hpp"
-#include "tools/explore/scans.hpp"
-#include "tools/explore/streams.hpp"
+#include "tools/explore/heinsen/parts.hpp"
+#include "tools/explore/heinsen/scan_laws.hpp"
+#include "tools/explore/heinsen/scan_tally.hpp"
+#include "tools/explore/heinsen/scans.hpp"
+#include "tools/explore/heinsen/streams.hpp"
 
 namespace assay::explore {
 namespace {
@@ -247,7 +245,8 @@ measure scan_errors() {
             .decay_means = "mean of the gate logits, or p",
             .scale_means = "of h",
             .takes_candidates = true,
-            .takes_files = true,
+            .takes_file = is_recorded,
+            .hash_of_file = hash_of_recorded,
             .asks = [](const std::string&) { return std::string("heinsen/scan"); },
             .takes_storage = true,
             .check = check,

@@ -8,9 +8,9 @@
 #include "golden/formats/safetensors.hpp"
 #include "reference/algorithms/scans.hpp"
 #include "reference/readings/rounded.hpp"
+#include "tools/explore/heinsen/scans.hpp"
+#include "tools/explore/heinsen/streams.hpp"
 #include "tools/explore/measure.hpp"
-#include "tools/explore/scans.hpp"
-#include "tools/explore/streams.hpp"
 #include "tools/explore/sweep.hpp"
 #include "tools/explore/tests/callers.hpp"
 

@@ -7,8 +7,9 @@
 #include "reference/algorithms/scans.hpp"
 #include "reference/readings/ball.hpp"
 #include "reference/readings/rounded.hpp"
+#include "tools/explore/heinsen/parts.hpp"
+#include "tools/explore/heinsen/streams.hpp"
 #include "tools/explore/single_cells.hpp"
-#include "tools/explore/streams.hpp"
 
 namespace assay::explore {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "reference/readings/reading.hpp"
 
-namespace assay::properties::encodings::heinsen {
+namespace assay::reference {
 
 /// The largest margin m that the theorem allows: p_min e^m + e^-H = e^-m, solved for e^-m, in logarithms.
 /// Tends to -log(p_min) / 2 for H to infinity and to H for G to infinity.
@@ -61,4 +61,4 @@ sign_bands bands_of(double log_p, double h_plus, double h_minus);
 /// The sign of digit j of the number i: +1 or -1.
 constexpr double counter_sign(std::size_t i, std::size_t j) { return (i >> j) % 2 == 1 ? 1.0 : -1.0; }
 
-}  // namespace assay::properties::encodings::heinsen
+}  // namespace assay::reference

@@ -1,12 +1,10 @@
-#include "properties/encodings/heinsen/laws/saturation.hpp"
+#include "reference/algorithms/saturation.hpp"
 
 #include <cmath>
 
-namespace assay::properties::encodings::heinsen {
+namespace assay::reference {
 
-double predicted_cumsum_failure(core::dtype type, double margin, double log_p) {
-  return margin / (core::unit_roundoff(type) * std::fabs(log_p));
-}
+double predicted_cumsum_failure(double u, double margin, double log_p) { return margin / (u * std::fabs(log_p)); }
 
 double fixed_point(double p, double h) { return h - std::log1p(-p); }
 
@@ -22,4 +20,4 @@ bool growth_stops(core::dtype type, double s, double h) {
 
 double decay_freeze_threshold(core::dtype type, double s) { return (s - core::next_below(type, s)) / 2.0; }
 
-}  // namespace assay::properties::encodings::heinsen
+}  // namespace assay::reference

@@ -1,4 +1,4 @@
-#include "tools/explore/streams.hpp"
+#include "tools/explore/heinsen/streams.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,17 +1,16 @@
-#include "tools/explore/heat_maps.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "tools/explore/formats.hpp"
-#include "tools/explore/measure.hpp"
+#include "tools/explore/heinsen/parts.hpp"
 
 namespace assay::explore {
+namespace {
 
+// Digits kept by regime at the longest sequence measured there, one map for each format.
 std::vector<heat_map> digit_maps(const std::vector<measured_cell>& cells) {
   std::map<std::string, std::map<std::string, std::map<std::string, const measured_cell*>>> by_format;
   std::map<std::string, std::vector<std::string>> regimes;
@@ -50,6 +49,7 @@ std::vector<heat_map> digit_maps(const std::vector<measured_cell>& cells) {
   return maps;
 }
 
+// Up to how many tokens k digits are there: of the longest sequences with random gates.
 heat_map horizon_map(const std::vector<measured_cell>& cells) {
   std::map<std::string, const measured_cell*> longest;
   for (const measured_cell& m : cells) {
@@ -79,29 +79,13 @@ heat_map horizon_map(const std::vector<measured_cell>& cells) {
   return map;
 }
 
-heat_map table_of(const std::string& measure, const std::vector<measured_cell>& cells) {
-  heat_map map{"All cells", "cell"};
-  std::set<std::string> names;
-  for (const measured_cell& m : cells)
-    if (m.what.measure == measure)
-      for (const auto& [name, value] : m.found) names.insert(name);
-  map.columns.assign(names.begin(), names.end());
-  const explore::measure& about = *find_measure(measure);
-  for (const measured_cell& m : cells) {
-    if (m.what.measure != measure) continue;
-    std::string name = fmt::format("{}, {}", m.what.implementation, format_words(m.what));
-    if (has_family(about)) name += ", " + m.what.family;
-    if (!about.decay_means.empty()) name += fmt::format(", {}", m.what.decay);
-    if (!about.scale_means.empty()) name += fmt::format(", scale {}", m.what.scale);
-    if (!about.size_means.empty()) name += fmt::format(", {}", m.what.size);
-    heat_row row{name, {m.what.implementation, m.what.storage, m.what.family}};
-    for (const std::string& column : map.columns) {
-      const double x = value_of(m, column.c_str());
-      row.cells.push_back({shown(x), x, 0, false, text_of(m.what)});
-    }
-    map.rows.push_back(std::move(row));
-  }
-  return map;
+}  // namespace
+
+std::vector<heat_map> maps_of_scans(const std::vector<measured_cell>& cells) {
+  std::vector<heat_map> all;
+  if (heat_map map = horizon_map(cells); !map.rows.empty()) all.push_back(std::move(map));
+  for (heat_map& map : digit_maps(cells)) all.push_back(std::move(map));
+  return all;
 }
 
 }  // namespace assay::explore

@@ -2,31 +2,32 @@
 // sums at the end of a format's digits and of its range.
 #include <cmath>
 
-#include "properties/encodings/heinsen/laws/saturation.hpp"
-#include "properties/encodings/heinsen/laws/separability.hpp"
+#include "reference/algorithms/saturation.hpp"
+#include "reference/algorithms/separability.hpp"
 #include "reference/readings/rounded.hpp"
-#include "tools/explore/scans.hpp"
+#include "tools/explore/heinsen/parts.hpp"
+#include "tools/explore/heinsen/scans.hpp"
+#include "tools/explore/heinsen/streams.hpp"
 #include "tools/explore/single_cells.hpp"
-#include "tools/explore/streams.hpp"
 
 namespace assay::explore {
 namespace {
 
-namespace laws = properties::encodings::heinsen;
 using R = reference::rounded;
 
 constexpr std::size_t features = 4;  // the fastest digits; the others keep their sign longer
 // mu / (u |log p|): the length at which the error of prefix sums, u |A_n|, reaches the margin.
 double counter_law(const cell& c) {
   const storage_format& stored = *find_format(c.storage);
-  const double log_p = stored.round(laws::open_loop(c.decay).log_p());
-  return c.implementation == "cumsum" ? c.decay / (stored.unit_roundoff() * std::fabs(log_p)) : nothing;
+  const double log_p = stored.round(reference::open_loop(c.decay).log_p());
+  if (c.implementation != "cumsum") return nothing;
+  return reference::predicted_cumsum_failure(stored.unit_roundoff(), c.decay, log_p);
 }
 
 // The first token at which a state of the counter has the wrong sign, and the smallest margin before it.
 results count(const cell& c) {
   const storage_format& stored = *find_format(c.storage);
-  const laws::two_level_controls controls = laws::open_loop(c.decay);
+  const reference::two_level_controls controls = reference::open_loop(c.decay);
   const double log_p = stored.round(controls.log_p()), plus = stored.round(controls.h_plus),
                minus = stored.round(controls.h_minus);
   const reference::computing_in format(*core::dtype_named(c.arithmetic));
@@ -38,10 +39,10 @@ results count(const cell& c) {
     const std::size_t tokens = std::min<std::uint64_t>(block_tokens, c.size - first);
     std::vector<double> least(tokens, std::numeric_limits<double>::infinity());
     for (std::size_t j = 0; j < features; ++j) {
-      for (std::size_t i = 0; i < tokens; ++i) h[i] = laws::counter_sign(first + i, j) > 0 ? plus : minus;
+      for (std::size_t i = 0; i < tokens; ++i) h[i] = reference::counter_sign(first + i, j) > 0 ? plus : minus;
       scans[j]->run({a.data(), tokens}, {h.data(), tokens}, {s.data(), tokens});
       for (std::size_t i = 0; i < tokens; ++i) {
-        const double kept = stored.round(s[i]) * laws::counter_sign(first + i, j);
+        const double kept = stored.round(s[i]) * reference::counter_sign(first + i, j);
         least[i] = std::isnan(kept) ? -1.0 : std::min(least[i], kept);
       }
     }
@@ -59,7 +60,7 @@ results count(const cell& c) {
 // Tokens until a counter with p = 1 stops growing: s = log(1 + n) until its increment is lost.
 double counting_limit(core::dtype type) {
   double n = 1;
-  while (!laws::growth_stops(type, std::log1p(n), 0.0)) n *= 1.0 + 1e-4;
+  while (!reference::growth_stops(type, std::log1p(n), 0.0)) n *= 1.0 + 1e-4;
   return n;
 }
 
@@ -69,11 +70,11 @@ results merge(const cell& c) {
   const reference::computing_in format(type);
   const R log_p(std::log(c.decay)), h(0.0);
   const auto step = [&](double s) { return log_sum_exp(log_p + R(s), h).number; };
-  const laws::cycle found = laws::find_cycle(0.0, step);
+  const reference::cycle found = reference::find_cycle(0.0, step);
   double end = 0;
   for (std::size_t i = 0; i < found.tail; ++i) end = step(end);
-  const laws::saturation predicted = laws::predicted_saturation(type, c.decay, 0.0, 0.0);
-  // A feature that never decays: s = 2 does not change although the fixed point for h = log(1 - p) is 0.
+  const reference::saturation predicted = reference::predicted_saturation(type, c.decay, 0.0, 0.0);
+  // A feature that never decays: s = 2 stays, though the fixed point of h = log(1 - p) is 0.
   const R quiet(std::log1p(-c.decay));
   const bool freezes = c.decay < 1.0 && log_sum_exp(log_p + R(2.0), quiet).number == 2.0;
   const bool counts = c.decay == 1.0 || !predicted.valid;

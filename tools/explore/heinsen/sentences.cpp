@@ -1,16 +1,12 @@
-// The answers in words. A sentence is stated only if its facts hold in the cells.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <set>
 
-#include "tools/explore/asked_operation.hpp"
-#include "tools/explore/figures.hpp"
 #include "tools/explore/formats.hpp"
-#include "tools/explore/sentence_parts.hpp"
+#include "tools/explore/heinsen/parts.hpp"
 
 namespace assay::explore {
 namespace {
@@ -41,7 +37,9 @@ std::vector<chart_point> growth_of(const all_cells& group, range& constant) {
   return {};
 }
 
-sentences of_scan(const all_cells& cells) {
+}  // namespace
+
+sentences sentences_of_scans(const all_cells& cells) {
   sentences all;
   const auto name = [](const cell& c) {
     return fmt::format("{} in {} ({})", c.implementation, format_words(c), regime_words(c));
@@ -102,7 +100,7 @@ sentences of_scan(const all_cells& cells) {
   return all;
 }
 
-sentences of_running_sums(const all_cells& cells) {
+sentences sentences_of_running_sums(const all_cells& cells) {
   sentences all;
   for (const measured_cell* m : cells) {
     const double stalls = value_of(*m, "stalls_at"), overflows = value_of(*m, "overflows_at");
@@ -122,7 +120,7 @@ sentences of_running_sums(const all_cells& cells) {
   return all;
 }
 
-sentences of_counters(const all_cells& cells) {
+sentences sentences_of_counters(const all_cells& cells) {
   sentences all;
   const auto name = [](const cell& c) { return fmt::format("{} in {}", c.implementation, format_words(c)); };
   for (const auto& [words, group] : grouped(cells, name)) {
@@ -144,7 +142,7 @@ sentences of_counters(const all_cells& cells) {
   return all;
 }
 
-sentences of_merging(const all_cells& cells) {
+sentences sentences_of_merging(const all_cells& cells) {
   sentences all;
   for (const auto& [format, group] : grouped(cells, format_words)) {
     const range law = ratios(group, "merged_at", "law");
@@ -164,7 +162,7 @@ sentences of_merging(const all_cells& cells) {
   return all;
 }
 
-sentences of_gradients(const all_cells& cells) {
+sentences sentences_of_gradients(const all_cells& cells) {
   sentences all;
   const auto name = [](const cell& c) { return fmt::format("{} in {}", c.implementation, format_words(c)); };
   for (const auto& [words, group] : grouped(cells, name)) {
@@ -182,7 +180,7 @@ sentences of_gradients(const all_cells& cells) {
   return all;
 }
 
-sentences of_reach(const all_cells& cells) {
+sentences sentences_of_reach(const all_cells& cells) {
   sentences all;
   for (const auto& [format, group] : grouped(cells, format_words)) {
     all_cells moving;
@@ -209,7 +207,7 @@ sentences of_reach(const all_cells& cells) {
   return all;
 }
 
-sentences of_conditioning(const all_cells& cells) {
+sentences sentences_of_conditioning(const all_cells& cells) {
   sentences all;
   for (const auto& [input, group] : grouped(cells, [](const cell& c) { return c.implementation; })) {
     all_cells settled;  // long enough that the mean age is that of an infinite sequence
@@ -223,71 +221,6 @@ sentences of_conditioning(const all_cells& cells) {
                               ratios(settled, "response", "law").words()));
   }
   return all;
-}
-
-sentences of_errors(const all_cells& cells) {
-  sentences all;
-  const auto name = [](const cell& c) {
-    return fmt::format("{}, {} in {}, scale {}", c.family, c.implementation, format_words(c), c.scale);
-  };
-  for (const auto& [words, group] : grouped(cells, name)) {
-    std::vector<std::string> at;
-    for (const measured_cell* m : group)
-      at.push_back(std::isnan(value_of(*m, "largest"))
-                       ? fmt::format("no number at {}", m->what.size)
-                       : fmt::format("{:.1f} at {}", value_of(*m, "digits"), m->what.size));
-    all.push_back(fmt::format("{}: digits by {}: {}.", words, size_words(group.front()->what), fmt::join(at, ", ")));
-  }
-  return all;
-}
-
-sentences of_inputs(const all_cells& cells) {
-  sentences all;
-  const auto name = [](const cell& c) {
-    return fmt::format("{}, scale {}: inputs rounded to {}", c.family, c.scale, c.storage);
-  };
-  for (const auto& [words, group] : grouped(cells, name)) {
-    std::vector<std::string> at;
-    for (const measured_cell* m : group)
-      at.push_back(fmt::format("{:.1f} at {}", value_of(*m, "digits"), m->what.size));
-    all.push_back(fmt::format("{} leave these digits, by {}, whatever the code: {}.", words,
-                              size_words(group.front()->what), fmt::join(at, ", ")));
-  }
-  return all;
-}
-
-sentences of_repeats(const all_cells& cells) {
-  sentences all;
-  for (const measured_cell* m : cells) {
-    const double merged = value_of(*m, "merged_at");
-    all.push_back(fmt::format("{}, {} in {}: {}.", m->what.family, m->what.implementation, format_words(m->what),
-                              std::isnan(merged) ? fmt::format("no neighbours are the same up to {}", m->what.size)
-                                                 : fmt::format("up to {}, place {} is the first with the row of the "
-                                                               "next one",
-                                                               m->what.size, shown(merged))));
-  }
-  return all;
-}
-
-}  // namespace
-
-std::vector<std::string> sentences_of(const std::string& measure, const std::vector<measured_cell>& cells) {
-  static const std::map<std::string, sentences (*)(const all_cells&)> makers{{"scan", of_scan},
-                                                                             {"running_sum", of_running_sums},
-                                                                             {"counter", of_counters},
-                                                                             {"merging", of_merging},
-                                                                             {"gradient", of_gradients},
-                                                                             {"gradient_reach", of_reach},
-                                                                             {"conditioning", of_conditioning},
-                                                                             {"error", of_errors},
-                                                                             {"sensitivity", of_inputs},
-                                                                             {"angles", of_errors},
-                                                                             {"repeats", of_repeats}};
-  all_cells own;
-  for (const measured_cell& m : cells)
-    if (m.what.measure == measure) own.push_back(&m);
-  const auto maker = makers.find(measure);
-  return own.empty() || maker == makers.end() ? sentences() : maker->second(own);
 }
 
 }  // namespace assay::explore

@@ -1,8 +1,7 @@
-#include "tools/explore/scans.hpp"
+#include "tools/explore/heinsen/scans.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "reference/algorithms/scans.hpp"

@@ -23,7 +23,7 @@
 #include "reference/core/counter_random.hpp"
 #include "tools/explore/cell.hpp"
 #include "tools/explore/formats.hpp"
-#include "tools/explore/recorded_inputs.hpp"
+#include "tools/explore/heinsen/recorded_inputs.hpp"
 
 namespace assay::explore {
 

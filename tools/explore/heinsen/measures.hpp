@@ -1,0 +1,16 @@
+// The log-linear recurrence (Heinsen 2024, eq. (3)) has measures of its own: streams of tokens of any length,
+// algorithms in memory that does not depend on it, counters and gradients. This is all that the rest of explore knows
+// of them.
+#pragma once
+
+#include <vector>
+
+#include "tools/explore/measure.hpp"
+#include "tools/explore/presentation.hpp"
+
+namespace assay::explore {
+
+std::vector<measure> measures_of_recurrence();
+std::vector<finding> findings_of_recurrence();
+
+}  // namespace assay::explore

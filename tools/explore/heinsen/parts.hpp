@@ -1,0 +1,32 @@
+// What the measures of the recurrence are put together from, each in a file of its own: for measures.cpp.
+#pragma once
+
+#include <vector>
+
+#include "tools/explore/measure.hpp"
+#include "tools/explore/sentence_parts.hpp"
+
+namespace assay::explore {
+
+measure scan_errors();
+measure running_sums();
+measure counters();
+measure merging_positions();
+measure gradient_error();
+measure gradient_reach();
+measure conditioning();
+
+// The answers in words. A sentence is said only where its facts hold in the cells.
+sentences sentences_of_scans(const all_cells& cells);
+sentences sentences_of_running_sums(const all_cells& cells);
+sentences sentences_of_counters(const all_cells& cells);
+sentences sentences_of_merging(const all_cells& cells);
+sentences sentences_of_gradients(const all_cells& cells);
+sentences sentences_of_reach(const all_cells& cells);
+sentences sentences_of_conditioning(const all_cells& cells);
+
+/// Up to how many tokens k digits are there, of the longest sequences with random gates; then digits kept by regime at
+/// the longest sequence measured there, one map for each format.
+std::vector<heat_map> maps_of_scans(const std::vector<measured_cell>& cells);
+
+}  // namespace assay::explore
