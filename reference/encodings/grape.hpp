@@ -1,25 +1,29 @@
 // Additive GRAPE (Zhang et al. 2025, "Group representational position encoding", arXiv 2512.07805): logit biases that
-// the tokens themselves set. Its rotations, multiplicative GRAPE, are polar/grape_rotation.
+// the tokens themselves set. The rotations, multiplicative GRAPE, are polar/grape_rotation.
 //
 //   grape/gated_bias  B_ij = -(i - j) omega (softplus(c v . q_i) + softplus(c u . k_j))   GRAPE-A: ALiBi with gates
 //   grape/path_bias   D_ij = sum_{l = j+1 .. i} slope log_sigmoid(p_i . y_l / d)          GRAPE-AP, and -inf for j > i
 //
-// Shapes: q, k, p, y [B, n, h, d]; v, u [h, d], omega and slopes [h], one for all rows and tokens; B and D as `bias`
-// [B, h, n, n], queries by keys. D is the decay of forgetting attention (fox.hpp), of gates that depend on the query
-// too. `gates`: both terms, or one; vectors of the other one have gradients of 0. `scale`: c is 1 / sqrt(d), or 1.
-// `future`: B of keys behind the query is -inf, or that of the distance 0. `softplus`: see kinds/softplus.hpp.
+// Shapes: q, k, p, y [B, n, h, d]; v, u [h, d], omega and slopes [h], shared by all rows and tokens. B and D are the
+// output `bias` [B, h, n, n], queries by keys. D is the decay of forgetting attention (fox.hpp) with gates that also
+// depend on the query. `gates`: both terms, or one; the inputs of the other term have gradients of 0. `scale`: c is
+// 1 / sqrt(d), or 1. `future`: keys after the query have the bias -inf, or that of the distance 0. `softplus`: see
+// kinds/softplus.hpp.
 //
-// The released code (model-architectures/GRAPE, model/llama-mha-grape-a-*.py) divides u and v by their lengths before,
-// and its omega is softplus(omega) times the slope of ALiBi. Distances are cut at 0, which is `future` "zero". In f16
-// and bf16 products of features have that dtype, their sum and all else f32. In GRAPE-AP (llama-mha-grape-ap-v1.py) p
-// is as it comes, and y is p over its root mean square, turned by one radian a token in all pairs.
+// The released code (model-architectures/GRAPE, model/llama-mha-grape-a-*.py) first divides u and v by their lengths,
+// and its omega is softplus(omega) times the slope of ALiBi. It limits distances to 0 and above, which is `future`
+// "zero". In f16 and bf16, products of features have that dtype; their sum and all later steps are in f32. In GRAPE-AP
+// (llama-mha-grape-ap-v1.py) p is not normalised, and y is p over its root mean square, rotated by one radian a token
+// in all pairs.
 //
-// Special values: NaN in q_i reaches its row, in k_j its column, with the distance 0 as well, but nothing hidden; NaN
-// in p_i its row but for its own key, in y_l all keys before l of queries from l on. Of the distance 0 gradients are 0.
+// Special values: NaN in q_i reaches its row, and NaN in k_j its column, also at the distance 0, but no masked pair.
+// NaN in p_i reaches its row except its own key; NaN in y_l reaches all keys before l for the queries from l on. At the
+// distance 0 gradients are 0.
 //
-// Laws: all terms of a bias have one sign, and nothing cancels but the products: errors are relative. softplus: see
-// kinds/softplus.hpp. Sums of a segment are of class sequential. A row's sum less its cumulative sum, as published, is
-// of class cumsum: it errs by what the whole row adds up to, at its own key too, and has no answer in a row with NaN.
+// Laws: all terms of a bias have the same sign, and only the products cancel: errors are relative. softplus: see
+// kinds/softplus.hpp. Sums of a segment are of class sequential. The sum of a row less its cumulative sum, as
+// published, is of class cumsum: its error grows with the sum of the whole row, also at the query's own key, and it has
+// no answer in a row with NaN.
 #pragma once
 
 #include <functional>
@@ -47,30 +51,30 @@ struct grape {
 
   using traced = formula::traced;
   using truth = formula::traced_truth;
-  enum class stage { products, bias, scores = 0, sums };  ///< of gates, and of paths
+  enum class stage { products, bias, scores = 0, sums };  ///< two stages of gated_bias, then two of path_bias
   /// The steps that variants replace.
   struct recipe : recorded_recipe<recipe> {
     std::function<traced(const traced& x)> softplus_of = [](const traced& x) { return softplus(x); };
-    /// From a sum of products and its factor.
+    /// The gate from a sum of products and its factor.
     std::function<traced(const std::function<traced(const traced&)>& softplus, const traced& sum, const traced& factor)>
         gate = [](const auto& softplus, const traced& sum, const traced& factor) { return softplus(factor * sum); };
-    /// Of gates [B, h, n, 1].
+    /// Gates [B, h, n, 1] as rows and as columns of pairs.
     std::function<traced(const traced& gates)> of_queries = as_given;
     std::function<traced(const traced& gates)> of_keys = turned;
-    /// Of queries [n, 1] and keys [n], where keys are not behind the query.
+    /// The distance of queries [n, 1] and keys [n]; it is used where the key is not after the query.
     std::function<traced(const formula::traced_integer& query, const formula::traced_integer& key)> distance =
         [](const auto& query, const auto& key) { return to_real(query - key); };
-    /// What scores are multiplied by.
+    /// The factor of the scores.
     std::function<traced(std::size_t width)> over_width = [](std::size_t width) {
       return width == 0 ? traced(1.0) : power(formula::setting(static_cast<double>(width)), ratio(-1, 1));
     };
-    /// p_i . y_l of what is seen, and 0 elsewhere [B, h, n, n].
+    /// p_i . y_l where the query sees the key, and 0 elsewhere [B, h, n, n].
     std::function<traced(const truth& seen, const traced& p, const traced& y)> products =
         [](const truth& seen, const auto& p, const auto& y) { return contracted_at(seen, p, y, "bihd,bjhd->bhij"); };
     std::function<traced(const traced& score)> log_gate = [](const traced& score) { return log_sigmoid(score); };
-    /// Whether a query has the log gate of a key.
+    /// Whether the log gate of a key counts for a query.
     std::function<truth(const truth& seen)> counts = [](const truth& seen) { return seen; };
-    /// From terms of keys to the sums of those behind each.
+    /// The sums of the terms after each key.
     std::function<traced(const traced& terms)> sums = [](const traced& terms) {
       return behind(terms, formula::sums_from_each_on);
     };
@@ -90,7 +94,7 @@ struct grape {
 
   static traced as_given(const traced& gates) { return gates; }
   static traced turned(const traced& gates) { return transposed(gates, {0, 1, 3, 2}); }
-  /// Of the sums from each key on, those from the next one on: behind the last key there is a term of 0.
+  /// The sums from the next key on, taken from sums that start at each key; a term of 0 stands after the last key.
   static traced behind(const traced& terms, traced (*sums)(const traced& x, std::size_t axis)) {
     const core::shape s = shape_of(terms);
     const traced none = broadcast(traced(0.0), {s[0], s[1], s[2], 1});
@@ -102,7 +106,7 @@ struct grape {
   static core::operation gated_declaration();
   static core::operation path_declaration();
   static traced gate_of(const recipe& how, const recorded_call& in, const char* tokens, const char* vector);
-  /// Whether keys are not behind the query [B, h, n, n].
+  /// Whether the key is not after the query [B, h, n, n].
   static truth seen_keys(const recorded_call& in) {
     const std::size_t n = in.size("n");
     const truth of_pairs = formula::known_truths({n, n}, seen_by_last_queries(n, n, true));
@@ -152,7 +156,7 @@ inline core::operation grape::path_declaration() {
           .independent = {"B", "h"}};
 }
 
-/// [B, h, n, 1]
+/// The gate of each token, [B, h, n, 1].
 inline grape::traced grape::gate_of(const recipe& how, const recorded_call& in, const char* tokens,
                                     const char* vector) {
   const traced products = in_stage<traced>(stage::products, [&] { return in[tokens] * in[vector]; });
@@ -166,7 +170,8 @@ inline grape::traced grape::gate_of(const recipe& how, const recorded_call& in, 
 
 inline formula::program grape::gated(const recipe& how, const formula::program_sizes& call) {
   recorded_call in(call);
-  for (const char* input : {"q", "k", "v", "u"}) static_cast<void>(in[input]);  // inputs, whatever depends on them
+  for (const char* input : {"q", "k", "v", "u"})
+    static_cast<void>(in[input]);  // inputs of the program also where `gates` leaves them out
   const traced omega = reshaped(in["omega"], {in.size("h"), 1, 1});
   const std::string& gates = in.setting<std::string>("gates");
   std::vector<traced> rates;

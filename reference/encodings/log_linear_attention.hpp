@@ -11,14 +11,14 @@
 //
 // Shapes: q, k [B, n, h, d], v and o [B, n, h u, e], gates g [B, n, h u], lambda = level_scales [B, n, h u, l]. u =
 // `group` heads of values, one behind the other, have the queries and keys of one head; those of published code are of
-// one head for all (fla-org/flash-linear-attention, fla/ops/log_linear_attn). `scale`: 1 / sqrt(d), or 1, as there. With
-// lambda = 1 it is linear_attention/scalar_gates from s0 = 0. The form with delta rules of the same paper is no
-// operation here.
+// one head for all (fla-org/flash-linear-attention, fla/ops/log_linear_attn). `scale`: 1 / sqrt(d), or 1, as there.
+// With lambda = 1 it is linear_attention/scalar_gates from s0 = 0. The same paper has a form with delta rules, which is
+// no operation here.
 //
-// Special values: NaN reaches what its token gives to queries from there on; that of lambda reaches its query, where a
-// token has its level. Products of a chunk may take NaN to earlier queries of the chunk: a matter of convention.
-// Laws: of class sequential are sums of the gates between two tokens, of class cumsum differences G_t - G_s of
-// cumulative sums, as published (segsum).
+// Special values: NaN in a key, value or gate reaches its own query and all later ones. NaN in lambda reaches its query
+// where some token has that level. Products of a chunk may take NaN to earlier queries of the chunk: a convention.
+// Laws: sums of the gates between two tokens are of class sequential. Differences G_t - G_s of cumulative sums, as
+// published (segsum), are of class cumsum.
 #pragma once
 
 #include <bit>
@@ -43,13 +43,13 @@ struct log_linear_attention {
             .also = {{"log-linear Mamba-2", "log_linear_attention/scalar_gates"}}};
   }
 
-  /// What has a format of its own besides sums over features.
+  /// The stages with a format of their own, besides sums over features.
   enum class stage { weights, output, gates = 3 };
 
   using traced = formula::traced;
   using traced_integer = formula::traced_integer;
   using traced_truth = formula::traced_truth;
-  /// Tokens of a call of n, counted from 0.
+  /// A query and a key of a call of n tokens, counted from 0.
   struct pair {
     std::size_t query, key, n;
   };
@@ -59,13 +59,13 @@ struct log_linear_attention {
   struct recipe : recorded_recipe<recipe> {
     std::function<std::size_t(const pair& of)> level = level_of;
     std::function<bool(const pair& of)> sees = is_causal;
-    /// Of lambda [B, h, n, l] what each pair has, queries by keys.
+    /// The weight of each pair, queries by keys, from lambda [B, h, n, l].
     std::function<traced(const traced& lambda, const traced_integer& levels)> lambda_of =
         [](const traced& lambda, const traced_integer& levels) { return taken_along(lambda, levels, 3); };
-    /// Gates [B, h, 1, n] to the sums behind each key up to a query [B, h, n, n], as forgetting attention has them.
+    /// From gates [B, h, 1, n] the sums after each key up to a query [B, h, n, n], as in forgetting attention.
     decltype(fox::recipe::sums) sums = fox::recipe().sums;
     std::function<traced(const traced& sum)> fading = [](const traced& sum) { return exp(sum); };
-    /// What a pair weighs.
+    /// The weight of a value for a query.
     std::function<traced(const traced& lambda, const traced& decay, const traced& product)> weight =
         [](const traced& lambda, const traced& decay, const traced& product) { return lambda * decay * product; };
   };
@@ -77,7 +77,7 @@ struct log_linear_attention {
   static std::vector<recorded_formula<recipe>> formulas() {
     return {{declaration(), attend, {accuracy_class::sequential, accuracy_class::cumsum}}};
   }
-  /// How many levels n tokens have.
+  /// The number of levels of n tokens.
   static std::size_t levels_of(std::size_t n) {
     return 1 + static_cast<std::size_t>(n == 0 ? 0 : std::bit_width(n - 1));
   }
@@ -105,8 +105,8 @@ inline formula::program log_linear_attention::attend(const recipe& how, const fo
     const traced_integer own = reshaped(formula::counted(n), {n, 1});
     return how.fading(either(seen, how.sums(gates, own), traced(0.0)));
   });
-  const traced lambda =
-      how.lambda_of(transposed(in["level_scales"], {0, 2, 1, 3}), broadcast(formula::known_integers({n, n}, level), pairs));
+  const traced lambda = how.lambda_of(transposed(in["level_scales"], {0, 2, 1, 3}),
+                                      broadcast(formula::known_integers({n, n}, level), pairs));
   const traced weights = in_stage<traced>(stage::weights, [&] {
     const traced product = contracted_at(broadcast(known, products), in["q"], in["k"], "bihd,bjhd->bhij");
     const traced of_groups = reshaped(product, {rows, in.size("h"), 1, n, n});
@@ -135,7 +135,7 @@ inline core::operation log_linear_attention::declaration() {
                   .role = core::input_role::logit},
                  {.name = "level_scales",
                   .axes = {"B", "n", "h*u", "l"},
-                  .meaning = "what a query weighs the tokens of each level by"}},
+                  .meaning = "weights of a query for the tokens of each level"}},
       .outputs = {{.name = "o", .axes = values, .meaning = "what queries read", .scale = core::error_scale::by_row}},
       .attributes = {scale_of_outputs(),
                      integer("group", {1, 2, 3}, {1.0, 0x1p20}, "how many heads of v share a head of q and k", "u")},

@@ -10,14 +10,14 @@
 
 namespace assay::reference {
 
-/// log(1 + exp(x)) up to 9, and softplus(x) above: exp(x) overflows in f16 from 11 on, and 1 is nothing beside it.
+/// log(1 + exp(x)) up to 9, and softplus(x) above: exp(x) overflows in f16 from 11 on, and 1 is negligible beside it.
 inline formula::traced log_of_sum(const formula::traced& x) {
   const formula::traced most(9.0);
   return either(less(x, most), log(formula::traced(1.0) + exp(either(less(x, most), x, most))), softplus(x));
 }
 
-/// The setting `softplus`: above 20 x itself, with the slope 1, as torch.nn.functional.softplus has it. f64 sees the
-/// difference, 2e-9, f32 not.
+/// The setting `softplus`: above 20 it may be x itself, with the slope 1, as in torch.nn.functional.softplus. The
+/// difference, 2e-9, is visible in f64, and not in f32.
 inline core::attribute_declaration softplus_setting(const std::string& of_large) {
   return choice("softplus", {"exact", "linear_above_20"}, of_large + ": log(1 + exp(x)), or x above 20");
 }

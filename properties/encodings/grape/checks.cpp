@@ -135,7 +135,7 @@ void check_rows_of_bias(experiment& e) {
     if (j < i) e.at_most(b[p], b[p + 1], "the bias of query {} and key {}, and the next key", i, j);
   }
 }
-// Of the first tokens alone, and of these among all.
+// The biases of the first tokens alone, and of the same tokens in the whole call.
 void check_later_tokens(experiment& e) {
   const std::size_t n = sizes_of(e.c).at("n");
   e.needs(has_elements(e.c) && n > 1);

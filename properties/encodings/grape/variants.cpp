@@ -39,7 +39,7 @@ auto with_path_sums(traced (*of)(const traced& terms)) {
 }
 traced with_own_term(const traced& terms) { return sums_from_each_on(terms, keys); }
 traced segment_sums(const traced& terms) { return encoding::behind(terms, formula::sums_from_each_on); }
-// As published.
+// The sum of a row less its cumulative sum, as published.
 traced row_less_prefixes(const traced& terms) {
   core::shape rows = shape_of(terms);
   rows[keys] = 1;

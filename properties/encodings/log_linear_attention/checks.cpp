@@ -67,7 +67,7 @@ std::vector<family> families() {
   };
 }
 
-// Of each size as many levels as its tokens have, or more.
+// Each size has as many levels as its tokens need, or more.
 std::vector<usual_size> sizes(const std::vector<std::string>& operations) {
   const std::string axes = "B n h d e l";
   std::vector<usual_size> all;
