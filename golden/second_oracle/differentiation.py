@@ -42,6 +42,10 @@ class Number:
         quotient = self.value / other.value
         return self._on_tape(quotient, (self, ONE / other.value), (other, -(quotient / other.value)))
 
+    def __rtruediv__(self, other):
+        quotient = other / self.value
+        return self._on_tape(quotient, (self, -(quotient / self.value)))
+
     def exp(self):
         value = self.value.exp()
         return self._on_tape(value, (self, value))

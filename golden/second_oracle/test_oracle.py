@@ -17,6 +17,7 @@ import numpy
 from mpmath import mp, mpf
 from mpmath.libmp import from_man_exp
 
+import differentiation
 import interval
 import safetensors_file
 from interval import Interval
@@ -152,6 +153,16 @@ def change_last_bit(path, name, index):
         bits = int.from_bytes(file.read(size), "little") ^ 1
         file.seek(-size, 1)
         file.write(bits.to_bytes(size, "little"))
+
+
+class derivatives(unittest.TestCase):
+    def test_of_quotients_are_those_of_either_side(self):
+        tape = []
+        x, y = (differentiation.Number(tape, Interval.of(k)) for k in (3, 4))
+        for quotient, of_x, of_y in ((x / y, 0.25, -0.1875), (Interval.of(3) / y, None, -0.1875), (x / Interval.of(4), 0.25, None)):
+            found = {x: None, y: None} | dict(quotient.arguments)
+            self.assertEqual(quotient.value.lo, Interval.of(0.75).lo)
+            self.assertEqual([d and d.lo for d in (found[x], found[y])], [d and Interval.of(d).lo for d in (of_x, of_y)])
 
 
 class check(unittest.TestCase):

@@ -8,8 +8,8 @@
 set(assay_long_and_alike "^properties/diagnosis/(mutants_are|generated_are|nothing_)|^properties/controls/none_fails_(f64|f16|bf16)|^properties/builtins/pass_in_their_class_(f64|f16)|^properties/mutants/generated_are_caught|^examples/gate/torch_")
 set(assay_longest "^properties/diagnosis/((generated_are|nothing_).*/(heinsen|nope|comrope|kerple)|mutants_are_named/(nope|comrope))$")
 # Long, and about what CI does not use: models that learn, the plan of a full run. Or a minute of one processor, where CI
-# has others of the same: generated faults of operations that are alike.
-set(assay_long "^tools/experiments$|^properties/sizes/a_full_run_reaches_further$|^properties/mutants/generated_are_caught/(linear_attention|log_space)$")
+# has others of the same: generated faults of operations that are alike, skeletons of other kinds of encodings.
+set(assay_long "^tools/(experiments|new_encoding_kinds)$|^properties/sizes/a_full_run_reaches_further$|^properties/mutants/generated_are_caught/(linear_attention|log_space)$")
 
 function(assay_labels result name)
   set(labels "")

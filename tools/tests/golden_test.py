@@ -25,6 +25,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 GOLDEN = os.path.join(HERE, "..", "..", "golden")
 SETS = os.path.join(GOLDEN, "sets")
 
+import skeletons
+
 sys.path.insert(0, os.path.join(HERE, "..", "adapters", "python"))
 from assay.tensors import bf16_to_f32, read_safetensors, write_safetensors  # noqa: E402
 
@@ -61,14 +63,19 @@ class Schemas(unittest.TestCase):
 
     def test_recipes(self):
         validator = validator_of("recipe")
-        of_families = os.path.join(GOLDEN, os.pardir, "tools", "skeleton", "golden", "recipes", "skeleton.json")
-        for path in sorted(glob.glob(os.path.join(GOLDEN, "recipes", "**", "*.json"), recursive=True)) + [of_families]:
-            self.assertEqual([e.message[:200] for e in validator.iter_errors(load(path))], [], path)
+        with tempfile.TemporaryDirectory() as folder:
+            skeletons.copy_of_lists(folder)
+            begun = [(kind, skeletons.run_tool(folder, "--kind", kind, "begun_" + kind)) for kind in skeletons.KINDS]
+            self.assertEqual([(kind, done.stderr) for kind, done in begun if done.returncode != 0], [])
+            of_families = load(os.path.join(folder, "golden", "recipes", "begun_bias.json"))
+            for path in sorted(glob.glob(os.path.join(GOLDEN, "recipes", "**", "*.json"), recursive=True) +
+                               glob.glob(os.path.join(folder, "golden", "recipes", "*.json"))):
+                self.assertEqual([e.message[:200] for e in validator.iter_errors(load(path))], [], path)
         self.refuses(validator, load(os.path.join(GOLDEN, "recipes", "t5_bias.json")), lambda r: r.update(more=1),
                      lambda r: r.pop("default"), lambda r: r["entries"][0].update(seed=-1),
                      lambda r: r["entries"][0]["inputs"].update(distance={"constant": 1, "uniform": [0, 1]}),
                      lambda r: r["entries"][0].pop("id"))
-        self.refuses(validator, load(of_families), lambda r: r["entries"][0].update(family=[]),
+        self.refuses(validator, of_families, lambda r: r["entries"][0].update(family=[]),
                      lambda r: r["entries"][0].pop("family"), lambda r: r["entries"][0].pop("seed"))
 
     def test_manifests_and_index(self):

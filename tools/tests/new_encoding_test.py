@@ -3,33 +3,18 @@
 
 Run by CTest with BUILD set to the build folder. Building and gating a new encoding: tools/new_encoding --rehearse.
 """
-import hashlib
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import tempfile
 import unittest
 
-SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+import skeletons
+from skeletons import KINDS, SOURCE, read, run_tool, state_of, without_precompiled_header
+
 NAME = "dummy"
-
-
-def read(*parts):
-    with open(os.path.join(*parts), encoding="utf-8") as file:
-        return file.read()
-
-
-def run_tool(root, *arguments):
-    return subprocess.run(["/usr/bin/python3", "-B", os.path.join(SOURCE, "tools", "new_encoding"), "--root", root, *arguments],
-                          capture_output=True, text=True, stdin=subprocess.DEVNULL)
-
-
-def without_precompiled_header(command):
-    """A source must compile without it, and it may not be built yet. Both compilers' options, as CMake writes them."""
-    return re.sub(r" (-Xclang )?-include(-pch)? (-Xclang )?\S*/cmake_pch\S*| -Winvalid-pch\b| -fpch-\S+", "", command)
 
 
 def encodings_named_in(paths):
@@ -42,38 +27,19 @@ def encodings_named_in(paths):
     return named
 
 
-def copy_of_sources(folder):
-    root = os.path.join(folder, "assay")
-    ignored = shutil.ignore_patterns("build*", ".git", "sets", "dist", "__pycache__")
-    shutil.copytree(SOURCE, root, ignore=ignored)
-    return root
-
-
-def state_of(root):
-    """A hash of each file."""
-    state = {}
-    for parent, _, names in os.walk(root):
-        for name in names:
-            path = os.path.join(parent, name)
-            with open(path, "rb") as file:
-                state[os.path.relpath(path, root)] = hashlib.sha256(file.read()).hexdigest()
-    return state
-
-
 class NewEncoding(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
-        cls.root = copy_of_sources(folder.name)
+        cls.root = skeletons.copy_of_sources(folder.name)
         cls.before = state_of(cls.root)
         cls.listed = run_tool(cls.root, "--list", NAME)
         cls.after_listing = state_of(cls.root)
         cls.done = run_tool(cls.root, NAME)
         cls.after = state_of(cls.root)
-        commands = [entry["command"] for entry in json.loads(read(os.environ["BUILD"], "compile_commands.json"))]
-        cls.commands = {re.search(r" -o \S*CMakeFiles/(\w+)[.]dir/", command).group(1): command for command in commands}
+        cls.compiler = skeletons.Compiler(cls.root)
 
     def path(self, name):
         return os.path.join(self.root, name)
@@ -87,17 +53,7 @@ class NewEncoding(unittest.TestCase):
         self.assertEqual(files.pop(), "CMakeLists.txt")
         self.assertEqual(set(files), self.after.keys() - self.before.keys())
         self.assertEqual({name for name in self.before if self.after.get(name) != self.before[name]}, {"CMakeLists.txt"})
-        for name in files:
-            self.assertIn(NAME, name)
-            self.assertNotIn("skeleton", read(self.path(name)))
-            self.assertLess(read(self.path(name)).count("\n"), 120, name)
-
-    def test_two_lists_of_cmake_have_the_name(self):
-        old, new = (read(root, "CMakeLists.txt").splitlines() for root in (SOURCE, self.root))
-        self.assertEqual(len(old), len(new))
-        changed = [(x, y) for x, y in zip(old, new) if x != y]
-        self.assertEqual([y for _, y in changed], [x.replace(")", f" {NAME})") for x, _ in changed])
-        self.assertEqual([x.split()[0] for x, _ in changed], ["set(ASSAY_ENCODINGS", "set(ASSAY_KIND_pair_bias"])
+        self.assertTrue(all(NAME in name for name in files))
 
     def test_what_other_encodings_need_is_declared(self):
         cmake = read(SOURCE, "CMakeLists.txt")
@@ -121,24 +77,11 @@ class NewEncoding(unittest.TestCase):
 
     # Whether it is fit to be built.
 
-    def compile(self, path, like):
-        """`path` with the compiler and the flags of a library or a program; warnings are errors."""
-        words = shlex.split(without_precompiled_header(self.commands[like]))
-        del words[words.index("-o"):]
-        words = [word.replace(SOURCE, self.root) if word == "-I" + SOURCE else word for word in words]
-        done = subprocess.run([*words, "-fsyntax-only", "-Werror", path], cwd=self.folder, capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-
     def test_the_formula_compiles(self):
-        unit = os.path.join(self.folder, f"{NAME}.cpp")
-        with open(unit, "w", encoding="utf-8") as file:
-            file.write(read(self.path("reference/recorded.cpp.in")).replace("@encoding@", NAME))
-        self.compile(unit, "assay_reference")
+        self.assertEqual(self.compiler.errors_of_formula(NAME), "")
 
     def test_all_other_code_compiles(self):
-        own = self.path(f"properties/encodings/{NAME}")
-        self.compile(f"{own}/checks.cpp", "assay_properties")
-        self.compile(f"{own}/tests/formula_test.cpp", "properties_test")
+        self.assertEqual(self.compiler.errors_of_checks(NAME), "")
 
     def test_no_precompiled_header_is_used(self):
         for options in ("-Winvalid-pch -include /b/x.dir/cmake_pch.hxx", "-fpch-preprocess -include /b/x.dir/cmake_pch.hxx",
@@ -150,24 +93,7 @@ class NewEncoding(unittest.TestCase):
         unit = os.path.join(self.folder, "shadow.cpp")
         with open(unit, "w", encoding="utf-8") as file:
             file.write("int f(int x) { { int x = 1; return x; } }\n")
-        with self.assertRaisesRegex(AssertionError, "shadow"):
-            self.compile(unit, "assay_properties")
-
-    def test_the_recipe_has_the_members_of_a_recipe(self):
-        recipe = json.loads(read(self.path(f"golden/recipes/{NAME}.json")))
-        other = json.loads(read(SOURCE, "golden", "recipes", "heinsen.json"))
-        self.assertEqual(recipe.keys(), other.keys())
-        self.assertEqual((recipe["schema"], recipe["encoding"]), (other["schema"], NAME))
-        for entry in recipe["entries"]:
-            self.assertLessEqual({"family", "axes", "seed"}, entry.keys())
-        hard = [entry for entry in recipe["entries"] if "operation" in entry]
-        self.assertTrue(all(entry["operation"].startswith(NAME + "/") for entry in hard))
-        self.assertEqual(len(hard), len(recipe["entries"]) - 1)
-
-    def test_the_second_oracle_has_each_operation(self):
-        declared = re.findall(rf'"{NAME}/(\w+)"', read(self.path(f"reference/encodings/{NAME}.hpp")))
-        written = re.findall(r"^def (\w+)[(]call[)]:", read(self.path(f"golden/second_oracle/{NAME}.py")), re.MULTILINE)
-        self.assertEqual(written, declared)
+        self.assertIn("shadow", self.compiler.errors_of(unit, "assay_properties"))
 
     # What it refuses.
 
@@ -226,6 +152,81 @@ class NewEncoding(unittest.TestCase):
             with open(os.path.join(empty, "CMakeLists.txt"), "w", encoding="utf-8") as file:
                 file.write(text)
             self.refuse("other", "has no " + missing, root=empty)
+
+
+class EachKind(unittest.TestCase):
+    """What it writes of each kind, into a folder that has the lists alone."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.roots, cls.done = {}, {}
+        for kind in KINDS:
+            folder = tempfile.TemporaryDirectory()
+            cls.addClassCleanup(folder.cleanup)
+            cls.roots[kind] = skeletons.copy_of_lists(folder.name)
+            cls.done[kind] = run_tool(cls.roots[kind], "--kind", kind, NAME)
+
+    def for_each(self, check):
+        for kind, root in self.roots.items():
+            with self.subTest(kind):
+                check(kind, root)
+
+    def test_five_short_files(self):
+        def check(kind, root):
+            self.assertEqual((self.done[kind].returncode, self.done[kind].stderr), (0, ""))
+            files = sorted(state_of(root).keys() - {"CMakeLists.txt"})
+            self.assertEqual(sorted(line.split()[0] for line in self.done[kind].stdout.splitlines()[:5]), files)
+            for name in files:
+                self.assertNotRegex(read(root, name), "skeleton|(?m:^@)|TODO")
+                self.assertLess(read(root, name).count("\n"), 120, name)
+        self.for_each(check)
+
+    def test_no_part_of_a_skeleton_is_left_over(self):
+        folder = os.path.join(SOURCE, "tools", "skeleton")
+        templates = [name for name in os.listdir(folder) if not name.endswith(".txt")]
+        wanted = sorted(part for name in templates for part in re.findall(r"(?m)^@(.+)@$", read(folder, name)))
+        self.assertEqual(sorted(os.listdir(folder)), sorted(templates + [kind + ".txt" for kind in KINDS]))
+        for kind in KINDS:
+            self.assertEqual(sorted(re.findall("(?m)^@@ (.+)$", read(folder, kind + ".txt"))), wanted, kind)
+
+    def test_two_lists_of_cmake_have_the_name(self):
+        def check(kind, root):
+            old, new = (read(folder, "CMakeLists.txt").splitlines() for folder in (SOURCE, root))
+            self.assertEqual(len(old), len(new))
+            changed = [(x, y) for x, y in zip(old, new) if x != y]
+            self.assertEqual([y for _, y in changed], [x.replace(")", f" {NAME})") for x, _ in changed])
+            self.assertEqual([x.split()[0] for x, _ in changed], ["set(ASSAY_ENCODINGS", "set(ASSAY_KIND_" + KINDS[kind]])
+        self.for_each(check)
+
+    def test_the_recipe_has_the_members_of_a_recipe(self):
+        def check(kind, root):
+            recipe = json.loads(read(root, f"golden/recipes/{NAME}.json"))
+            other = json.loads(read(SOURCE, "golden", "recipes", "heinsen.json"))
+            self.assertEqual(recipe.keys(), other.keys())
+            self.assertEqual((recipe["schema"], recipe["encoding"]), (other["schema"], NAME))
+            for entry in recipe["entries"]:
+                self.assertLessEqual({"family", "axes", "seed"}, entry.keys())
+            hard = [entry for entry in recipe["entries"] if "operation" in entry]
+            self.assertTrue(all(entry["operation"].startswith(NAME + "/") for entry in hard))
+            self.assertEqual(len(hard), len(recipe["entries"]) - 1)
+            # Ids of families begin with the name of an operation.
+            self.assertTrue(all(entry["id"].startswith("hard-") for entry in hard))
+            self.assertNotIn("hard", self.operations_of(root))
+        self.for_each(check)
+
+    def operations_of(self, root):
+        return re.findall(rf'"{NAME}/(\w+)"', read(root, f"reference/encodings/{NAME}.hpp"))
+
+    def test_the_second_oracle_has_each_operation(self):
+        def check(kind, root):
+            written = re.findall(r"^def (\w+)[(]call[)]:", read(root, f"golden/second_oracle/{NAME}.py"), re.MULTILINE)
+            self.assertEqual(written, self.operations_of(root))
+        self.for_each(check)
+
+    def test_a_kind_that_there_is_not(self):
+        done = run_tool(self.roots["bias"], "--kind", "other", "another")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("invalid choice: 'other'", done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,3 @@
+"""Replace this by the formula again, from its source (author, title, year, equation) and not from reference/."""
+
+@oracle@
