@@ -88,19 +88,19 @@ std::vector<variant> mutants() {
       {reported_faults({
            {"mutant/grape_wrong_sign", "meta-pytorch/attention-gym#86: (q_idx - kv_idx)",
             "grape/gated_bias/bias/negated"},
-           {"mutant/grape_transposed", "SC04 triton-lang/triton#8412: axes", "grape/path_bias/bias/transposed_2_3"},
+           {"mutant/grape_transposed", "triton-lang/triton#8412: axes", "grape/path_bias/bias/transposed_2_3"},
            {"mutant/grape_bias_in_bf16", "DT17 HabanaAI/vllm-fork#503: biases in bf16",
             "grape/gated_bias/bias/in_bf16"},
            {"mutant/grape_path_in_bf16", "DT17 HabanaAI/vllm-fork#503: biases in bf16", "grape/path_bias/bias/in_bf16"},
-           {"mutant/grape_slopes_of_other_heads", "SC04 triton-lang/triton#8412: axes",
+           {"mutant/grape_slopes_of_other_heads", "triton-lang/triton#8412: axes",
             "grape/path_bias/slopes/reversed_along_h_0"},
            {"mutant/grape_gates_of_queries_alone", "the query-gated variant taken for both",
             "grape/gated_bias/gates/always_query"},
            {"mutant/grape_gates_unscaled", "a factor 1 / sqrt(d) that is left out",
             "grape/gated_bias/scale/always_one"},
-           {"mutant/grape_mask_left_out", "SC13 pytorch/pytorch#139641: masked places enter with 0 instead of -inf",
+           {"mutant/grape_mask_left_out", "pytorch/pytorch#139641: masked places enter with 0 instead of -inf",
             "grape/gated_bias/future/always_zero"},
-           {"mutant/grape_gradient_dropped", "GR07 pytorch/pytorch#196705: a path dropped",
+           {"mutant/grape_gradient_dropped", "pytorch/pytorch#196705: a path dropped",
             "grape/path_bias:vjp/grad_y/zeroed"},
        }),
        {
@@ -124,7 +124,7 @@ std::vector<variant> mutants() {
                    {.formula = with_gate_of_sum([](const auto& softplus, const traced& sum, const traced& factor) {
                       return softplus(factor * factor * sum);
                     })}),
-           changed("mutant/grape_gates_of_the_other_token", "SC04 triton-lang/triton#8412: axes",
+           changed("mutant/grape_gates_of_the_other_token", "triton-lang/triton#8412: axes",
                    "a pair has the query's gate of the key and the key's of the query",
                    {.formula =
                         [](auto& how) {
@@ -137,10 +137,9 @@ std::vector<variant> mutants() {
            changed("mutant/grape_gate_in_base_two", "flashinfer-ai/flashinfer#2490: in which space a gate is",
                    "the gate is log2(1 + exp(x))",
                    {.formula = with_softplus_of([](const traced& x) { return softplus(x) / log(traced(2.0)); })}),
-           changed("mutant/grape_gates_detached", "GR07 pytorch/pytorch#196705: a path dropped",
-                   "gates hand no gradient on",
+           changed("mutant/grape_gates_detached", "pytorch/pytorch#196705: a path dropped", "gates hand no gradient on",
                    {.gradient = with_softplus_of([](const traced& x) { return detach(softplus(x)); })}),
-           changed("mutant/grape_path_own_key", "SC04 triton-lang/triton#8412: off by one",
+           changed("mutant/grape_path_own_key", "triton-lang/triton#8412: off by one",
                    "the sum begins with the key's own term",
                    {.formula = with_path_sums(with_own_term), .telling = true}),
            changed("mutant/grape_path_later_keys", "a row whose sum is taken before it is masked",
@@ -156,7 +155,7 @@ std::vector<variant> mutants() {
                           how.over_width = [](std::size_t d) { return factor_of_logits("inverse_sqrt", d); };
                         },
                     .telling = true}),
-           changed("mutant/grape_path_scores_transposed", "SC04 triton-lang/triton#8412: axes",
+           changed("mutant/grape_path_scores_transposed", "triton-lang/triton#8412: axes",
                    "scores are those of the key's p and the query's y",
                    {.formula =
                         [](auto& how) {
@@ -166,7 +165,7 @@ std::vector<variant> mutants() {
                         }}),
            changed("mutant/grape_path_sigmoid", "a gate in place of its logarithm", "gates are added up",
                    {.formula = with_log_gate(gate_without_log), .telling = true}),
-           changed("mutant/grape_path_log_of_sigmoid", "FW14 pytorch/pytorch#1835: the gate underflows",
+           changed("mutant/grape_path_log_of_sigmoid", "pytorch/pytorch#1835: the gate underflows",
                    "log f is the logarithm of a gate that may be 0, or lose its digits beside 1",
                    {.formula = with_log_gate(log_of_gate)}),
            changed("mutant/grape_path_in_base_two", "flashinfer-ai/flashinfer#2490: in which space a gate is",

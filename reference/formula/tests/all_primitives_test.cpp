@@ -13,7 +13,7 @@ using namespace assay::reference::formula;
 
 namespace {
 
-// Of x and of y above 0, element by element.
+// Functions of x and of y > 0, element by element.
 program functions_of_numbers() {
   recording of;
   const traced x = of.input("x", {2, 3}), y = of.input("y", {2, 3});
@@ -31,7 +31,7 @@ program functions_of_numbers() {
   return of.finish();
 }
 
-// Places and counts, of p from 0 to 5.
+// Functions of the integers p from 0 to 5.
 program functions_of_integers() {
   recording of;
   const auto constant = traced_integer::constant;
@@ -44,7 +44,7 @@ program functions_of_integers() {
   return of.finish();
 }
 
-// Moved, and added up.
+// Functions that move elements, and that add them up.
 program functions_of_arrays() {
   recording of;
   const traced x = of.input("x", {2, 3}), y = of.input("y", {2, 3});
