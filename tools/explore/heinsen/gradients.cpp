@@ -17,7 +17,7 @@ namespace {
 using R = reference::rounded;
 using ball = reference::two_double_ball;
 
-constexpr std::size_t lanes = 4;
+constexpr std::size_t gradient_lanes = 4;
 
 template <class T>
 struct gradient {
@@ -43,11 +43,11 @@ results gradient_errors(const cell& c) {
   using reference::scan_adjoint, reference::sigmoid_form, reference::cumsum_adjoint;
   std::vector<double> a(c.size), h(c.size), upstream(c.size), of_a, of_h;
   double log_decay = 0;
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
+  for (std::size_t lane = 0; lane < gradient_lanes; ++lane) {
     token_stream(c, lane).next(a, h);
     core::counter_random random(c.seed * 1000 + lane);
     for (double& x : upstream) x = core::round_to(*core::dtype_named(c.storage), random.normal());
-    for (const double x : a) log_decay += std::fabs(x) / lanes;
+    for (const double x : a) log_decay += std::fabs(x) / gradient_lanes;
     const auto truth = gradient_of<ball>(a, h, upstream, scan_adjoint<sigmoid_form, ball>);
     const reference::computing_in format(*core::dtype_named(c.arithmetic));
     const auto found = c.implementation == "cumsum" ? gradient_of<R>(a, h, upstream, cumsum_adjoint<R>)

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "tools/explore/formats.hpp"
 #include "tools/explore/measure.hpp"
 #include "tools/explore/tests/callers.hpp"
 
