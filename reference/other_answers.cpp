@@ -14,9 +14,11 @@ using flags = std::vector<std::uint8_t>;
 bool any(const flags& f) { return std::find(f.begin(), f.end(), 1) != f.end(); }
 
 // Whether the operation is attention that averages values by weights: queries q [B, h, n, d], values v [B, g, m, e].
+// Linear attention has its tokens before its heads: no key is hidden from it, and no weight is a quotient.
 bool attends(const core::operation& op) {
   const auto *q = op.input("q"), *k = op.input("k"), *v = op.input("v");
-  return q && k && v && op.output("o") && q->axes.size() == 4 && v->axes.size() == 4 && v->axes.back() == "e";
+  return q && k && v && op.output("o") && q->axes.size() == 4 && q->axes[2] == "n" && v->axes.size() == 4 &&
+         v->axes.back() == "e";
 }
 // Weights that are no softmax, or a softmax with a sink, add up to 0 where there is no key.
 bool defines_no_keys(const core::operation& op) { return op.input("sink") != nullptr || op.outputs.size() > 1; }
