@@ -144,7 +144,8 @@ std::size_t first_wrong_sign(double margin, std::size_t bits, std::size_t tokens
 template <dtype Type>
 void fail_in(double margin, double published) {
   const reference::computing_in format(Type);
-  const double predicted = reference::predicted_cumsum_failure(core::unit_roundoff(Type), margin, reference::open_loop(margin).log_p());
+  const double predicted =
+      reference::predicted_cumsum_failure(core::unit_roundoff(Type), margin, reference::open_loop(margin).log_p());
   const std::size_t first = first_wrong_sign<rounded>(margin, 4, static_cast<std::size_t>(2 * predicted));
   const double ratio = static_cast<double>(first) / predicted;
   fmt::print("{:6} {:5} | {:9} {:9} {:9.0f} {:8.3f}\n", margin, core::name_of(Type), first, published, predicted,
