@@ -14,7 +14,8 @@ using flags = std::vector<std::uint8_t>;
 bool any(const flags& f) { return std::find(f.begin(), f.end(), 1) != f.end(); }
 
 // Whether the operation is attention that averages values by weights: queries q [B, h, n, d], values v [B, g, m, e].
-// Linear attention has its tokens before its heads: no key is hidden from it, and no weight is a quotient.
+// Linear attention is left out: its tokens stand before its heads, none of its weights is a quotient, and what chunks
+// do with a NaN of a later token is a convention (encoding_tests::rests_on_convention).
 bool attends(const core::operation& op) {
   const auto *q = op.input("q"), *k = op.input("k"), *v = op.input("v");
   return q && k && v && op.output("o") && q->axes.size() == 4 && q->axes[2] == "n" && v->axes.size() == 4 &&

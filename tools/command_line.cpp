@@ -15,7 +15,7 @@ command_work add_commands(CLI::App& app, std::span<const command> all) {
   std::vector<std::pair<const CLI::App*, command_work>> added;
   for (const command& c : all) {
     CLI::App* of_command = app.add_subcommand(c.name, c.what);
-    if (*c.what == '\0') of_command->group("");
+    if (c.is_hidden) of_command->group("");
     command_work work = c.declare(*of_command);
     added.emplace_back(of_command, std::move(work));
   }

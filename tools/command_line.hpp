@@ -5,6 +5,9 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
+
+#include "tools/commands.hpp"
 
 namespace assay::tools {
 
@@ -13,9 +16,6 @@ struct program_options {
   int threads = 0;       ///< 0: all cores
   std::string target{};  ///< an instruction set; empty: the best that the machine has
 };
-
-/// The work of a command, once its options are read. It returns the exit code (commands.hpp).
-using command_work = std::function<int(const program_options&)>;
 
 /// A command. `declare` adds its options to `app` and returns its work.
 ///
@@ -26,8 +26,9 @@ using command_work = std::function<int(const program_options&)>;
 ///   }
 struct command {
   const char* name;
-  const char* what;  ///< a line of the help; empty: the help does not list the command
+  const char* what;  ///< a line of the help
   std::function<command_work(CLI::App& app)> declare;
+  bool is_hidden = false;  ///< the help of the program does not list it
 };
 
 /// Adds commands to a program, or to a command that is a group of others. The work is that of the command that was

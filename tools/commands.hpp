@@ -59,8 +59,9 @@ struct gate_options {
 /// Prints "assay: MESSAGE" on stderr.
 void complain(const std::string& message);
 
-// Each adds the options of a command and returns its work (command_line.hpp).
+/// The work of a command, once its options are read. It returns the exit code.
 using command_work = std::function<int(const program_options&)>;
+// Each adds the options of a command and returns its work (command_line.hpp).
 command_work bench_command(CLI::App& app);
 command_work cases_command(CLI::App& app);
 command_work check_formula_command(CLI::App& app);

@@ -222,7 +222,8 @@ command_work explore_command(CLI::App& app) {
                  command{"merge", "the sweeps of all shards as that of one run", explore_merge_command},
                  command{"cell", "measures one cell of a sweep again",
                          [asked](CLI::App& cell) { return explore_cell_command(cell, asked->formula); }},
-                 command{"page", "writes the page and the other documents of a sweep again", explore_page_command},
+                 command{"page", "writes the page and the other documents of a sweep again",
+                         [asked](CLI::App& page) { return explore_page_command(page, asked->figures); }},
                  command{"findings", "the measured tables beside the laws, in Markdown", explore_findings_command}});
   app.add_option("--sweep", asked->sweep,
                  "a preset, or a file in TOML; see: assay explore list. Without it: standard, or the formula's own");

@@ -82,10 +82,9 @@ int merge_sweeps(const std::vector<std::filesystem::path>& shards, const std::fi
 
 struct page_options {
   std::filesystem::path sweep, beside;
-  bool figures = false;
 };
 
-int write_page(const page_options& asked) {
+int write_page(const page_options& asked, bool figures) {
   const auto store = explore::sweep_store::open(asked.sweep / sweep_file);
   if (!store) return refuse(store.error());
   std::vector<explore::measured_cell> others;
@@ -95,8 +94,7 @@ int write_page(const page_options& asked) {
     others = other->cells();
   }
   try {
-    explore::write_documents(asked.sweep, store->identity(), store->cells(), asked.figures, others,
-                             asked.beside.string());
+    explore::write_documents(asked.sweep, store->identity(), store->cells(), figures, others, asked.beside.string());
   } catch (const std::runtime_error& e) {
     return refuse({e.what()}, own_fault);
   }
@@ -157,12 +155,12 @@ command_work explore_merge_command(CLI::App& app) {
   return [shards, merged](const program_options&) { return merge_sweeps(*shards, *merged); };
 }
 
-command_work explore_page_command(CLI::App& app) {
+command_work explore_page_command(CLI::App& app, bool& figures) {
   auto asked = std::make_shared<page_options>();
   app.add_option("sweep", asked->sweep, "folder of the sweep")->required();
   app.add_option("--beside", asked->beside, "folder of a second sweep, drawn hollow in the same charts");
-  app.add_flag("--svg", asked->figures, "every chart as a file for papers, too");
-  return [asked](const program_options&) { return write_page(*asked); };
+  app.add_flag("--svg", figures, "every chart as a file for papers, too");
+  return [asked, &figures](const program_options&) { return write_page(*asked, figures); };
 }
 
 command_work explore_findings_command(CLI::App& app) {

@@ -5,8 +5,8 @@ from formula import ONE, total
 
 
 def buckets(t):
-    """The level of each token up to t, as the tree takes the tokens before t apart: the last 2^i ones, i the lowest
-    binary digit of t, then those before them"""
+    """The level of each token up to t. The tree takes the tokens before t apart: first the last 2^i ones, where i is the
+    place of the lowest 1 of t in binary, then those before them in the same way"""
     levels, end = {t: 0}, t
     while end > 0:
         lowest = end & -end

@@ -1,4 +1,5 @@
-// Measures the errors that an allowance lets pass at usual sizes, in wrong answers as well as in right ones.
+// Measures how wide an allowance is at usual sizes, beside the error of right code, and which wrong answers it lets
+// pass.
 #pragma once
 
 #include <cstddef>

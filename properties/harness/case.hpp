@@ -42,7 +42,7 @@ using input_domains = std::map<std::string, declared_domain>;
 /// Sizes of axes by symbol.
 using size_domains = std::map<std::string, declared_sizes>;
 
-/// The numbers that determine a case: equal keys make equal cases, on any machine.
+/// The key of a case: equal keys make equal cases, on any machine.
 struct case_key {
   const core::operation* operation = nullptr;
   core::dtype type = core::dtype::f64;
@@ -103,12 +103,12 @@ struct family {
   std::function<bool(const core::operation& op)> applies = [](const core::operation&) { return true; };
 };
 
-/// The family, as one with NaN among its inputs.
+/// The same family, marked as having NaN among its inputs: only forward operations get it.
 inline family holding_nan(family f) {
   f.holds_nan = true;
   return f;
 }
-/// The family, as one that is worth running at more than 1000 tokens, where accuracy classes part.
+/// The same family, marked as worth running at more than 1000 tokens, where accuracy classes part.
 inline family parting_classes(family f) {
   f.parts_classes = true;
   return f;

@@ -1,4 +1,4 @@
-// Scores that differ by a constant for each row are the same after softmax (CT09 vllm-project/vllm#945: a constant
+// Scores that differ by a constant for each row are the same after softmax (vllm-project/vllm#945: a constant
 // shift of ALiBi is no bug).
 #include <catch2/catch.hpp>
 

@@ -13,8 +13,8 @@
 // The released code (model-architectures/GRAPE, model/llama-mha-grape-a-*.py) first divides u and v by their lengths,
 // and its omega is softplus(omega) times the slope of ALiBi. It limits distances to 0 and above, which is `future`
 // "zero". In f16 and bf16, products of features have that dtype; their sum and all later steps are in f32. In GRAPE-AP
-// (llama-mha-grape-ap-v1.py) p is not normalised, and y is p over its root mean square, rotated by one radian a token
-// in all pairs.
+// (llama-mha-grape-ap-v1.py) p is not normalised. y is p over its root mean square, with its halves as pairs, each
+// turned by minus one radian a token.
 //
 // Special values: NaN in q_i reaches its row, and NaN in k_j its column, also at the distance 0, but no masked pair.
 // NaN in p_i reaches its row except its own key; NaN in y_l reaches all keys before l for the queries from l on. At the
@@ -22,8 +22,8 @@
 //
 // Laws: all terms of a bias have the same sign, and only the products cancel: errors are relative. softplus: see
 // kinds/softplus.hpp. Sums of a segment are of class sequential. The sum of a row less its cumulative sum, as
-// published, is of class cumsum: its error grows with the sum of the whole row, also at the query's own key, and it has
-// no answer in a row with NaN.
+// published, is of class cumsum: its error grows with the sum of the whole row, also at the query's own key, and a
+// NaN among its terms makes the whole row NaN.
 #pragma once
 
 #include <functional>

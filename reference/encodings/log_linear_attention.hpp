@@ -1,22 +1,23 @@
 // Log-linear attention (Guo et al. 2025, "Log-linear attention", arXiv 2506.04761): linear attention whose past lies in
-// buckets, each twice as long as the one before it, and each with a weight of its own that the query chooses,
+// buckets. Their lengths are different powers of 2 and grow with the distance; the query chooses a weight for each,
 //
 //   o_t = scale sum_{s <= t} lambda_t[level(t, s)] exp(g_{s+1} + ... + g_t) (q_t . k_s) v_s       section 3, eq. 4
 //
-// level(t, s) is the number of binary digits of t XOR s, tokens counted from 0 (a Fenwick tree): the token itself is at
-// level 0, and level l > 0 has the 2^(l-1) tokens before t with its bit l - 1 cleared and all lower ones. Of n tokens
-// there are 1 + bit_length(n - 1) levels; lambda may have more, which nothing reads.
+// level(t, s) is the number of binary digits of t XOR s, tokens counted from 0 (a Fenwick tree). The token itself is at
+// level 0. Level l > 0 has tokens only where bit l - 1 of t is set: the 2^(l-1) tokens before t', which is t with all
+// bits below l - 1 cleared. n tokens have 1 + bit_length(n - 1) levels; lambda may have more, which nothing reads.
 //
 //   log_linear_attention/scalar_gates  one gate for a head and token: log-linear Mamba-2
 //
 // Shapes: q, k [B, n, h, d], v and o [B, n, h u, e], gates g [B, n, h u], lambda = level_scales [B, n, h u, l]. u =
-// `group` heads of values, one behind the other, have the queries and keys of one head; those of published code are of
-// one head for all (fla-org/flash-linear-attention, fla/ops/log_linear_attn). `scale`: 1 / sqrt(d), or 1, as there.
-// With lambda = 1 it is linear_attention/scalar_gates from s0 = 0. The same paper has a form with delta rules, which is
-// no operation here.
+// `group` consecutive heads of values share one head of queries and keys. In published code all heads of values share
+// one (fla-org/flash-linear-attention, fla/ops/log_linear_attn). `scale`: 1 / sqrt(d), or 1 as in that code. With
+// lambda = 1 it is linear_attention/scalar_gates from s0 = 0. The same paper has a form with delta rules, which is no
+// operation here.
 //
-// Special values: NaN in a key, value or gate reaches its own query and all later ones. NaN in lambda reaches its query
-// where some token has that level. Products of a chunk may take NaN to earlier queries of the chunk: a convention.
+// Special values: NaN in a key or value, or in a gate of any token but the first, reaches its own query and all later
+// ones; NaN in a value stays in its channel. The first gate is read nowhere. NaN in lambda reaches its query where some
+// token has that level. Products of a chunk may take NaN to earlier queries of the chunk: a convention.
 // Laws: sums of the gates between two tokens are of class sequential. Differences G_t - G_s of cumulative sums, as
 // published (segsum), are of class cumsum.
 #pragma once
@@ -37,7 +38,7 @@ namespace assay::reference::encodings {
 struct log_linear_attention {
   static constexpr std::string_view name = "log_linear_attention";
   static core::encoding_summary summary() {
-    return {.what = "linear attention with weights for buckets of tokens that double with their distance",
+    return {.what = "linear attention with a weight for each bucket of past tokens; lengths of buckets are powers of 2",
             .formula = "o_t = sum_s lambda_t[bit_length(t XOR s)] exp(G_t - G_s) (q_t . k_s) v_s",
             .sources = {{"Guo et al. 2025", "https://arxiv.org/abs/2506.04761"}},
             .also = {{"log-linear Mamba-2", "log_linear_attention/scalar_gates"}}};

@@ -10,7 +10,8 @@
 
 namespace assay::reference {
 
-/// log(1 + exp(x)) up to 9, and softplus(x) above: exp(x) overflows in f16 from 11 on, and 1 is negligible beside it.
+/// log(1 + exp(x)) up to 9, and softplus(x) above: exp(x) overflows in f16 from 11.1 on. Above 9 both forms have the
+/// same accuracy, as log(1 + exp(x)) is at least 9.
 inline formula::traced log_of_sum(const formula::traced& x) {
   const formula::traced most(9.0);
   return either(less(x, most), log(formula::traced(1.0) + exp(either(less(x, most), x, most))), softplus(x));

@@ -151,13 +151,14 @@ command_work golden_make_command(CLI::App& app) {
 command_work golden_index_command(CLI::App& app) {
   auto folder = std::make_shared<fs::path>();
   app.add_option("folder", *folder, "a folder of sets")->required();
-  return [folder](const program_options&) -> int {
+  const auto write = [folder]() -> int {
     if (const auto ok = golden::write_index(*folder); !ok) {
       complain(ok.error().message);
       return wrong_input;
     }
     return all_passed;
   };
+  return [write](const program_options&) { return with_formula({}, write); };
 }
 
 }  // namespace assay::tools

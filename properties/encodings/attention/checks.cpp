@@ -165,7 +165,8 @@ encoding_tests make_tests() {
   for (family& f : tests.families) {
     if (f.name.ends_with("_values") || f.name == "shared_keys")
       f.applies = [](const core::operation& op) { return op.input("v") != nullptr; };
-    // Along keys outputs show few of them; gradients show all.
+    // Along keys, `few_keys` tells by outputs, where few keys have weight, and `mild` by gradients, which all keys
+    // have.
     if (f.name == "few_keys" || f.name == "mild") f.tells_along = "m";
     // If logits are sums of 2^16 terms, their law allows any weights, unless the terms are 0.
     if (f.name == "equal_logits") f.tells_along = "d";

@@ -24,7 +24,6 @@ family of_levels(std::string name, std::string summary, token_gates::gate_source
                        });
   f.parts_classes = f.name == "slow_behind_fast";
   f.holds_nan = f.name == "nan_inside";
-  if (f.holds_nan) f.applies = [](const core::operation& op) { return op.is_forward(); };
   if (f.name == "slow_gates" || f.name == "no_fading") f.tells_along = "n";  // what lies far behind weighs something
   return f;
 }

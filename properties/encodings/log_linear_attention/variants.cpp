@@ -42,7 +42,7 @@ std::vector<variant> mutants() {
                           };
                         },
                     .telling = true}),
-           leveled("mutant/log_linear_attention_counted_from_1", "tokens counted from 1, as the paper counts them",
+           leveled("mutant/log_linear_attention_counted_from_1", "tokens counted from 1, as Fenwick trees usually are",
                    "the level is that of t + 1 and s + 1",
                    {.formula =
                         [](auto& how) {
@@ -53,7 +53,7 @@ std::vector<variant> mutants() {
                         },
                     .telling = true}),
            leveled("mutant/log_linear_attention_no_level_of_its_own", "buckets from 1 on: a port of Fenwick sums",
-                   "a token weighs itself by the level of the token before it",
+                   "a token weighs itself by level 1",
                    {.formula =
                         [](auto& how) {
                           how.level = [](const encoding::pair& of) {
@@ -62,7 +62,7 @@ std::vector<variant> mutants() {
                         },
                     .telling = true}),
            leveled("mutant/log_linear_attention_weights_of_keys", "L[..., None, :] for L[..., :, None]",
-                   "a token is weighed by the levels that it has itself, not by those of the query",
+                   "a pair has the weight that the key's token gives its level, not the query's",
                    {.formula =
                         [](auto& how) {
                           how.lambda_of = [](const traced& lambda, const traced_integer& levels) {
