@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "properties/faults/recipe_variant.hpp"
+#include "properties/kinds/attention.hpp"
 #include "reference/kinds/relative_scores.hpp"
 
 namespace assay::properties {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "properties/encodings/attention/kernels.hpp"
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties::encodings::attention {
 namespace {

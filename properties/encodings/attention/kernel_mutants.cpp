@@ -5,6 +5,7 @@
 #include "properties/encodings/attention/kernels.hpp"
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties::encodings::attention {
 namespace {

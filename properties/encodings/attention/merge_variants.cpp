@@ -3,6 +3,7 @@
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
 #include "properties/faults/recipe_variant.hpp"
+#include "properties/kinds/attention.hpp"
 #include "reference/core/special_values.hpp"
 #include "reference/encodings/attention.hpp"
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "properties/faults/call_changes.hpp"
 #include "properties/kinds/rotation.hpp"
 
 namespace assay::properties::encodings::fope {
