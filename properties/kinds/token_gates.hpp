@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "properties/kinds/attention.hpp"
+#include "reference/core/special_values.hpp"
 
 namespace assay::properties::token_gates {
 
@@ -56,6 +57,15 @@ inline bool has_nan_behind_first_token(const request& call) {
       if (k / row % n != 0 && std::isnan(t.values.storage()[k])) return true;
   }
   return false;
+}
+
+/// Values, and a state if there is one, far above 1: products of three rows are finite in the format, and so are the
+/// gradients of code that multiplies masked pairs by 0.
+inline void large_numbers(drawn_inputs& in, const core::operation&, core::dtype type, core::counter_random& random) {
+  const double most = std::min(std::log2(core::largest_finite(type)) / 4, 30.0);
+  for (const char* name : {"v", "s0"})
+    if (std::vector<double>* all = numbers_of(in, name))
+      for (double& x : *all) x *= std::exp2(random.uniform(most - 4, most));
 }
 
 }  // namespace assay::properties::token_gates

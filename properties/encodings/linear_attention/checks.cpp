@@ -63,12 +63,6 @@ family of_gates(std::string name, std::string summary, gate_source gate, share_s
   if (f.name == "slow_gates" || f.name == "no_fading") f.tells_along = "n";  // distant tokens keep some weight
   return f;
 }
-// Numbers so large that the format still holds products of three rows.
-void large_numbers(drawn_inputs& in, const core::operation&, dtype type, core::counter_random& random) {
-  const double most = std::min(std::log2(core::largest_finite(type)) / 4, 30.0);
-  for (const char* name : {"v", "s0"})
-    for (double& x : in.of.at(name)) x *= std::exp2(random.uniform(most - 4, most));
-}
 void from_nothing(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
   for (double& s : in.of.at("s0")) s = 0.0;
 }
@@ -95,7 +89,8 @@ std::vector<family> families() {
                all_or_nothing, alike_keys),
       of_gates("large_shares", "beta from 1 to 2: what is read turns its sign", token_gates::slow, up_to_two),
       of_gates("small_values", "values far below 1", token_gates::usual, usual_share, small_values),
-      of_gates("large_values", "values and a state far above 1", token_gates::usual, usual_share, large_numbers),
+      of_gates("large_values", "values and a state far above 1", token_gates::usual, usual_share,
+               token_gates::large_numbers),
       of_gates("nan_inside", "a NaN in some keys and values of the first token", token_gates::usual, usual_share,
                token_gates::nan_in_first_token),
   };

@@ -61,7 +61,7 @@ std::vector<family> families() {
       of_levels("one_level", "a query reads one level or two; a long memory", slow, one_level),
       of_levels("either_sign", "weights of levels of either sign", slow, either_sign),
       of_levels("small_values", "values far below 1", usual, small_values),
-      of_levels("large_values", "values far above 1", usual, large_values),
+      of_levels("large_values", "values far above 1", usual, large_numbers),
       of_levels("nan_inside", "a NaN in some keys and values of the first token", usual, nan_in_first_token),
   };
 }
