@@ -18,8 +18,8 @@ bool any(const flags& f) { return std::find(f.begin(), f.end(), 1) != f.end(); }
 // do with a NaN of a later token is a convention (encoding_tests::rests_on_convention).
 bool attends(const core::operation& op) {
   const auto *q = op.input("q"), *k = op.input("k"), *v = op.input("v");
-  return q && k && v && op.output("o") && q->axes.size() == 4 && q->axes[2] == "n" && v->axes.size() == 4 &&
-         v->axes.back() == "e";
+  return q && k && v && op.output("o") && q->axes.size() == 4 && v->axes.size() == 4 && v->axes.back() == "e" &&
+         core::role_of(op, q->axes[2]) == core::axis_role::token;
 }
 // Weights that are no softmax, or a softmax with a sink, add up to 0 where there is no key.
 bool defines_no_keys(const core::operation& op) { return op.input("sink") != nullptr || op.outputs.size() > 1; }

@@ -39,7 +39,8 @@ const std::array commands{
     command{"golden", "tensors whose every value is proved", golden_command},
     command{"explore", "where, how and why an implementation loses its digits", explore_command}};
 
-// Before any command works: kernels have their threads and an instruction set that the machine has.
+// Before a command works: kernels have their threads and an instruction set that the machine has. assay-bench, another
+// program, chooses for itself.
 bool choose_kernels(const program_options& options) {
   if (options.threads > 0) optimized::set_threads(options.threads);
   if (!options.target.empty() && !optimized::force_target(options.target)) {
@@ -83,7 +84,7 @@ int run(std::vector<std::string> words) {
     if (const std::string near = mistyped(app, words); !near.empty()) complain(near);
     return wrong_input;
   }
-  return choose_kernels(options) ? work(options) : wrong_input;
+  return app.got_subcommand("bench") || choose_kernels(options) ? work(options) : wrong_input;
 }
 
 }  // namespace
