@@ -3,8 +3,8 @@
 //
 // An encoding that is compiled is a type with
 //   name, summary()  as a list of encodings shows them
-//   recipe<R>     the steps of its formulas, which algorithms and mutants replace
-//   records<R>()  its operations, as operation_record<R, recipe<R>> with designated initialisers
+//   scheme<R>     the steps of its formulas, which algorithms and mutants replace
+//   records<R>()  its operations, as operation_record<R, scheme<R>> with designated initialisers
 // and, where its operations have several algorithms, `algorithm` and `laws`. Evaluators have no default: a record
 // that leaves one out does not compile.
 #pragma once
@@ -22,17 +22,17 @@
 
 namespace assay::reference {
 
-/// The outputs of an operation, computed by a recipe in a reading.
-template <class R, class Recipe>
+/// The outputs of an operation, computed by a scheme in a reading.
+template <class R, class Scheme>
 class evaluator {
  public:
-  using function = fields<R>(const arguments<R>& call, const Recipe& how);
+  using function = fields<R>(const arguments<R>& call, const Scheme& how);
 
   template <std::convertible_to<function*> F>
   evaluator(F f) : function_(f) {
     ASSAY_EXPECTS(function_ != nullptr);
   }
-  fields<R> operator()(const arguments<R>& call, const Recipe& how) const { return function_(call, how); }
+  fields<R> operator()(const arguments<R>& call, const Scheme& how) const { return function_(call, how); }
 
  private:
   function* function_;
@@ -43,22 +43,22 @@ struct not_offered_t {};
 inline constexpr not_offered_t not_offered{};
 
 /// An evaluator, or none.
-template <class R, class Recipe>
+template <class R, class Scheme>
 class optional_evaluator {
  public:
-  template <std::convertible_to<evaluator<R, Recipe>> F>
-  optional_evaluator(F f) : evaluator_(evaluator<R, Recipe>(f)) {}
+  template <std::convertible_to<evaluator<R, Scheme>> F>
+  optional_evaluator(F f) : evaluator_(evaluator<R, Scheme>(f)) {}
   optional_evaluator(not_offered_t) {}
 
   [[nodiscard]] bool exists() const { return evaluator_.has_value(); }
   /// Precondition: exists().
-  fields<R> operator()(const arguments<R>& call, const Recipe& how) const {
+  fields<R> operator()(const arguments<R>& call, const Scheme& how) const {
     ASSAY_EXPECTS(exists());
     return (*evaluator_)(call, how);
   }
 
  private:
-  std::optional<evaluator<R, Recipe>> evaluator_;
+  std::optional<evaluator<R, Scheme>> evaluator_;
 };
 
 /// The algorithms of an operation, by the accuracy classes that are named after them.
@@ -77,16 +77,16 @@ struct running_bounds {
   running_bound forward = nullptr, vjp = nullptr, jvp = nullptr;
 };
 
-template <class R, class Recipe>
+template <class R, class Scheme>
 struct operation_record {
   core::operation declaration;
   algorithm_list algorithms;
-  evaluator<R, Recipe> forward, vjp;
-  optional_evaluator<R, Recipe> jvp;
+  evaluator<R, Scheme> forward, vjp;
+  optional_evaluator<R, Scheme> jvp;
   running_bounds bounds{};
 
   [[nodiscard]] bool has(core::derivative kind) const { return kind != core::derivative::jvp || jvp.exists(); }
-  fields<R> evaluate(core::derivative kind, const arguments<R>& call, const Recipe& how) const {
+  fields<R> evaluate(core::derivative kind, const arguments<R>& call, const Scheme& how) const {
     switch (kind) {
       case core::derivative::none:
         return forward(call, how);
@@ -108,10 +108,10 @@ const auto& record_of(std::string_view forward) {
   throw core::contract_violation("no evaluator for the operation '" + std::string(forward) + "'");
 }
 
-/// Evaluates the operation that a call names, or its vjp or jvp, by a recipe. A contract violation where there is no
+/// Evaluates the operation that a call names, or its vjp or jvp, by a scheme. A contract violation where there is no
 /// such operation.
 template <class Encoding, class R>
-fields<R> evaluate(const arguments<R>& call, const typename Encoding::template recipe<R>& how) {
+fields<R> evaluate(const arguments<R>& call, const typename Encoding::template scheme<R>& how) {
   const core::operation_name name(call.operation);
   return record_of<Encoding, R>(name.forward).evaluate(name.kind, call, how);
 }

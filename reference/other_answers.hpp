@@ -15,7 +15,7 @@
 // the batch and its head or group; a NaN of values stays within its component. A NaN anywhere else is wrong.
 //
 // Every judge asks here: the verdict, and so the gate and `judge`. Golden files have one right answer for each element:
-// no recipe hides a NaN.
+// no scheme hides a NaN.
 #pragma once
 
 #include <cstdint>

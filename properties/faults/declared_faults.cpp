@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "reference/oracle.hpp"
 
 namespace assay::properties {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "properties/harness/catalogue.hpp"
 #include "properties/laws/relations/relations.hpp"
 #include "reference/kinds/attention.hpp"

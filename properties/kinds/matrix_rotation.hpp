@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "properties/faults/call_changes.hpp"
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "properties/harness/catalogue.hpp"
 #include "properties/laws/relations/relations.hpp"
 #include "reference/formula/recording.hpp"

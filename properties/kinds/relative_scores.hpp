@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "properties/kinds/attention.hpp"
 #include "reference/kinds/relative_scores.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "properties/faults/angle_faults.hpp"
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "reference/kinds/rotation.hpp"
 
 namespace assay::properties {

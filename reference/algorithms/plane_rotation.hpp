@@ -27,7 +27,7 @@ struct plane_turn {
 };
 
 /// The steps that variants replace.
-struct plane_recipe {
+struct plane_scheme {
   std::function<formula::traced(const spanned_plane& plane)> squared_area = [](const spanned_plane& plane) {
     return plane.squared_area();
   };

@@ -135,15 +135,15 @@ struct alibi {
 
   using traced = formula::traced;
   /// The steps that variants replace.
-  struct recipe : attention_recipe, recorded_recipe<recipe> {
+  struct scheme : attention_scheme, recorded_scheme<scheme> {
     std::function<traced(const alibi_rule& rule, std::size_t head)> slope = alibi_slope;
     std::function<traced(const traced& m, const traced& c)> product = [](const traced& m, const traced& c) {
       return m * c;
     };
     std::function<traced(const traced& slope, bool both, const alibi_pair& at)> attended = alibi_bias;
   };
-  static recipe algorithm(accuracy_class c) {
-    recipe how;
+  static scheme algorithm(accuracy_class c) {
+    scheme how;
     if (c == accuracy_class::linear) how.attended = alibi_bias_of_key;
     return how;
   }
@@ -203,7 +203,7 @@ struct alibi {
                "what the slope multiplies for query i and key j: j - i, or -|i - j|, which differ after the query"));
     return op;
   }
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{slopes_declaration(), slopes},
             {of_pairs(bias_declaration()), bias},
             {attention_declaration(), attention, {accuracy_class::sequential, accuracy_class::linear}}};
@@ -221,12 +221,12 @@ struct alibi {
       if (all == 0) all = first + heads;
     }
   };
-  static formula::program slopes(const recipe& how, const formula::program_sizes& call);
-  static formula::program bias(const recipe& how, const formula::program_sizes& call);
-  static formula::program attention(const recipe& how, const formula::program_sizes& call);
+  static formula::program slopes(const scheme& how, const formula::program_sizes& call);
+  static formula::program bias(const scheme& how, const formula::program_sizes& call);
+  static formula::program attention(const scheme& how, const formula::program_sizes& call);
 };
 
-inline formula::program alibi::slopes(const recipe& how, const formula::program_sizes& call) {
+inline formula::program alibi::slopes(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const slice_of_heads slice(in.settings());
   const alibi_rule rule{in.setting<std::string>("rule"), in.setting<double>("alpha_max"),
@@ -241,7 +241,7 @@ inline formula::program alibi::slopes(const recipe& how, const formula::program_
   return in.finish(joined(all, 0));
 }
 
-inline formula::program alibi::bias(const recipe& how, const formula::program_sizes& call) {
+inline formula::program alibi::bias(const scheme& how, const formula::program_sizes& call) {
   using index = formula::traced_integer;
   recorded_pairs pairs(call);
   const index query = pairs.query(), key = pairs.key(), none = index::constant(0);
@@ -255,7 +255,7 @@ inline formula::program alibi::bias(const recipe& how, const formula::program_si
   return pairs.finish(pairs.setting<bool>("causal") ? either(less(query, key), hidden, b) : b);
 }
 
-inline formula::program alibi::attention(const recipe& how, const formula::program_sizes& call) {
+inline formula::program alibi::attention(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced slopes = reshaped(in["slopes"], {in.size("h"), 1, 1});
   const bool both = !in.setting<bool>("causal") && in.setting<std::string>("form") == "absolute",

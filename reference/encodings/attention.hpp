@@ -47,13 +47,13 @@ struct attention {
 
   using traced = formula::traced;
   using traced_truth = formula::traced_truth;
-  struct recipe : grouped_recipe, merge_recipe, recorded_recipe<recipe> {
+  struct scheme : grouped_scheme, merge_scheme, recorded_scheme<scheme> {
     /// The logit of a key that a query does not see.
     double hidden = -std::numeric_limits<double>::infinity();
     std::function<traced(const traced& logit, const traced& cap)> capped = soft_capped;
   };
-  static recipe algorithm(accuracy_class c) {
-    recipe how;
+  static scheme algorithm(accuracy_class c) {
+    scheme how;
     if (c == accuracy_class::linear) {
       how.sink_apart = true;
       how.capped = [](const traced& s, const traced& cap) {
@@ -63,7 +63,7 @@ struct attention {
     }
     return how;
   }
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     const std::vector<accuracy_class> of_cap{accuracy_class::sequential, accuracy_class::linear};
     return {{output_declaration(), output},
             {grouped_declaration("attention/grouped_query"), grouped_query, of_cap, 1},
@@ -82,19 +82,19 @@ struct attention {
     const traced two(2.0);
     return two * sigmoid(two * x) - traced(1.0);
   }
-  static formula::program output(const recipe& how, const formula::program_sizes& call);
-  static formula::program grouped_query(const recipe& how, const formula::program_sizes& call);
-  static formula::program sinks(const recipe& how, const formula::program_sizes& call);
-  static formula::program lse(const recipe& how, const formula::program_sizes& call);
-  static formula::program merge(const recipe& how, const formula::program_sizes& call);
+  static formula::program output(const scheme& how, const formula::program_sizes& call);
+  static formula::program grouped_query(const scheme& how, const formula::program_sizes& call);
+  static formula::program sinks(const scheme& how, const formula::program_sizes& call);
+  static formula::program lse(const scheme& how, const formula::program_sizes& call);
+  static formula::program merge(const scheme& how, const formula::program_sizes& call);
 
   /// Logits [B, h u, n, m], and the keys that are seen.
   struct logits_in_sight {
     traced logits;
     traced_truth seen;
-    logits_in_sight(const recipe& how, const recorded_call& in);
+    logits_in_sight(const scheme& how, const recorded_call& in);
   };
-  static reading_of_weights values(const recipe& how, const recorded_call& in, const traced_truth& seen);
+  static reading_of_weights values(const scheme& how, const recorded_call& in, const traced_truth& seen);
 };
 
 inline core::operation attention::output_declaration() {
@@ -148,7 +148,7 @@ inline core::operation attention::lse_declaration() {
   return op;
 }
 
-inline attention::logits_in_sight::logits_in_sight(const recipe& how, const recorded_call& in) {
+inline attention::logits_in_sight::logits_in_sight(const scheme& how, const recorded_call& in) {
   const traced q = in["q"], k = in["k"];
   const std::vector<bool> sees = recorded_places(in).all_seen();
   const double cap = in.setting<double>("softcap");
@@ -163,14 +163,14 @@ inline attention::logits_in_sight::logits_in_sight(const recipe& how, const reco
   seen = formula::broadcast(hides ? all : all || !all, shape_of(logits));
 }
 
-inline reading_of_weights attention::values(const recipe& how, const recorded_call& in, const traced_truth& seen) {
+inline reading_of_weights attention::values(const scheme& how, const recorded_call& in, const traced_truth& seen) {
   const traced v = in["v"];
   return [=, by_heads = how.adds_by_heads(in)](const traced& weights) {
     return of_groups(weights, v, "ij,jc->ic", by_heads, {.terms = &seen});
   };
 }
 
-inline formula::program attention::output(const recipe& how, const formula::program_sizes& call) {
+inline formula::program attention::output(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced bias = in["bias"];
   const traced_truth hidden = equal(bias, traced(-std::numeric_limits<double>::infinity()));
@@ -178,19 +178,19 @@ inline formula::program attention::output(const recipe& how, const formula::prog
   return in.finish(attended(how, in, logits_of(how, in, bias, seen), seen));
 }
 
-inline formula::program attention::grouped_query(const recipe& how, const formula::program_sizes& call) {
+inline formula::program attention::grouped_query(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const logits_in_sight of(how, in);
   return in.finish(attended(how, in, of.logits, of.seen, values(how, in, of.seen)));
 }
 
-inline formula::program attention::sinks(const recipe& how, const formula::program_sizes& call) {
+inline formula::program attention::sinks(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const logits_in_sight of(how, in);
   return in.finish(attended_beside_sink(how, in, of.logits, of.seen, in["sink"], values(how, in, of.seen)));
 }
 
-inline formula::program attention::lse(const recipe& how, const formula::program_sizes& call) {
+inline formula::program attention::lse(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const logits_in_sight of(how, in);
   core::shape rows = shape_of(of.logits);
@@ -207,7 +207,7 @@ inline formula::program attention::lse(const recipe& how, const formula::program
   }));
 }
 
-inline formula::program attention::merge(const recipe& how, const formula::program_sizes& call) {
+inline formula::program attention::merge(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const merge_rule rule{in.setting<std::string>("base") == "2", in.setting<std::string>("empty") == "plus_infinity"};
   const attention_parts parts{in["parts"], in["lses"]};

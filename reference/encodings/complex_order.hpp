@@ -69,7 +69,7 @@ struct complex_order {
 
   using traced = formula::traced;
   /// The steps that variants replace.
-  struct recipe : recorded_recipe<recipe> {
+  struct scheme : recorded_scheme<scheme> {
     /// The token that has the position of token i of n.
     std::function<std::size_t(std::size_t i, std::size_t n, bool reversed)> place =
         [](std::size_t i, std::size_t n, bool reversed) { return reversed ? n - 1 - i : i; };
@@ -78,15 +78,15 @@ struct complex_order {
         product_of_vectors;
     std::function<traced(std::size_t width, std::size_t heads, std::size_t terms)> factor = factor_of_scores;
   };
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{embed_declaration(), embed}, {scores_declaration(), scores}};
   }
 
  private:
   static core::operation embed_declaration();
   static core::operation scores_declaration();
-  static formula::program embed(const recipe& how, const formula::program_sizes& call);
-  static formula::program scores(const recipe& how, const formula::program_sizes& call);
+  static formula::program embed(const scheme& how, const formula::program_sizes& call);
+  static formula::program scores(const scheme& how, const formula::program_sizes& call);
   /// The parts of queries or keys [B, h, n, d, 2].
   static complex_numbers parts_of(const traced& x);
 };
@@ -125,7 +125,7 @@ inline core::operation complex_order::scores_declaration() {
   return op;
 }
 
-inline formula::program complex_order::embed(const recipe& how, const formula::program_sizes& call) {
+inline formula::program complex_order::embed(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced amplitude = in["amplitude"], frequency = in["frequency"], phase = in["phase"];
   const std::size_t rows = in.size("B"), n = in.size("n"), d = in.size("d");
@@ -149,7 +149,7 @@ inline complex_numbers complex_order::parts_of(const traced& x) {
   const auto part = [&](std::size_t k) { return reshaped(between(x, 4, k, k + 1), {s[0], s[1], s[2], s[3]}); };
   return {part(0), part(1)};
 }
-inline formula::program complex_order::scores(const recipe& how, const formula::program_sizes& call) {
+inline formula::program complex_order::scores(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const bool bilinear = core::chosen<bool>(call.settings, "product", {{"hermitian", false}, {"bilinear", true}});
   const complex_numbers q = parts_of(in["q"]), k = parts_of(in["k"]);

@@ -28,12 +28,12 @@ struct comrope {
 
   using traced = formula::traced;
   /// The steps that variants replace.
-  struct recipe : matrix_recipe, recorded_recipe<recipe> {
+  struct scheme : matrix_scheme, recorded_scheme<scheme> {
     /// The axis of a block in "ap".
     std::size_t (*axis)(std::size_t block, std::size_t blocks, std::size_t axes) =
         [](std::size_t block, std::size_t, std::size_t axes) { return block % axes; };
   };
-  static std::vector<recorded_formula<recipe>> formulas() { return {{declaration(), rotate}}; }
+  static std::vector<recorded_formula<scheme>> formulas() { return {{declaration(), rotate}}; }
 
  private:
   static bool is_axial(const core::attributes& settings) {
@@ -42,11 +42,11 @@ struct comrope {
   static std::string conflict(const core::attributes& settings, const core::axis_sizes& sizes);
   static core::operation declaration();
   /// The factor of the generator for each token and block, [n, c].
-  static traced factors(const recipe& how, const recorded_call& in);
-  static formula::program rotate(const recipe& how, const formula::program_sizes& call);
+  static traced factors(const scheme& how, const recorded_call& in);
+  static formula::program rotate(const scheme& how, const formula::program_sizes& call);
 };
 
-inline comrope::traced comrope::factors(const recipe& how, const recorded_call& in) {
+inline comrope::traced comrope::factors(const scheme& how, const recorded_call& in) {
   const traced position = in["position"], theta = in["theta"];
   if (!is_axial(in.settings())) return contracted(position, theta, "na,ac->nc");
   const std::size_t blocks = in.size("c"), axes = in.size("a");
@@ -54,7 +54,7 @@ inline comrope::traced comrope::factors(const recipe& how, const recorded_call& 
   for (std::size_t j = 0; j < blocks; ++j) own.push_back(static_cast<std::int64_t>(how.axis(j, blocks, axes)));
   return gathered(position, formula::known_integers({blocks}, own), 1);
 }
-inline formula::program comrope::rotate(const recipe& how, const formula::program_sizes& call) {
+inline formula::program comrope::rotate(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced entries = in_stage<traced>(matrix_stage::exponent, [&] {
     const traced p = in["p"], skew = entries_above(p) - entries_below(p);

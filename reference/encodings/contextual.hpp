@@ -58,7 +58,7 @@ struct contextual {
   /// The part of PaTH attention that has a format of its own, after the stages of its kind.
   enum class stage { keys = 4 };
   /// The steps that variants replace.
-  struct recipe : attention_recipe, recorded_recipe<recipe> {
+  struct scheme : attention_scheme, recorded_scheme<scheme> {
     /// Keys [B, h, n, d] after a token has changed some of them.
     std::function<traced(const traced& keys, const token& by, const traced_truth& which)> move =
         [](const traced& keys, const token& by, const traced_truth& which) { return keys - moves_of(keys, by, which); };
@@ -69,7 +69,7 @@ struct contextual {
     /// Whether a query reads the keys after its own token has changed them.
     bool moves_before = true;
     /// Products [B, h, n, n] of queries and changed keys.
-    std::function<traced(const recipe& how, const recorded_call& in)> products = by_blocks_of_keys;
+    std::function<traced(const scheme& how, const recorded_call& in)> products = by_blocks_of_keys;
 
     /// Sums [B, n + 1, h, r] before the first token and after each token, starting from s0 [B, 1, h, r].
     std::function<traced(const traced& phi, const traced& s0)> sums = [](const traced& phi, const traced& s0) {
@@ -80,17 +80,17 @@ struct contextual {
     std::function<traced_rotation(const traced& angle)> rotation = [](const traced& a) { return traced_rotation(a); };
     std::function<traced_pairs(const traced_pairs& x, const traced_rotation& by)> turn = turned;
   };
-  static std::vector<recorded_formula<recipe>> formulas();
+  static std::vector<recorded_formula<scheme>> formulas();
 
   /// beta (w . x) w for the rows x [B, h, n, d] of `which`, and 0 for the others.
   static traced moves_of(const traced& rows, const token& by, const traced_truth& which);
   /// Products where keys are changed token by token.
-  static traced by_blocks_of_keys(const recipe& how, const recorded_call& in);
+  static traced by_blocks_of_keys(const scheme& how, const recorded_call& in);
 
  private:
-  static traced key_by_key(const recipe& how, const recorded_call& in, std::size_t first, std::size_t last);
-  static formula::program path_attention(const recipe& how, const formula::program_sizes& call);
-  static formula::program selective_rotation(const recipe& how, const formula::program_sizes& call);
+  static traced key_by_key(const scheme& how, const recorded_call& in, std::size_t first, std::size_t last);
+  static formula::program path_attention(const scheme& how, const formula::program_sizes& call);
+  static formula::program selective_rotation(const scheme& how, const formula::program_sizes& call);
   static core::operation path_declaration();
   static core::operation rotation_declaration();
 };
@@ -102,7 +102,7 @@ inline contextual::traced contextual::moves_of(const traced& rows, const token& 
 }
 
 /// The products of keys `first` to `last` - 1; 0 where a query stands before all of them.
-inline contextual::traced contextual::key_by_key(const recipe& how, const recorded_call& in, std::size_t first,
+inline contextual::traced contextual::key_by_key(const scheme& how, const recorded_call& in, std::size_t first,
                                                  std::size_t last) {
   const std::size_t turns = in.size("n") - first, keys = last - first;
   const auto places = [](std::size_t count, const core::shape& s) {
@@ -133,7 +133,7 @@ inline contextual::traced contextual::key_by_key(const recipe& how, const record
 }
 
 /// Treats keys by blocks; no token before a block changes its keys.
-inline contextual::traced contextual::by_blocks_of_keys(const recipe& how, const recorded_call& in) {
+inline contextual::traced contextual::by_blocks_of_keys(const scheme& how, const recorded_call& in) {
   const std::size_t n = in.size("n"), block = 16;
   if (n == 0)
     return contracted(in["q"], in["k"] + in["w"] * reshaped(in["beta"], {in.size("B"), in.size("h"), 0, 1}),
@@ -144,7 +144,7 @@ inline contextual::traced contextual::by_blocks_of_keys(const recipe& how, const
   return formula::joined(columns, 3);
 }
 
-inline formula::program contextual::path_attention(const recipe& how, const formula::program_sizes& call) {
+inline formula::program contextual::path_attention(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t n = in.size("n");
   const traced_truth seen =
@@ -156,7 +156,7 @@ inline formula::program contextual::path_attention(const recipe& how, const form
   return in.finish(attended(how, in, logits, seen));
 }
 
-inline formula::program contextual::selective_rotation(const recipe& how, const formula::program_sizes& call) {
+inline formula::program contextual::selective_rotation(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), heads = in.size("h"), r = in.size("r");
   const traced x = in["x"], phi = in["phi"], temperature = in["temperature"], s0 = in["s0"];
@@ -211,7 +211,7 @@ inline core::operation contextual::rotation_declaration() {
   return op;
 }
 
-inline std::vector<recorded_formula<contextual::recipe>> contextual::formulas() {
+inline std::vector<recorded_formula<contextual::scheme>> contextual::formulas() {
   return {{path_declaration(), path_attention}, {rotation_declaration(), selective_rotation}};
 }
 

@@ -77,7 +77,7 @@ struct coordinates {
     formula::traced_truth there;
   };
   /// The steps that variants replace.
-  struct recipe : rotation_recipe, recorded_recipe<recipe> {
+  struct scheme : rotation_scheme, recorded_scheme<scheme> {
     /// Maps [0, 1] to [-1, 1].
     std::function<traced(const traced& x)> both_sides = [](const traced& x) { return traced(2.0) * x - traced(1.0); };
     std::function<traced(const traced& points, const traced& matrix, const traced& factor)> angle =
@@ -113,7 +113,7 @@ struct coordinates {
       return x + convolved;
     };
   };
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{features_declaration(), features},
             {rotation_of_grid_declaration(), rotate},
             {convolution_declaration(), convolve},
@@ -153,14 +153,14 @@ struct coordinates {
   static core::operation convolution_declaration();
   static core::operation line_declaration();
   static core::operation buckets_declaration();
-  static formula::program bias_by_buckets(const recipe& how, const formula::program_sizes& call);
-  static formula::program features(const recipe& how, const formula::program_sizes& call);
-  static formula::program rotate(const recipe& how, const formula::program_sizes& call);
-  static formula::program convolve(const recipe& how, const formula::program_sizes& call);
-  static formula::program convolve_line(const recipe& how, const formula::program_sizes& call);
+  static formula::program bias_by_buckets(const scheme& how, const formula::program_sizes& call);
+  static formula::program features(const scheme& how, const formula::program_sizes& call);
+  static formula::program rotate(const scheme& how, const formula::program_sizes& call);
+  static formula::program convolve(const scheme& how, const formula::program_sizes& call);
+  static formula::program convolve_line(const scheme& how, const formula::program_sizes& call);
 };
 
-inline formula::program coordinates::features(const recipe& how, const formula::program_sizes& call) {
+inline formula::program coordinates::features(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced given = in["points"], matrix = in["matrix"];
   constexpr std::size_t angle = 0, table = 1;
@@ -208,7 +208,7 @@ inline coordinates::traced coordinates::held_periods(const core::attributes& set
   }
   return formula::joined(all, 0);
 }
-inline formula::program coordinates::rotate(const recipe& how, const formula::program_sizes& call) {
+inline formula::program coordinates::rotate(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"];
   const std::size_t n = in.size("n"), d = in.size("d"), r = d / 4, grid = grid_of(call.settings);
@@ -236,7 +236,7 @@ inline formula::program coordinates::rotate(const recipe& how, const formula::pr
 }
 
 /// Convolves windows of x [B, H, W, d]: nine terms, and one for the bias.
-inline formula::program coordinates::convolve(const recipe& how, const formula::program_sizes& call) {
+inline formula::program coordinates::convolve(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"], weight = in["weight"], bias = in["bias"];
   const std::size_t rows = in.size("B"), n = in.size("n"), d = in.size("d"), grid = grid_of(call.settings),
@@ -268,7 +268,7 @@ inline formula::program coordinates::convolve(const recipe& how, const formula::
 }
 
 /// Convolves windows of x [B, n, g, c]: c k terms, and one for the bias.
-inline formula::program coordinates::convolve_line(const recipe& how, const formula::program_sizes& call) {
+inline formula::program coordinates::convolve_line(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"], weight = in["weight"], bias = in["bias"];
   const std::size_t rows = in.size("B"), n = in.size("n"), g = in.size("g"), c = in.size("c"), k = in.size("k");
@@ -299,7 +299,7 @@ inline formula::program coordinates::convolve_line(const recipe& how, const form
   }));
 }
 
-inline formula::program coordinates::bias_by_buckets(const recipe& how, const formula::program_sizes& call) {
+inline formula::program coordinates::bias_by_buckets(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), heads = in.size("h");
   constexpr std::int64_t most = std::int64_t{1} << 31;

@@ -46,7 +46,7 @@ struct cope {
   }
 
   using traced = formula::traced;
-  struct recipe : attention_recipe, recorded_recipe<recipe> {
+  struct scheme : attention_scheme, recorded_scheme<scheme> {
     std::function<traced(const traced& x)> gate = [](const traced& x) { return sigmoid(x); };
     /// Sums of gates from each key on, up to the query; gates of keys that the query does not see are 0.
     std::function<traced(const traced& gates, const formula::traced_truth& seen)> sums =
@@ -54,8 +54,8 @@ struct cope {
     /// The table z at positions p.
     std::function<traced(const traced& z, const traced& p)> between = formula::interpolated;
   };
-  static recipe algorithm(accuracy_class c) {
-    recipe how;
+  static scheme algorithm(accuracy_class c) {
+    scheme how;
     if (c == accuracy_class::linear)
       how.gate = [](const traced& x) {
         const traced y = sigmoid(x);
@@ -67,7 +67,7 @@ struct cope {
       };
     return how;
   }
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     const std::vector<accuracy_class> sums{accuracy_class::sequential, accuracy_class::linear, accuracy_class::cumsum};
     return {{positions_declaration(), positions, sums},
             {interpolate_declaration(), interpolate},
@@ -87,16 +87,16 @@ struct cope {
     return seen_of(in, seen_by_last_queries(in.size("n"), in.size("m"), in.setting<bool>("causal")));
   }
   /// The gates; 0 for keys that are not seen.
-  static traced gates_of(const recipe& how, const traced& logits, const formula::traced_truth& seen) {
+  static traced gates_of(const scheme& how, const traced& logits, const formula::traced_truth& seen) {
     const traced none(0.0);
     return either(seen, how.gate(either(seen, logits, none)), none);
   }
   /// Positions from the gates of keys, in a table of this size; 0 means no limit.
-  static traced positions_of(const recipe& how, const traced& gates, const formula::traced_truth& seen,
+  static traced positions_of(const scheme& how, const traced& gates, const formula::traced_truth& seen,
                              std::int64_t size);
-  static formula::program positions(const recipe& how, const formula::program_sizes& call);
-  static formula::program interpolate(const recipe& how, const formula::program_sizes& call);
-  static formula::program attention(const recipe& how, const formula::program_sizes& call);
+  static formula::program positions(const scheme& how, const formula::program_sizes& call);
+  static formula::program interpolate(const scheme& how, const formula::program_sizes& call);
+  static formula::program attention(const scheme& how, const formula::program_sizes& call);
 };
 
 inline core::operation cope::positions_declaration() {
@@ -151,7 +151,7 @@ inline core::operation cope::attention_declaration() {
   return attention;
 }
 
-inline cope::traced cope::positions_of(const recipe& how, const traced& gates, const formula::traced_truth& seen,
+inline cope::traced cope::positions_of(const scheme& how, const traced& gates, const formula::traced_truth& seen,
                                        std::int64_t size) {
   const traced p = either(seen, how.sums(gates, seen), traced(0.0));
   if (size == 0) return p;
@@ -161,19 +161,19 @@ inline cope::traced cope::positions_of(const recipe& how, const traced& gates, c
                   either(less(last, p), last, p));
 }
 
-inline formula::program cope::positions(const recipe& how, const formula::program_sizes& call) {
+inline formula::program cope::positions(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const formula::traced_truth seen = seen_keys(in);
   return in.finish(positions_of(how, gates_of(how, in["g"], seen), seen, in.setting<std::int64_t>("positions")));
 }
 
-inline formula::program cope::interpolate(const recipe& how, const formula::program_sizes& call) {
+inline formula::program cope::interpolate(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced z = in["z"], p = in["p"];
   return in.finish(in_stage<traced>(0, [&] { return how.between(z, p); }));
 }
 
-inline formula::program cope::attention(const recipe& how, const formula::program_sizes& call) {
+inline formula::program cope::attention(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced q = in["q"], k = in["k"];
   const std::size_t a = in.size("a"), m = in.size("m");

@@ -36,18 +36,18 @@ struct dape {
   using truth = formula::traced_truth;
   using index = formula::traced_integer;
   /// The steps that variants replace.
-  struct recipe : recorded_recipe<recipe> {
+  struct scheme : recorded_scheme<scheme> {
     /// The activation; `vanishes` says that the slope is known to be 0.
     std::function<traced(const traced& y, const traced& slope, bool vanishes)> activation = leaky_relu;
     /// Whether the network does not see the element of query i and key j.
     std::function<truth(const index& i, const index& j, const truth& masked)> hides =
         [](const index&, const index&, const truth& masked) { return masked; };
   };
-  static std::vector<recorded_formula<recipe>> formulas() { return {{declaration(), recorded}}; }
+  static std::vector<recorded_formula<scheme>> formulas() { return {{declaration(), recorded}}; }
 
  private:
   static core::operation declaration();
-  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
+  static formula::program recorded(const scheme& how, const formula::program_sizes& call);
   static traced layer(const traced& x, const traced& weights, const traced& biases);
   static traced sum_of(const traced& score, const traced& of_pair, const traced& of_network);
 };
@@ -73,7 +73,7 @@ inline dape::traced dape::sum_of(const traced& score, const traced& of_pair, con
                   [&] { return (score + of_network) + of_pair; });
 }
 
-inline formula::program dape::recorded(const recipe& how, const formula::program_sizes& call) {
+inline formula::program dape::recorded(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t n = in.size("n"), m = in.size("m");
   const traced s = in["s"], bias = in["bias"], zero(0.0), nothing(-std::numeric_limits<double>::infinity());

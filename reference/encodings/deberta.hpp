@@ -71,13 +71,13 @@ struct deberta {
   static constexpr double furthest = 0x1p31;
 
   /// The steps that variants replace.
-  struct recipe : score_recipe, recorded_recipe<recipe> {
+  struct scheme : score_scheme, recorded_scheme<scheme> {
     std::function<std::int64_t(const deberta_rows& of, std::int64_t distance)> bucket =
         [](const deberta_rows& of, std::int64_t distance) { return of.bucket(distance); };
     std::function<std::int64_t(const deberta_rows& of, std::int64_t distance)> row =
         [](const deberta_rows& of, std::int64_t distance) { return of.row(distance); };
   };
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{bucket_declaration(), buckets}, {scores_declaration(), scores}};
   }
 
@@ -94,8 +94,8 @@ struct deberta {
   static constexpr const char* clamping = "whether distances are cut to max_distance - 1 first; else buckets go on";
   static core::operation bucket_declaration();
   static core::operation scores_declaration();
-  static formula::program buckets(const recipe& how, const formula::program_sizes& call);
-  static formula::program scores(const recipe& how, const formula::program_sizes& call);
+  static formula::program buckets(const scheme& how, const formula::program_sizes& call);
+  static formula::program scores(const scheme& how, const formula::program_sizes& call);
 };
 
 inline core::operation deberta::bucket_declaration() {
@@ -142,7 +142,7 @@ inline core::operation deberta::scores_declaration() {
   return scores;
 }
 
-inline formula::program deberta::buckets(const recipe& how, const formula::program_sizes& call) {
+inline formula::program deberta::buckets(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const deberta_rows of = rows_of(call.settings, "buckets");
   const auto most = static_cast<std::int64_t>(furthest);
@@ -150,7 +150,7 @@ inline formula::program deberta::buckets(const recipe& how, const formula::progr
                                      [&](std::int64_t distance) { return how.bucket(of, distance); }));
 }
 
-inline formula::program deberta::scores(const recipe& how, const formula::program_sizes& call) {
+inline formula::program deberta::scores(const scheme& how, const formula::program_sizes& call) {
   using formula::traced;
   recorded_call in(call);
   const deberta_rows of = rows_of(call.settings, "span");

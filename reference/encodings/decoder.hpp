@@ -70,7 +70,7 @@ struct decoder {
   /// of cosines, and products with them.
   enum class stage { root = 4, norm, angle, table, turned };
   /// The steps that variants replace.
-  struct recipe : grouped_recipe, rotation_recipe, recorded_recipe<recipe> {
+  struct scheme : grouped_scheme, rotation_scheme, recorded_scheme<scheme> {
     std::function<traced(const traced& x, const traced& epsilon, bool is_of_gradient)> root =
         [](const traced& x, const traced& epsilon, bool is_of_gradient) {
           return over_root(square_norm::mean, x, epsilon, is_of_gradient);
@@ -89,7 +89,7 @@ struct decoder {
     std::function<traced_truth(const index& places, const index& length)> is_there =
         [](const index& places, const index& length) { return less(places, length); };
   };
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{attention_declaration(), attention, {accuracy_class::sequential}, 1},
             {latent_declaration(), latent, {accuracy_class::sequential}, 1},
             {paged_declaration(), paged, {accuracy_class::sequential}, 1}};
@@ -100,19 +100,19 @@ struct decoder {
   static core::operation attention_declaration();
   static core::operation latent_declaration();
   static core::operation paged_declaration();
-  static traced normalized(const recipe& how, const recorded_call& in, const traced& x, const traced& weights);
+  static traced normalized(const scheme& how, const recorded_call& in, const traced& x, const traced& weights);
   /// x rotated by positions [B, 1, ., 1].
-  static traced turned_by(const recipe& how, const recorded_call& in, const traced& x, const index& positions);
+  static traced turned_by(const scheme& how, const recorded_call& in, const traced& x, const index& positions);
   /// Queries or keys as they enter the product, at their positions [B, .].
-  static traced prepared(const recipe& how, const recorded_call& in, const traced& rows, const traced& weights,
+  static traced prepared(const scheme& how, const recorded_call& in, const traced& rows, const traced& weights,
                          const index& positions);
   /// The part of [B, m] that belongs to the last n tokens.
   static index of_queries(const recorded_call& in, const index& of_tokens) {
     return between(of_tokens, 1, in.size("m") - in.size("n"), in.size("m"));
   }
-  static formula::program attention(const recipe& how, const formula::program_sizes& call);
-  static formula::program latent(const recipe& how, const formula::program_sizes& call);
-  static formula::program paged(const recipe& how, const formula::program_sizes& call);
+  static formula::program attention(const scheme& how, const formula::program_sizes& call);
+  static formula::program latent(const scheme& how, const formula::program_sizes& call);
+  static formula::program paged(const scheme& how, const formula::program_sizes& call);
 };
 
 namespace of_decoder {
@@ -256,7 +256,7 @@ inline decoder::traced decoder::temperature_of(const index& places, const std::s
   return temperature_of_step(floor_divide(places, length), formula::setting(0.1));
 }
 
-inline decoder::traced decoder::normalized(const recipe& how, const recorded_call& in, const traced& x,
+inline decoder::traced decoder::normalized(const scheme& how, const recorded_call& in, const traced& x,
                                            const traced& w) {
   const auto by = in.setting<std::string>("norm_weight");
   const traced made =
@@ -267,7 +267,7 @@ inline decoder::traced decoder::normalized(const recipe& how, const recorded_cal
   });
 }
 
-inline decoder::traced decoder::turned_by(const recipe& how, const recorded_call& in, const traced& x,
+inline decoder::traced decoder::turned_by(const scheme& how, const recorded_call& in, const traced& x,
                                           const index& positions) {
   const std::size_t width = shape_of(x)[3];
   const rotary_layout layout(in.settings(), width, turning_pairs(width, in.settings()));
@@ -280,7 +280,7 @@ inline decoder::traced decoder::turned_by(const recipe& how, const recorded_call
   return in_stage<traced>(stage::turned, [&] { return turned_features(how, x, layout, by); });
 }
 
-inline decoder::traced decoder::prepared(const recipe& how, const recorded_call& in, const traced& rows,
+inline decoder::traced decoder::prepared(const scheme& how, const recorded_call& in, const traced& rows,
                                          const traced& weights, const index& positions) {
   const auto norm = in.setting<std::string>("norm");
   traced x = rows;
@@ -292,7 +292,7 @@ inline decoder::traced decoder::prepared(const recipe& how, const recorded_call&
   return norm == "after" ? normalized(how, in, x, weights) : x;
 }
 
-inline formula::program decoder::attention(const recipe& how, const formula::program_sizes& call) {
+inline formula::program decoder::attention(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   // Settings can switch parts off; the inputs of these parts still exist, and have gradients of 0.
   const traced query_norm = in["query_norm"], key_norm = in["key_norm"], slope = in["slope"], sink = in["sink"];
@@ -327,7 +327,7 @@ inline formula::program decoder::attention(const recipe& how, const formula::pro
                                              : attended(how, in, logits, seen, read));
 }
 
-inline formula::program decoder::latent(const recipe& how, const formula::program_sizes& call) {
+inline formula::program decoder::latent(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), m = in.size("m");
   const index positions = in.integers("position");
@@ -363,7 +363,7 @@ inline formula::program decoder::latent(const recipe& how, const formula::progra
   return in.finish(attended(how, in, logits, seen, read));
 }
 
-inline formula::program decoder::paged(const recipe& how, const formula::program_sizes& call) {
+inline formula::program decoder::paged(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), heads = in.size("h"), n = in.size("n"), pages = in.size("P"),
                     m = in.size("t") * in.size("s");

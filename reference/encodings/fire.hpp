@@ -33,22 +33,22 @@ struct fire {
   /// of the scores before the network.
   enum class stage { argument, mlp, accumulation };
 
-  using recipe = logarithm_recipe;
-  static recipe algorithm(accuracy_class c) { return algorithm_of_logarithm(c); }
-  static std::vector<recorded_formula<recipe>> formulas() {
+  using scheme = logarithm_scheme;
+  static scheme algorithm(accuracy_class c) { return algorithm_of_logarithm(c); }
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{declaration(), recorded, {accuracy_class::sequential, accuracy_class::linear}}};
   }
 
  private:
   using traced = formula::traced;
   static core::operation declaration();
-  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
-  static traced argument(const recorded_pairs& pairs, const recipe& how);
+  static formula::program recorded(const scheme& how, const formula::program_sizes& call);
+  static traced argument(const recorded_pairs& pairs, const scheme& how);
   static traced whole_length(const traced& t, const traced& c, const traced& least, const traced& length);
   static traced network(const recorded_pairs& pairs, const traced& x);
 };
 
-inline fire::traced fire::argument(const recorded_pairs& pairs, const recipe& how) {
+inline fire::traced fire::argument(const recorded_pairs& pairs, const scheme& how) {
   const traced t = to_real(pairs.distance()), c = magnitude_of(pairs["c"]), epsilon = pairs.number("epsilon"),
                least = magnitude_of(pairs["multiplier"] * pairs.number("threshold"));
   const bool by_position = pairs.setting<std::string>("normalizer") == "position" || pairs.size("m") == 0;
@@ -86,7 +86,7 @@ inline fire::traced fire::network(const recorded_pairs& pairs, const traced& x) 
   return formula::contracted(weights, units, "hw,nmw->hnm");
 }
 
-inline formula::program fire::recorded(const recipe& how, const formula::program_sizes& call) {
+inline formula::program fire::recorded(const scheme& how, const formula::program_sizes& call) {
   recorded_pairs pairs(call);
   const traced x = in_stage<traced>(stage::argument, [&] { return argument(pairs, how); });
   return pairs.finish(in_stage<traced>(

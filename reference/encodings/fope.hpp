@@ -75,8 +75,8 @@ struct fope {
   using traced = formula::traced;
   using index = formula::traced_integer;
   /// The steps that variants replace.
-  struct recipe : rotation_recipe, recorded_recipe<recipe> {
-    recipe() { rotation_at = wave_at; }
+  struct scheme : rotation_scheme, recorded_scheme<scheme> {
+    scheme() { rotation_at = wave_at; }
     std::function<index(const kept_rule& rule, const index& lengths)> kept =
         [](const kept_rule& rule, const index& lengths) { return rule.at(lengths); };
     /// The coefficients [g, D, O], divided by the sums of their columns.
@@ -88,7 +88,7 @@ struct fope {
     std::size_t (*group)(std::size_t head, std::size_t heads, std::size_t groups) =
         [](std::size_t head, std::size_t heads, std::size_t groups) { return head * groups / heads; };
   };
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     const auto [of_lengths, of_vectors] = declarations();
     return {{of_lengths, kept}, {of_vectors, rotate}};
   }
@@ -101,14 +101,14 @@ struct fope {
     const traced angle = in_stage<traced>(stage::angle, [&] { return position * omega; });
     return in_stage<traced>(stage::series, [&] { return traced_rotation(angle); });
   }
-  static formula::program kept(const recipe& how, const formula::program_sizes& call) {
+  static formula::program kept(const scheme& how, const formula::program_sizes& call) {
     recorded_call in(call);
     return in.finish(how.kept(kept_rule(call.settings), in.integers("length")));
   }
-  static formula::program rotate(const recipe& how, const formula::program_sizes& call);
+  static formula::program rotate(const scheme& how, const formula::program_sizes& call);
 };
 
-inline formula::program fope::rotate(const recipe& how, const formula::program_sizes& call) {
+inline formula::program fope::rotate(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), h = in.size("h"), frequencies = in.size("D");
   // A request with more columns than pairs is refused; a call that a diagnosis makes from one stays inside the head.

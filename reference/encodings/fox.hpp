@@ -38,7 +38,7 @@ struct fox {
   using traced = formula::traced;
   using traced_integer = formula::traced_integer;
   using traced_truth = formula::traced_truth;
-  struct recipe : attention_recipe, recorded_recipe<recipe> {
+  struct scheme : attention_scheme, recorded_scheme<scheme> {
     /// Takes log f of the keys [B, h, 1, m], and the key at which each query stands [n, 1]. Gives the sums after each
     /// key up to that of the query [B, h, n, m]. Later keys are not read.
     std::function<traced(const traced& gates, const traced_integer& own)> sums = sums_behind_keys;
@@ -51,12 +51,12 @@ struct fox {
   };
 
   /// Sums of segments have no shorter tree of their own.
-  static recipe algorithm(accuracy_class c) {
-    recipe how;
+  static scheme algorithm(accuracy_class c) {
+    scheme how;
     if (c == accuracy_class::cumsum) how.sums = totals_less_prefixes;
     return how;
   }
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     const std::vector<accuracy_class> all{accuracy_class::sequential, accuracy_class::cumsum};
     core::operation cached = of_cache(decay_declaration(false));
     cached.outputs.front().axes.back() = "m";
@@ -111,8 +111,8 @@ struct fox {
   static core::operation of_cache(core::operation op);
   /// The keys that are seen in a call [B, h, n, m], and their decay.
   struct decays_of_seen;
-  static formula::program decay(const recipe& how, const formula::program_sizes& call);
-  static formula::program attention(const recipe& how, const formula::program_sizes& call);
+  static formula::program decay(const scheme& how, const formula::program_sizes& call);
+  static formula::program attention(const scheme& how, const formula::program_sizes& call);
 
   static constexpr std::size_t decay_stage = 4;  // the stage after those of attention
   static constexpr core::value_domain decays{-std::numeric_limits<double>::infinity(), 0.0, true};
@@ -166,7 +166,7 @@ struct fox::decays_of_seen {
   traced by_head, decay;
   traced_integer own;
 
-  decays_of_seen(const recipe& how, const recorded_call& in, const traced& gates) {
+  decays_of_seen(const scheme& how, const recorded_call& in, const traced& gates) {
     const core::shape of_gates = shape_of(gates);  // [B, m, h]
     const std::size_t m = of_gates[1], n = in.size("n");
     const core::shape all{of_gates[0], of_gates[2], n, m};
@@ -186,13 +186,13 @@ struct fox::decays_of_seen {
   }
 };
 
-inline formula::program fox::decay(const recipe& how, const formula::program_sizes& call) {
+inline formula::program fox::decay(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   return in.finish(decays_of_seen(how, in, in.has("g") ? how.gate(in["g"]) : in["log_f"]).decay);
 }
 
 /// Attention with the decay as the bias of each head.
-inline formula::program fox::attention(const recipe& how, const formula::program_sizes& call) {
+inline formula::program fox::attention(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced gates = in["log_f"];
   const decays_of_seen of = in_stage<traced>(decay_stage, [&] { return decays_of_seen(how, in, gates); });

@@ -53,7 +53,7 @@ struct grape {
   using truth = formula::traced_truth;
   enum class stage { products, bias, scores = 0, sums };  ///< two stages of gated_bias, then two of path_bias
   /// The steps that variants replace.
-  struct recipe : recorded_recipe<recipe> {
+  struct scheme : recorded_scheme<scheme> {
     std::function<traced(const traced& x)> softplus_of = [](const traced& x) { return softplus(x); };
     /// The gate from a sum of products and its factor.
     std::function<traced(const std::function<traced(const traced&)>& softplus, const traced& sum, const traced& factor)>
@@ -79,14 +79,14 @@ struct grape {
       return behind(terms, formula::sums_from_each_on);
     };
   };
-  static recipe algorithm(accuracy_class c) {
-    recipe how;
+  static scheme algorithm(accuracy_class c) {
+    scheme how;
     if (c == accuracy_class::linear) how.softplus_of = log_of_sum;
     if (c == accuracy_class::cumsum)
       how.sums = [](const traced& terms) { return behind(terms, formula::sums_from_each_on_by_total); };
     return how;
   }
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{gated_declaration(), gated, {accuracy_class::sequential, accuracy_class::linear}},
             {path_declaration(), path, {accuracy_class::sequential, accuracy_class::cumsum}}};
   }
@@ -105,7 +105,7 @@ struct grape {
   static constexpr const char* source = "Zhang et al. 2025, arXiv 2512.07805, and its released code";
   static core::operation gated_declaration();
   static core::operation path_declaration();
-  static traced gate_of(const recipe& how, const recorded_call& in, const char* tokens, const char* vector);
+  static traced gate_of(const scheme& how, const recorded_call& in, const char* tokens, const char* vector);
   /// Whether the key is not after the query [B, h, n, n].
   static truth seen_keys(const recorded_call& in) {
     const std::size_t n = in.size("n");
@@ -115,8 +115,8 @@ struct grape {
   static core::tensor_declaration tokens(const char* called, const char* meaning, bool are_summed = false) {
     return {.name = called, .axes = {"B", "n", "h", "d"}, .meaning = meaning, .summed_over_time = are_summed};
   }
-  static formula::program gated(const recipe& how, const formula::program_sizes& call);
-  static formula::program path(const recipe& how, const formula::program_sizes& call);
+  static formula::program gated(const scheme& how, const formula::program_sizes& call);
+  static formula::program path(const scheme& how, const formula::program_sizes& call);
 };
 
 inline core::operation grape::gated_declaration() {
@@ -157,7 +157,7 @@ inline core::operation grape::path_declaration() {
 }
 
 /// The gate of each token, [B, h, n, 1].
-inline grape::traced grape::gate_of(const recipe& how, const recorded_call& in, const char* tokens,
+inline grape::traced grape::gate_of(const scheme& how, const recorded_call& in, const char* tokens,
                                     const char* vector) {
   const traced products = in_stage<traced>(stage::products, [&] { return in[tokens] * in[vector]; });
   return in_stage<traced>(stage::bias, [&] {
@@ -168,7 +168,7 @@ inline grape::traced grape::gate_of(const recipe& how, const recorded_call& in, 
   });
 }
 
-inline formula::program grape::gated(const recipe& how, const formula::program_sizes& call) {
+inline formula::program grape::gated(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   for (const char* input : {"q", "k", "v", "u"})
     static_cast<void>(in[input]);  // inputs of the program also where `gates` leaves them out
@@ -188,7 +188,7 @@ inline formula::program grape::gated(const recipe& how, const formula::program_s
   }));
 }
 
-inline formula::program grape::path(const recipe& how, const formula::program_sizes& call) {
+inline formula::program grape::path(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const truth seen = seen_keys(in);
   const traced p = in["p"], y = in["y"], slopes = reshaped(in["slopes"], {in.size("h"), 1, 1});

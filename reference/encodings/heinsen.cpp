@@ -11,7 +11,7 @@
 #include "reference/readings/all.hpp"
 #include "reference/readings/round_ball.hpp"
 #include "reference/readings/round_enclosure.hpp"
-#include "reference/run_recipe.hpp"
+#include "reference/run_scheme.hpp"
 
 namespace assay::reference {
 namespace {
@@ -47,7 +47,7 @@ rung_outputs enclose_in_balls(const core::request& call) {
   });
 }
 
-core::tensors run_on(const core::request& call, const arguments<rounded>& lifted, const heinsen::recipe<rounded>& how) {
+core::tensors run_on(const core::request& call, const arguments<rounded>& lifted, const heinsen::scheme<rounded>& how) {
   core::tensors out;
   for (const auto& [name, f] : evaluate<heinsen, rounded>(lifted, how)) {
     core::tensor t{call.operation->output(name)->type_in(call.type),
@@ -136,7 +136,7 @@ std::unique_ptr<const formula_owner> make_encoding_owner<heinsen>() {
 }
 
 template <>
-core::tensors run_recipe<heinsen>(const core::request& call, const plain_recipe<heinsen>& how,
+core::tensors run_scheme<heinsen>(const core::request& call, const plain_scheme<heinsen>& how,
                                   const core::precisions& formats) {
   const computing_in scope(formats);
   return run_on(call, lift<rounded>(call), how);

@@ -39,24 +39,24 @@ struct heinsen {
 
   /// The steps of one lane, which algorithms, accuracy classes and mutants replace.
   template <class R>
-  struct recipe {
-    recipe_step<R, void(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s)> scan = sequential_scan<R>;
-    recipe_step<R, void(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
+  struct scheme {
+    scheme_step<R, void(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s)> scan = sequential_scan<R>;
+    scheme_step<R, void(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                         const R& grad_last, scan_gradients<R> grad)>
         adjoint = scan_adjoint<sigmoid_form, R>;
-    recipe_step<R, void(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, scan_direction<R> direction,
+    scheme_step<R, void(const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, scan_direction<R> direction,
                         lane<R> ds)>
         tangent = scan_tangent<sigmoid_form, R>;
     /// The results after no tokens: the state as it was, and its tangent.
-    recipe_step<R, R(const R& s0)> state_kept = [](const R& s0) { return s0; };
-    recipe_step<R, R(const R& s0, const R& of_s0)> tangent_kept = [](const R&, const R& of_s0) { return of_s0; };
-    recipe_step<R, R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
-    recipe_step<R, R(const R& g)> gate_slope = [](const R& g) { return sigmoid(-g); };
+    scheme_step<R, R(const R& s0)> state_kept = [](const R& s0) { return s0; };
+    scheme_step<R, R(const R& s0, const R& of_s0)> tangent_kept = [](const R&, const R& of_s0) { return of_s0; };
+    scheme_step<R, R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
+    scheme_step<R, R(const R& g)> gate_slope = [](const R& g) { return sigmoid(-g); };
   };
 
   /// The algorithm that a class is named after, with the derivatives that belong to it.
   template <class R>
-  static recipe<R> algorithm(accuracy_class c);
+  static scheme<R> algorithm(accuracy_class c);
 
   /// The laws of ascending classes for one call: each class widens `algorithm` to all algorithms of the classes up to
   /// it.
@@ -70,13 +70,13 @@ struct heinsen {
   enum class decay { log_p, gate };
 
   template <class R>
-  using record = operation_record<R, recipe<R>>;
+  using record = operation_record<R, scheme<R>>;
   template <class R>
   static std::vector<record<R>> records();
 
   template <class R, class H, class Rest>
   static fields<R> embed_position(const H& to_logits, const Rest& to_tokens, const field<R>& x, const field<R>& s0,
-                                  const recipe<R>& how);
+                                  const scheme<R>& how);
 
   template <class R, class H, class Rest>
   struct module_gradients {
@@ -87,7 +87,7 @@ struct heinsen {
   template <class R, class H, class Rest>
   static module_gradients<R, H, Rest> embed_position_vjp(const H& to_logits, const Rest& to_tokens, const field<R>& x,
                                                          const field<R>& s0, const field<R>& grad_y,
-                                                         const field<R>& grad_s_n, const recipe<R>& how);
+                                                         const field<R>& grad_s_n, const scheme<R>& how);
 
  private:
   template <class R>
@@ -107,15 +107,15 @@ struct heinsen {
     }
   };
   template <class R>
-  static states<R> run(const field<R>& a, const field<R>& h, const field<R>& s0, const recipe<R>& how);
+  static states<R> run(const field<R>& a, const field<R>& h, const field<R>& s0, const scheme<R>& how);
   template <class R>
   static gradients<R> run_back(const field<R>& a, const field<R>& h, const field<R>& s0, const field<R>& s,
-                               const field<R>& grad_s, const field<R>& grad_s_n, const recipe<R>& how);
+                               const field<R>& grad_s, const field<R>& grad_s_n, const scheme<R>& how);
   template <class R>
   static states<R> run_tangent(const field<R>& a, const field<R>& h, const field<R>& s0, const field<R>& s,
-                               const gradients<R>& direction, const recipe<R>& how);
+                               const gradients<R>& direction, const scheme<R>& how);
   template <class R, class H>
-  static logits<R> logits_of(const H& to_logits, const field<R>& x, const recipe<R>& how);
+  static logits<R> logits_of(const H& to_logits, const field<R>& x, const scheme<R>& how);
 
   template <decay Decay, class R>
   struct scan_inputs;
@@ -126,15 +126,15 @@ struct heinsen {
   template <class R>
   static record<R> module_record();
   template <decay Decay, class R>
-  static fields<R> scan(const arguments<R>& call, const recipe<R>& how);
+  static fields<R> scan(const arguments<R>& call, const scheme<R>& how);
   template <decay Decay, class R>
-  static fields<R> scan_vjp(const arguments<R>& call, const recipe<R>& how);
+  static fields<R> scan_vjp(const arguments<R>& call, const scheme<R>& how);
   template <decay Decay, class R>
-  static fields<R> scan_jvp(const arguments<R>& call, const recipe<R>& how);
+  static fields<R> scan_jvp(const arguments<R>& call, const scheme<R>& how);
   template <class R>
-  static fields<R> module_forward(const arguments<R>& call, const recipe<R>& how);
+  static fields<R> module_forward(const arguments<R>& call, const scheme<R>& how);
   template <class R>
-  static fields<R> module_vjp(const arguments<R>& call, const recipe<R>& how);
+  static fields<R> module_vjp(const arguments<R>& call, const scheme<R>& how);
 
   static core::tensor_declaration logits_tensor(const char* called, std::vector<std::string> axes,
                                                 const char* meaning) {
@@ -236,8 +236,8 @@ heinsen::record<R> heinsen::module_record() {
 }
 
 template <class R>
-heinsen::recipe<R> heinsen::algorithm(accuracy_class c) {
-  recipe<R> how;
+heinsen::scheme<R> heinsen::algorithm(accuracy_class c) {
+  scheme<R> how;
   if (c == accuracy_class::tree) how.scan = balanced_tree_scan<R>;
   if (c == accuracy_class::tree) how.tangent = balanced_tree_tangent<sigmoid_form, R>;
   if (c == accuracy_class::linear) how.scan = linear_scan<R>;
@@ -251,10 +251,10 @@ heinsen::recipe<R> heinsen::algorithm(accuracy_class c) {
 
 class heinsen::laws {
  public:
-  recipe<tracked> next(accuracy_class c) {
+  scheme<tracked> next(accuracy_class c) {
     using R = tracked;
     of_lanes_->begin(c);
-    recipe<R> how;
+    scheme<R> how;
     how.scan = [all = of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) { all->scan(a, h, s0, s); };
     how.adjoint = [all = of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
                                     const_lane<R> grad_s, const R& grad_last,
@@ -279,7 +279,7 @@ void for_each_lane(std::size_t batch, std::size_t tokens, std::size_t features, 
 }
 
 template <class R>
-heinsen::states<R> heinsen::run(const field<R>& a, const field<R>& h, const field<R>& s0, const recipe<R>& how) {
+heinsen::states<R> heinsen::run(const field<R>& a, const field<R>& h, const field<R>& s0, const scheme<R>& how) {
   const std::size_t batch = a.shape(0), n = a.shape(1), d = a.shape(2);
   states<R> out{make_field<R>({batch, n, d}), s0};
   for_each_lane(batch, n, d, [&](std::size_t first, std::size_t k) {
@@ -291,7 +291,7 @@ heinsen::states<R> heinsen::run(const field<R>& a, const field<R>& h, const fiel
 
 template <class R>
 heinsen::gradients<R> heinsen::run_back(const field<R>& a, const field<R>& h, const field<R>& s0, const field<R>& s,
-                                        const field<R>& grad_s, const field<R>& grad_s_n, const recipe<R>& how) {
+                                        const field<R>& grad_s, const field<R>& grad_s_n, const scheme<R>& how) {
   const std::size_t batch = a.shape(0), n = a.shape(1), d = a.shape(2);
   gradients<R> out{make_field<R>({batch, n, d}), make_field<R>({batch, n, d}), make_field<R>({batch, d})};
   for_each_lane(batch, n, d, [&](std::size_t first, std::size_t k) {
@@ -304,7 +304,7 @@ heinsen::gradients<R> heinsen::run_back(const field<R>& a, const field<R>& h, co
 
 template <class R>
 heinsen::states<R> heinsen::run_tangent(const field<R>& a, const field<R>& h, const field<R>& s0, const field<R>& s,
-                                        const gradients<R>& direction, const recipe<R>& how) {
+                                        const gradients<R>& direction, const scheme<R>& how) {
   const std::size_t batch = a.shape(0), n = a.shape(1), d = a.shape(2);
   states<R> out{make_field<R>({batch, n, d}), direction.s0};
   for_each_lane(batch, n, d, [&](std::size_t first, std::size_t k) {
@@ -325,7 +325,7 @@ field<R> mapped(const field<R>& x, const F& f) {
 }
 
 template <class R, class H>
-heinsen::logits<R> heinsen::logits_of(const H& to_logits, const field<R>& x, const recipe<R>& how) {
+heinsen::logits<R> heinsen::logits_of(const H& to_logits, const field<R>& x, const scheme<R>& how) {
   const std::size_t batch = x.shape(0), n = x.shape(1), e = x.shape(2), d = to_logits.outputs() / 2;
   logits<R> out{make_field<R>({batch, n, d}), {}, make_field<R>({batch, n, d})};
   for (std::size_t token = 0; token < batch * n; ++token) {
@@ -342,7 +342,7 @@ heinsen::logits<R> heinsen::logits_of(const H& to_logits, const field<R>& x, con
 
 template <class R, class H, class Rest>
 fields<R> heinsen::embed_position(const H& to_logits, const Rest& to_tokens, const field<R>& x, const field<R>& s0,
-                                  const recipe<R>& how) {
+                                  const scheme<R>& how) {
   const logits<R> l = logits_of(to_logits, x, how);
   const auto scan = [&](const field<R>& a, const field<R>& h, const field<R>& first) { return run(a, h, first, how); };
   states<R> state = in_stage<R>(module_stage::scan, scan, l.a, l.h, s0);
@@ -366,7 +366,7 @@ template <class R, class H, class Rest>
 heinsen::module_gradients<R, H, Rest> heinsen::embed_position_vjp(const H& to_logits, const Rest& to_tokens,
                                                                   const field<R>& x, const field<R>& s0,
                                                                   const field<R>& grad_y, const field<R>& grad_s_n,
-                                                                  const recipe<R>& how) {
+                                                                  const scheme<R>& how) {
   const logits<R> l = logits_of(to_logits, x, how);
   using stage = module_stage;
   const auto scan = [&](const field<R>& a, const field<R>& h, const field<R>& first) { return run(a, h, first, how); };
@@ -417,10 +417,10 @@ struct heinsen::scan_inputs {
   const field<R>&given, &h, &s0;
   field<R> a;
 
-  scan_inputs(const arguments<R>& call, const recipe<R>& how)
+  scan_inputs(const arguments<R>& call, const scheme<R>& how)
       : given(call[name]), h(call["h"]), s0(call["s0"]), a(Decay == decay::gate ? mapped(given, how.gate) : given) {}
   /// Multiplies a derivative in a, or along a, by the slope of the gate.
-  [[nodiscard]] field<R> through_gate(field<R> of_a, const recipe<R>& how) const {
+  [[nodiscard]] field<R> through_gate(field<R> of_a, const scheme<R>& how) const {
     if constexpr (Decay == decay::gate)
       for (std::size_t i = 0; i < of_a.size(); ++i)
         of_a.storage()[i] = of_a.storage()[i] * how.gate_slope(given.storage()[i]);
@@ -429,14 +429,14 @@ struct heinsen::scan_inputs {
 };
 
 template <heinsen::decay Decay, class R>
-fields<R> heinsen::scan(const arguments<R>& call, const recipe<R>& how) {
+fields<R> heinsen::scan(const arguments<R>& call, const scheme<R>& how) {
   const scan_inputs<Decay, R> in(call, how);
   states<R> state = run(in.a, in.h, in.s0, how);
   return {{"s", std::move(state.s)}, {"s_n", std::move(state.s_n)}};
 }
 
 template <heinsen::decay Decay, class R>
-fields<R> heinsen::scan_vjp(const arguments<R>& call, const recipe<R>& how) {
+fields<R> heinsen::scan_vjp(const arguments<R>& call, const scheme<R>& how) {
   const scan_inputs<Decay, R> in(call, how);
   const states<R> state = run(in.a, in.h, in.s0, how);
   gradients<R> grad = run_back(in.a, in.h, in.s0, state.s, call["grad_s"], call["grad_s_n"], how);
@@ -446,7 +446,7 @@ fields<R> heinsen::scan_vjp(const arguments<R>& call, const recipe<R>& how) {
 }
 
 template <heinsen::decay Decay, class R>
-fields<R> heinsen::scan_jvp(const arguments<R>& call, const recipe<R>& how) {
+fields<R> heinsen::scan_jvp(const arguments<R>& call, const scheme<R>& how) {
   const scan_inputs<Decay, R> in(call, how);
   const states<R> state = run(in.a, in.h, in.s0, how);
   const gradients<R> direction{in.through_gate(call[(std::string("tangent_") + in.name).c_str()], how),
@@ -456,13 +456,13 @@ fields<R> heinsen::scan_jvp(const arguments<R>& call, const recipe<R>& how) {
 }
 
 template <class R>
-fields<R> heinsen::module_forward(const arguments<R>& call, const recipe<R>& how) {
+fields<R> heinsen::module_forward(const arguments<R>& call, const scheme<R>& how) {
   const affine_map<R> to_logits(call["W_H"], call["b_H"]), to_tokens(call["W_R"], call["b_R"]);
   return embed_position(to_logits, to_tokens, call["x"], call["s0"], how);
 }
 
 template <class R>
-fields<R> heinsen::module_vjp(const arguments<R>& call, const recipe<R>& how) {
+fields<R> heinsen::module_vjp(const arguments<R>& call, const scheme<R>& how) {
   const affine_map<R> to_logits(call["W_H"], call["b_H"]), to_tokens(call["W_R"], call["b_R"]);
   const auto grad =
       embed_position_vjp(to_logits, to_tokens, call["x"], call["s0"], call["grad_y"], call["grad_s_n"], how);

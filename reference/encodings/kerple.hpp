@@ -31,9 +31,9 @@ struct kerple {
             .sources = {{"Chi et al. 2022", "https://arxiv.org/abs/2205.09921"}}};
   }
 
-  using recipe = logarithm_recipe;
-  static recipe algorithm(accuracy_class c) { return algorithm_of_logarithm(c); }
-  static std::vector<recorded_formula<recipe>> formulas();
+  using scheme = logarithm_scheme;
+  static scheme algorithm(accuracy_class c) { return algorithm_of_logarithm(c); }
+  static std::vector<recorded_formula<scheme>> formulas();
 
  private:
   using traced = formula::traced;
@@ -66,7 +66,7 @@ struct kerple {
     return either(is_zero_to_zero, in_stage<traced>(stage::product, [&] { return right_as_well(x, zero); }), x);
   }
   /// -r1 log(1 + r2 t)
-  static traced logarithm(const recorded_pairs& p, const traced& t, const recipe& how) {
+  static traced logarithm(const recorded_pairs& p, const traced& t, const scheme& how) {
     const traced x = in_stage<traced>(stage::distance, [&] { return p["r2"] * t; });
     return less_product(p["r1"], in_stage<traced>(stage::function, [&] { return how.log_of_one_plus(x); }));
   }
@@ -78,7 +78,7 @@ struct kerple {
     const traced bias = power_bias(p), weight = in_stage<traced>(stage::function, [&] { return exp(exponent); });
     return in_stage<traced>(stage::product, [&] { return p["s"] * weight + bias; });
   }
-  static traced formula_of(form of, const recorded_pairs& p, const recipe& how) {
+  static traced formula_of(form of, const recorded_pairs& p, const scheme& how) {
     if (of == form::log) return logarithm(p, distance(p), how);
     if (of == form::power) return power_bias(p);
     if (of == form::weighted_scores) return weighted_score(p);
@@ -119,10 +119,10 @@ inline core::operation kerple::declaration(form of) {
   return weighted;
 }
 
-inline std::vector<recorded_formula<kerple::recipe>> kerple::formulas() {
+inline std::vector<recorded_formula<kerple::scheme>> kerple::formulas() {
   const auto made = [](form of, std::vector<accuracy_class> algorithms) {
-    return recorded_formula<recipe>{declaration(of),
-                                    [of](const recipe& how, const formula::program_sizes& call) {
+    return recorded_formula<scheme>{declaration(of),
+                                    [of](const scheme& how, const formula::program_sizes& call) {
                                       recorded_pairs pairs(call);
                                       return pairs.finish(formula_of(of, pairs, how));
                                     },

@@ -62,7 +62,7 @@ struct learned {
   using traced = formula::traced;
   using index = formula::traced_integer;
   /// The steps that variants replace.
-  struct recipe : recorded_recipe<recipe> {
+  struct scheme : recorded_scheme<scheme> {
     std::function<index(const position_rule& rule, const index& places, const index& tokens,
                         const formula::traced_truth& visible)>
         position = [](const position_rule& rule, const index& places, const index& tokens,
@@ -71,7 +71,7 @@ struct learned {
       return token + row;
     };
   };
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{positions_declaration(), positions}, {embed_declaration(), embed}, {multiply_declaration(), multiply}};
   }
 
@@ -80,9 +80,9 @@ struct learned {
   static core::operation positions_declaration();
   static core::operation embed_declaration();
   static core::operation multiply_declaration();
-  static formula::program positions(const recipe& how, const formula::program_sizes& call);
-  static formula::program embed(const recipe& how, const formula::program_sizes& call);
-  static formula::program multiply(const recipe& how, const formula::program_sizes& call);
+  static formula::program positions(const scheme& how, const formula::program_sizes& call);
+  static formula::program embed(const scheme& how, const formula::program_sizes& call);
+  static formula::program multiply(const scheme& how, const formula::program_sizes& call);
   static traced row_of_each_token(const recorded_call& in);
 };
 
@@ -132,7 +132,7 @@ inline core::operation learned::multiply_declaration() {
   return multiply;
 }
 
-inline formula::program learned::positions(const recipe& how, const formula::program_sizes& call) {
+inline formula::program learned::positions(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const index none = index::constant(0);
   const formula::traced_truth visible = !equal(in.integers("mask"), none);
@@ -150,7 +150,7 @@ inline learned::traced learned::row_of_each_token(const recorded_call& in) {
   return gathered(table, clamp(position, 0, static_cast<std::int64_t>(rows) - 1), 0);
 }
 
-inline formula::program learned::embed(const recipe& how, const formula::program_sizes& call) {
+inline formula::program learned::embed(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto width = static_cast<double>(in.size("d")), root = std::round(std::sqrt(width));
   const bool is_scaled = core::chosen<bool>(call.settings, "input_factor", {{"one", false}, {"sqrt", true}});
@@ -163,7 +163,7 @@ inline formula::program learned::embed(const recipe& how, const formula::program
   }));
 }
 
-inline formula::program learned::multiply(const recipe&, const formula::program_sizes& call) {
+inline formula::program learned::multiply(const scheme&, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"], row = row_of_each_token(in);
   return in.finish(in_stage<traced>(stage::output, [&] { return x * row; }));

@@ -65,7 +65,7 @@ struct linear_attention {
     std::optional<traced> fading, beta, a, b, last;
   };
   /// The steps that variants replace.
-  struct recipe : recorded_recipe<recipe> {
+  struct scheme : recorded_scheme<scheme> {
     /// exp(g) for logits [B, n, h, 1 or d].
     std::function<traced(const traced& g)> fading = [](const traced& g) { return exp(g); };
     /// The row that is written at k: v, or beta times the part of v that the state lacks there. `before` has not faded.
@@ -81,12 +81,12 @@ struct linear_attention {
     /// q or k divided by its length.
     std::function<traced(const traced& rows, bool is_of_gradient)> normalize = over_length;
   };
-  static recipe algorithm(accuracy_class c) {
-    recipe how;
+  static scheme algorithm(accuracy_class c) {
+    scheme how;
     how.by_sums = c == accuracy_class::cumsum;
     return how;
   }
-  static std::vector<recorded_formula<recipe>> formulas();
+  static std::vector<recorded_formula<scheme>> formulas();
 
   /// Products of rows with the rows of the state.
   static traced met(const traced& rows, const traced& state) { return contracted(rows, state, "bhd,bhde->bhe"); }
@@ -102,9 +102,9 @@ struct linear_attention {
   static traced one_before(const traced& x);
 
  private:
-  static token tokens_of(const recipe& how, const recorded_call& in);
+  static token tokens_of(const scheme& how, const recorded_call& in);
   static traced by_sums_of(const traced& g, token& all);
-  static formula::program attend(const recipe& how, const formula::program_sizes& call);
+  static formula::program attend(const scheme& how, const formula::program_sizes& call);
 };
 
 inline linear_attention::traced linear_attention::outer(const traced& x, const traced& y) {
@@ -125,7 +125,7 @@ inline linear_attention::traced linear_attention::one_before(const traced& x) {
   return formula::joined({between(x, 1, 0, 1) * traced(0.0), between(x, 1, 0, n - 1)}, 1);
 }
 /// Rows and fadings [B, n, h, 1 or d] of all tokens.
-inline linear_attention::token linear_attention::tokens_of(const recipe& how, const recorded_call& in) {
+inline linear_attention::token linear_attention::tokens_of(const scheme& how, const recorded_call& in) {
   const std::size_t rows = in.size("B"), n = in.size("n"), heads = in.size("h");
   const bool has_lengths = in.has("beta") && in.setting<bool>("normalized");
   const auto over_length_of = [&](const char* called) {
@@ -157,7 +157,7 @@ inline linear_attention::traced linear_attention::by_sums_of(const traced& g, to
   return exp(exactly(sums) - exactly(before));
 }
 
-inline formula::program linear_attention::attend(const recipe& how, const formula::program_sizes& call) {
+inline formula::program linear_attention::attend(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const token tokens = tokens_of(how, in);
   std::vector<traced> stepped;
@@ -196,7 +196,7 @@ inline formula::program linear_attention::attend(const recipe& how, const formul
   return in.finish_all({o, made.left[0] * reshaped(between(*tokens.last, 1, n - 1, n), {s[0], s[2], s[3], 1})});
 }
 
-inline std::vector<recorded_formula<linear_attention::recipe>> linear_attention::formulas() {
+inline std::vector<recorded_formula<linear_attention::scheme>> linear_attention::formulas() {
   using core::tensor_declaration;
   // Beyond 2^42 the cube of a reciprocal root, which automatic differentiation forms, is subnormal in f32.
   const auto rows_of = [](const char* called, const char* meaning, std::vector<std::string> axes) {

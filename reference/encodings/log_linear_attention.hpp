@@ -57,25 +57,25 @@ struct log_linear_attention {
   static std::size_t level_of(const pair& of) { return static_cast<std::size_t>(std::bit_width(of.query ^ of.key)); }
   static bool is_causal(const pair& of) { return of.key <= of.query; }
   /// The steps that variants replace.
-  struct recipe : recorded_recipe<recipe> {
+  struct scheme : recorded_scheme<scheme> {
     std::function<std::size_t(const pair& of)> level = level_of;
     std::function<bool(const pair& of)> sees = is_causal;
     /// The weight of each pair, queries by keys, from lambda [B, h, n, l].
     std::function<traced(const traced& lambda, const traced_integer& levels)> lambda_of =
         [](const traced& lambda, const traced_integer& levels) { return taken_along(lambda, levels, 3); };
     /// From gates [B, h, 1, n] the sums after each key up to a query [B, h, n, n], as in forgetting attention.
-    decltype(fox::recipe::sums) sums = fox::recipe().sums;
+    decltype(fox::scheme::sums) sums = fox::scheme().sums;
     std::function<traced(const traced& sum)> fading = [](const traced& sum) { return exp(sum); };
     /// The weight of a value for a query.
     std::function<traced(const traced& lambda, const traced& decay, const traced& product)> weight =
         [](const traced& lambda, const traced& decay, const traced& product) { return lambda * decay * product; };
   };
-  static recipe algorithm(accuracy_class c) {
-    recipe how;
+  static scheme algorithm(accuracy_class c) {
+    scheme how;
     how.sums = fox::algorithm(c).sums;
     return how;
   }
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{declaration(), attend, {accuracy_class::sequential, accuracy_class::cumsum}}};
   }
   /// The number of levels of n tokens.
@@ -85,10 +85,10 @@ struct log_linear_attention {
 
  private:
   static core::operation declaration();
-  static formula::program attend(const recipe& how, const formula::program_sizes& call);
+  static formula::program attend(const scheme& how, const formula::program_sizes& call);
 };
 
-inline formula::program log_linear_attention::attend(const recipe& how, const formula::program_sizes& call) {
+inline formula::program log_linear_attention::attend(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), group = in.size("u"), heads = in.size("h") * group;
   const core::shape pairs{rows, heads, n, n}, products{rows, in.size("h"), n, n};

@@ -61,7 +61,7 @@ struct log_space {
   using scan_of_states =
       std::function<traced(const shares& factors, const shares& logs, const traced& new_ones, const traced& h0)>;
   /// The steps that variants replace.
-  struct recipe : recorded_recipe<recipe> {
+  struct scheme : recorded_scheme<scheme> {
     /// y [n, B, d] from x.
     std::function<traced(const traced& x)> sum = log_scans::step_by_step;
     std::function<traced(const traced& v)> candidate = positive;
@@ -77,27 +77,27 @@ struct log_space {
     std::function<signed_logarithm(const signed_logarithm& a, const signed_logarithm& b, const signed_logarithm& x0)>
         scan = scan_by_rescaling;
   };
-  static recipe algorithm(accuracy_class c);
-  static std::vector<recorded_formula<recipe>> formulas();
+  static scheme algorithm(accuracy_class c);
+  static std::vector<recorded_formula<scheme>> formulas();
 
   static traced positive(const traced& v) { return either(less(v, traced(0.0)), sigmoid(v), v + traced(0.5)); }
 
  private:
-  static formula::program record_sum(const recipe& how, const formula::program_sizes& call);
-  static formula::program record_states(const recipe& how, const formula::program_sizes& call);
-  static formula::program record_product(const recipe& how, const formula::program_sizes& call);
-  static formula::program record_scan(const recipe& how, const formula::program_sizes& call);
+  static formula::program record_sum(const scheme& how, const formula::program_sizes& call);
+  static formula::program record_states(const scheme& how, const formula::program_sizes& call);
+  static formula::program record_product(const scheme& how, const formula::program_sizes& call);
+  static formula::program record_scan(const scheme& how, const formula::program_sizes& call);
 };
 
-inline log_space::recipe log_space::algorithm(accuracy_class c) {
-  recipe how;
+inline log_space::scheme log_space::algorithm(accuracy_class c) {
+  scheme how;
   if (c == accuracy_class::tree) how.sum = log_scans::by_doubling, how.states = log_scans::by_maps;
   if (c == accuracy_class::linear) how.sum = log_scans::by_running_maximum, how.states = log_scans::by_interpolation;
   if (c == accuracy_class::cumsum) how.states = log_scans::by_cumulative_sums, how.scan = scan_by_cumulative_sums;
   return how;
 }
 
-inline formula::program log_space::record_sum(const recipe& how, const formula::program_sizes& call) {
+inline formula::program log_space::record_sum(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = transposed(in["x"], {1, 0, 2});
   const bool by_slopes = call.algorithm == accuracy_class::linear && in.is_of_gradient();
@@ -106,7 +106,7 @@ inline formula::program log_space::record_sum(const recipe& how, const formula::
   return in.finish(transposed(in.is_of_gradient() ? either(equal(y, traced(-infinity)), x_itself, y) : y, {1, 0, 2}));
 }
 
-inline formula::program log_space::record_states(const recipe& how, const formula::program_sizes& call) {
+inline formula::program log_space::record_states(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto turns_of = [&](const char* called) { return transposed(in[called], {1, 0, 2}); };
   const traced g = how.candidate(turns_of("v")), h0 = how.enter(in["h0"]);
@@ -121,7 +121,7 @@ inline formula::program log_space::record_states(const recipe& how, const formul
   return in.finish_all({transposed(h, {1, 0, 2}), reshaped(between(h, 0, n - 1, n), state)});
 }
 
-inline formula::program log_space::record_product(const recipe& how, const formula::program_sizes& call) {
+inline formula::program log_space::record_product(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const signed_logarithm a{in["log_a"], in["sign_a"]}, b{in["log_b"], in["sign_b"]};
   const core::shape s{in.size("B"), in.size("n"), in.size("m")};
@@ -139,7 +139,7 @@ inline formula::program log_space::record_product(const recipe& how, const formu
   return in.finish_all({y.log, y.sign});
 }
 
-inline formula::program log_space::record_scan(const recipe& how, const formula::program_sizes& call) {
+inline formula::program log_space::record_scan(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto turns_of = [&](const char* log, const char* sign) {
     return signed_logarithm{transposed(in[log], {1, 0, 2}), transposed(in[sign], {1, 0, 2})};
@@ -149,7 +149,7 @@ inline formula::program log_space::record_scan(const recipe& how, const formula:
   return in.finish_all({transposed(x.log, {1, 0, 2}), transposed(x.sign, {1, 0, 2})});
 }
 
-inline std::vector<recorded_formula<log_space::recipe>> log_space::formulas() {
+inline std::vector<recorded_formula<log_space::scheme>> log_space::formulas() {
   using core::tensor_declaration;
   const std::vector<std::string> tokens{"B", "n", "d"}, lanes{"B", "d"};
   const double largest = std::numeric_limits<double>::max();

@@ -39,7 +39,7 @@ struct nope {
   using traced = formula::traced;
   using index = formula::traced_integer;
   /// The steps that variants replace.
-  struct recipe : attention_recipe, recorded_recipe<recipe> {
+  struct scheme : attention_scheme, recorded_scheme<scheme> {
     /// How often a position has passed the end of a floor; the first position is 0, and -1 has passed none.
     std::function<index(const index& position, const index& floor_scale)> step_of = [](const index& position,
                                                                                        const index& floor_scale) {
@@ -47,15 +47,15 @@ struct nope {
     };
     std::function<traced(const index& step, const traced& attn_scale)> temperature = temperature_of_step;
   };
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{attention_declaration(), attention}, {temperature_declaration(), temperature}};
   }
 
  private:
   static core::operation attention_declaration();
   static core::operation temperature_declaration();
-  static formula::program attention(const recipe& how, const formula::program_sizes& call);
-  static formula::program temperature(const recipe& how, const formula::program_sizes& call);
+  static formula::program attention(const scheme& how, const formula::program_sizes& call);
+  static formula::program temperature(const scheme& how, const formula::program_sizes& call);
 };
 
 inline core::operation nope::attention_declaration() {
@@ -87,7 +87,7 @@ inline core::operation nope::temperature_declaration() {
       .named_only = true};
 }
 
-inline formula::program nope::attention(const recipe& how, const formula::program_sizes& call) {
+inline formula::program nope::attention(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced q = in["q"], k = in["k"], lambda = reshaped(in["head_scale"], {in.size("h"), 1, 1});
   const auto seen = seen_of(in, seen_by_last_queries(in.size("n"), in.size("m"), in.setting<bool>("causal")));
@@ -98,7 +98,7 @@ inline formula::program nope::attention(const recipe& how, const formula::progra
   return in.finish(attended(how, in, logits, seen));
 }
 
-inline formula::program nope::temperature(const recipe& how, const formula::program_sizes& call) {
+inline formula::program nope::temperature(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const index position = clamp(in.integers("position"), 0, static_cast<std::int64_t>(furthest)),
               first = index::constant(in.setting<bool>("from_one") ? 0 : -1),

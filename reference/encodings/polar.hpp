@@ -71,7 +71,7 @@ struct polar {
 
   using traced = formula::traced;
   /// The steps that variants replace.
-  struct recipe : plane_recipe, recorded_recipe<recipe> {
+  struct scheme : plane_scheme, recorded_scheme<scheme> {
     std::function<traced(const traced& x)> softplus_of = [](const traced& x) { return softplus(x); };
     std::function<traced(const traced& base, std::size_t r)> frequencies = [](const traced& base, std::size_t r) {
       return geometric_frequencies(base, r, r);
@@ -86,12 +86,12 @@ struct polar {
     /// The features without a phase, as they are multiplied.
     std::function<traced(const traced& rest)> rest = [](const traced& x) { return x; };
   };
-  static recipe algorithm(accuracy_class c) {
-    recipe how;
+  static scheme algorithm(accuracy_class c) {
+    scheme how;
     if (c == accuracy_class::linear) how.softplus_of = log_of_sum;
     return how;
   }
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{scores_operation(), scores, {accuracy_class::sequential, accuracy_class::linear}},
             {grape_operation(), grape}};
   }
@@ -108,10 +108,10 @@ struct polar {
  private:
   static core::operation scores_operation();
   static core::operation grape_operation();
-  static formula::program grape(const recipe& how, const formula::program_sizes& call);
-  static formula::program scores(const recipe& how, const formula::program_sizes& call);
+  static formula::program grape(const scheme& how, const formula::program_sizes& call);
+  static formula::program scores(const scheme& how, const formula::program_sizes& call);
   /// Real and imaginary parts of the first r features, and the others.
-  static traced parts(const recipe& how, const recorded_call& in, const traced& x, const char* position,
+  static traced parts(const scheme& how, const recorded_call& in, const traced& x, const char* position,
                       const std::optional<traced>& delta);
 };
 
@@ -139,7 +139,7 @@ inline core::operation polar::scores_operation() {
   return op;
 }
 
-inline polar::traced polar::parts(const recipe& how, const recorded_call& in, const traced& x, const char* position,
+inline polar::traced polar::parts(const scheme& how, const recorded_call& in, const traced& x, const char* position,
                                   const std::optional<traced>& delta) {
   const std::size_t r = in.size("r"), d = in.size("d");
   static_cast<void>(in.integers(position));  // it is an input, whatever depends on it
@@ -158,7 +158,7 @@ inline polar::traced polar::parts(const recipe& how, const recorded_call& in, co
     return formula::joined(all, 3);
   });
 }
-inline formula::program polar::scores(const recipe& how, const formula::program_sizes& call) {
+inline formula::program polar::scores(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced given = in["phase"];
   const traced delta = in_stage<traced>(
@@ -196,7 +196,7 @@ inline core::operation polar::grape_operation() {
          return sizes.at("d") < 2 ? "two vectors of a plane have d = 2 features or more" : "";
        }});
 }
-inline formula::program polar::grape(const recipe& how, const formula::program_sizes& call) {
+inline formula::program polar::grape(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced a = in["a"], b = in["b"];
   const spanned_plane plane = in_stage<traced>(rotary_stage::angle, [&] { return spanned_plane(a, b); });

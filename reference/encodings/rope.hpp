@@ -70,7 +70,7 @@ struct rope {
 
   using traced = formula::traced;
   /// The steps that variants replace.
-  struct recipe : rotation_recipe, recorded_recipe<recipe> {
+  struct scheme : rotation_scheme, recorded_scheme<scheme> {
     /// base^(-t / steps) for the first pairs, along an axis after the axes of base.
     std::function<traced(const traced& base, std::size_t pairs, std::size_t steps)> frequencies = geometric_frequencies;
     /// The steps of the exponent, from the number of features, of pairs with a frequency, and of pairs that rotate.
@@ -86,36 +86,36 @@ struct rope {
                     const traced& theta) { return extended_frequencies(by, factor, share, theta); };
     std::function<traced(const core::attributes& settings, const traced& factor)> magnitude = magnitude_at;
   };
-  static std::vector<recorded_formula<recipe>> formulas();
+  static std::vector<recorded_formula<scheme>> formulas();
 
  private:
   static std::array<core::operation, 10> declarations();
   /// theta [k, r] for bases [k].
-  static traced frequencies_of(const recipe& how, const recorded_call& in, std::size_t steps);
-  static formula::program frequencies(const recipe& how, const formula::program_sizes& call);
-  static formula::program extended(const recipe& how, const formula::program_sizes& call);
-  static formula::program divided(const recipe& how, const formula::program_sizes& call);
-  static formula::program switched(const recipe& how, const formula::program_sizes& call);
-  static formula::program magnitudes(const recipe& how, const formula::program_sizes& call);
+  static traced frequencies_of(const scheme& how, const recorded_call& in, std::size_t steps);
+  static formula::program frequencies(const scheme& how, const formula::program_sizes& call);
+  static formula::program extended(const scheme& how, const formula::program_sizes& call);
+  static formula::program divided(const scheme& how, const formula::program_sizes& call);
+  static formula::program switched(const scheme& how, const formula::program_sizes& call);
+  static formula::program magnitudes(const scheme& how, const formula::program_sizes& call);
   /// Whether the setting is a ratio of equal magnitudes.
   static bool is_ratio_of_equal(const core::attributes& settings);
   /// The factor of the coordinates that rotate, from a rule or given; nothing where it is 1.
-  static std::optional<traced> magnitude_of(const recipe& how, const recorded_call& in);
+  static std::optional<traced> magnitude_of(const scheme& how, const recorded_call& in);
   /// The frequencies of a base, extended for longer contexts where the operation has those settings.
-  static traced frequencies_in_layout(const recipe& how, const recorded_call& in, const rotary_layout& layout);
+  static traced frequencies_in_layout(const scheme& how, const recorded_call& in, const rotary_layout& layout);
   /// Queries or keys, rotated at the positions of this input.
-  static traced turned_by_base(const recipe& how, const recorded_call& in, const traced& x, const char* position);
-  static formula::program rotate(const recipe& how, const formula::program_sizes& call);
-  static formula::program rotate_by(const recipe& how, const formula::program_sizes& call);
-  static formula::program scores(const recipe& how, const formula::program_sizes& call);
+  static traced turned_by_base(const scheme& how, const recorded_call& in, const traced& x, const char* position);
+  static formula::program rotate(const scheme& how, const formula::program_sizes& call);
+  static formula::program rotate_by(const scheme& how, const formula::program_sizes& call);
+  static formula::program scores(const scheme& how, const formula::program_sizes& call);
 };
 
-inline rope::traced rope::frequencies_of(const recipe& how, const recorded_call& in, std::size_t steps) {
+inline rope::traced rope::frequencies_of(const scheme& how, const recorded_call& in, std::size_t steps) {
   return how.frequencies(in["base"], in.size("r"), steps);
 }
 
 /// Frequencies, stretched as the settings say.
-inline formula::program rope::frequencies(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::frequencies(const scheme& how, const formula::program_sizes& call) {
   enum class scaling { none, ntk, interpolation };
   recorded_call in(call);
   const auto by = core::chosen<scaling>(
@@ -128,17 +128,17 @@ inline formula::program rope::frequencies(const recipe& how, const formula::prog
 }
 
 /// The same for longer contexts (algorithms/extended_frequencies.hpp).
-inline formula::program rope::extended(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::extended(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const extension by(call.settings);
   const traced base = reshaped(in["base"], {in.size("k"), 1}), theta = frequencies_of(how, in, by.pairs);
   return in.finish(how.extend(by, base, in.number("factor"), how.ramp(by, base), theta));
 }
-inline formula::program rope::divided(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::divided(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   return in.finish(frequencies_of(how, in, in.size("r")) / in["factors"]);
 }
-inline formula::program rope::switched(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::switched(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto length = in.setting<std::int64_t>("length"), trained = in.setting<std::int64_t>("trained_length");
   const bool at_it = core::chosen<bool>(call.settings, "switch", {{"above", false}, {"at_or_above", true}});
@@ -152,14 +152,14 @@ inline bool rope::is_ratio_of_equal(const core::attributes& settings) {
 }
 /// The ratio of equal numbers is 1, which no interval proves: programs for proofs have the 1. Other programs divide,
 /// and the terms of the derivative cancel except for their roundings.
-inline formula::program rope::magnitudes(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::magnitudes(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced factor = in["factor"];
   if (is_ratio_of_equal(call.settings) && in.is_truth()) return in.finish(traced(1.0) + traced(0.0) * factor);
   return in.finish(how.magnitude(call.settings, factor));
 }
 
-inline std::optional<rope::traced> rope::magnitude_of(const recipe& how, const recorded_call& in) {
+inline std::optional<rope::traced> rope::magnitude_of(const scheme& how, const recorded_call& in) {
   if (!in.settings().contains("rule") || in.setting<std::string>("rule") == "given") {
     if (in.setting<double>("magnitude") == 1.0) return std::nullopt;
     return in.number("magnitude");
@@ -167,7 +167,7 @@ inline std::optional<rope::traced> rope::magnitude_of(const recipe& how, const r
   if (in.setting<double>("factor") <= 1.0 || is_ratio_of_equal(in.settings())) return std::nullopt;
   return how.magnitude(in.settings(), in.number("factor"));
 }
-inline rope::traced rope::frequencies_in_layout(const recipe& how, const recorded_call& in,
+inline rope::traced rope::frequencies_in_layout(const scheme& how, const recorded_call& in,
                                                 const rotary_layout& layout) {
   const std::size_t steps = how.steps(in.size("d"), layout.all_pairs(), layout.pairs);
   const traced base = in.number("base"),
@@ -179,7 +179,7 @@ inline rope::traced rope::frequencies_in_layout(const recipe& how, const recorde
   const extension by(settings);
   return how.extend(by, base, in.number("factor"), how.ramp(by, base), theta);
 }
-inline rope::traced rope::turned_by_base(const recipe& how, const recorded_call& in, const traced& x,
+inline rope::traced rope::turned_by_base(const scheme& how, const recorded_call& in, const traced& x,
                                          const char* position) {
   const std::size_t d = in.size("d");
   const rotary_layout layout(in.settings(), d, in.has("factors") ? in.size("r") : turning_pairs(d, in.settings()));
@@ -195,18 +195,18 @@ inline rope::traced rope::turned_by_base(const recipe& how, const recorded_call&
     by = of_magnitude(by, *factor);
   return turned_vectors_of(how, x, layout, by);
 }
-inline formula::program rope::rotate(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::rotate(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   return in.finish(turned_by_base(how, in, in["x"], "position"));
 }
-inline formula::program rope::rotate_by(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::rotate_by(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"], theta = in["theta"],
                position = reshaped(in["position"], {in.size("B"), in.size("n"), 1, 1});
   return in.finish(
       turned_vectors_of(how, x, {call.settings, in.size("d"), in.size("r")}, how.rotation_at(position, theta)));
 }
-inline formula::program rope::scores(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::scores(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   return in.finish(scores_of_turned(in, turned_by_base(how, in, in["q"], "query_position"),
                                     turned_by_base(how, in, in["k"], "key_position")));
@@ -399,7 +399,7 @@ inline std::array<core::operation, 10> rope::declarations() {
                            .conflict = conflict_of_rotation})}};
 }
 
-inline std::vector<recorded_formula<rope::recipe>> rope::formulas() {
+inline std::vector<recorded_formula<rope::scheme>> rope::formulas() {
   const auto [of_bases, extended_ones, divided_ones, switched_ones, of_factors, rotation, extended_rotation,
               divided_rotation, rotation_by, of_pairs] = declarations();
   return {{of_bases, frequencies},  {extended_ones, extended}, {divided_ones, divided},     {switched_ones, switched},

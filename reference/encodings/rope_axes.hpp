@@ -52,8 +52,8 @@ struct rope_axes {
 
   using traced = formula::traced;
   /// The steps that variants replace.
-  struct recipe : rotation_recipe, recorded_recipe<recipe> {};
-  static std::vector<recorded_formula<recipe>> formulas();
+  struct scheme : rotation_scheme, recorded_scheme<scheme> {};
+  static std::vector<recorded_formula<scheme>> formulas();
 
   /// An axis of positions and the exponent -step / steps of a pair.
   struct pair_on_axis {
@@ -69,8 +69,8 @@ struct rope_axes {
   static std::string conflict(const core::attributes& settings, const core::axis_sizes& sizes);
   /// base^(-step / steps) for each pair.
   static traced frequencies(const recorded_call& in, const std::vector<pair_on_axis>& shared);
-  static formula::program rotate(const recipe& how, const formula::program_sizes& call);
-  static formula::program rotate_by(const recipe& how, const formula::program_sizes& call);
+  static formula::program rotate(const scheme& how, const formula::program_sizes& call);
+  static formula::program rotate_by(const scheme& how, const formula::program_sizes& call);
 };
 
 inline std::vector<rope_axes::pair_on_axis> rope_axes::shared_out(const core::attributes& settings, std::size_t pairs,
@@ -136,7 +136,7 @@ inline rope_axes::traced rope_axes::frequencies(const recorded_call& in, const s
   return gathered(formula::joined(series, 0), formula::known_integers({places.size()}, places), 0);
 }
 
-inline formula::program rope_axes::rotate(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope_axes::rotate(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"];
   const rotary_layout layout = layout_with_axes(call.settings, in.size("d"), in.size("a"));
@@ -151,7 +151,7 @@ inline formula::program rope_axes::rotate(const recipe& how, const formula::prog
   return in.finish(turned_vectors_of(how, x, layout, how.rotation_at(m, theta)));
 }
 
-inline formula::program rope_axes::rotate_by(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope_axes::rotate_by(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), h = in.size("h"), r = in.size("r");
   const traced x = in["x"], theta = in["theta"], position = in["position"];
@@ -215,7 +215,7 @@ inline std::array<core::operation, 2> rope_axes::declarations() {
             .named_only = true})}};
 }
 
-inline std::vector<recorded_formula<rope_axes::recipe>> rope_axes::formulas() {
+inline std::vector<recorded_formula<rope_axes::scheme>> rope_axes::formulas() {
   const auto [rotation, rotation_by] = declarations();
   return {{rotation, rotate}, {rotation_by, rotate_by}};
 }

@@ -45,26 +45,26 @@ struct sandwich {
     return offset ? sum - traced::from_integer(static_cast<double>(shape_of(angles).back())) : sum;
   }
   /// The steps that variants replace.
-  struct recipe : recorded_recipe<recipe> {
+  struct scheme : recorded_scheme<scheme> {
     std::function<traced(const traced& base, std::size_t first, std::size_t count, std::size_t steps)> frequencies =
         formula::geometric_frequencies;
     std::function<traced(const traced& angles, bool offset)> sum = sum_by_sines;
   };
-  static recipe algorithm(accuracy_class c) {
-    recipe how;
+  static scheme algorithm(accuracy_class c) {
+    scheme how;
     if (c == accuracy_class::linear) how.sum = sum_by_cosines;
     return how;
   }
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{declaration(), recorded, {accuracy_class::sequential, accuracy_class::linear}}};
   }
 
  private:
   static core::operation declaration();
-  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
+  static formula::program recorded(const scheme& how, const formula::program_sizes& call);
 };
 
-inline formula::program sandwich::recorded(const recipe& how, const formula::program_sizes& call) {
+inline formula::program sandwich::recorded(const scheme& how, const formula::program_sizes& call) {
   recorded_pairs pairs(call);
   const auto half = static_cast<std::size_t>(pairs.setting<std::int64_t>("width") / 2),
              heads = static_cast<std::size_t>(pairs.setting<std::int64_t>("heads")),

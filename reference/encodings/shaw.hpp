@@ -40,28 +40,28 @@ struct shaw {
   }
 
   /// The steps that variants replace.
-  struct recipe : score_recipe, attention_recipe, recorded_recipe<recipe> {
+  struct scheme : score_scheme, attention_scheme, recorded_scheme<scheme> {
     /// The row of a table for a distance; `left` rows are on the left of the row of distance 0, and `right` on the
     /// right.
     std::function<std::int64_t(std::int64_t rho, std::int64_t left, std::int64_t right)> index =
         [](std::int64_t rho, std::int64_t left, std::int64_t right) { return std::clamp(rho, -left, right) + left; };
   };
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{scores_declaration(), scores}, {attention_declaration(), attention}};
   }
 
  private:
   static core::operation scores_declaration();
   static core::operation attention_declaration();
-  static formula::program scores(const recipe& how, const formula::program_sizes& call);
-  static formula::program attention(const recipe& how, const formula::program_sizes& call);
+  static formula::program scores(const scheme& how, const formula::program_sizes& call);
+  static formula::program attention(const scheme& how, const formula::program_sizes& call);
 
   /// The rows of a table for n queries and m keys.
   struct rows_of_pairs {
     std::size_t n, m, count;  ///< number of rows of the table
     std::vector<std::int64_t> all{};
 
-    rows_of_pairs(const recorded_call& in, const recipe& how);
+    rows_of_pairs(const recorded_call& in, const scheme& how);
     [[nodiscard]] std::int64_t of(std::size_t i, std::size_t j) const { return all[i * m + j]; }
     [[nodiscard]] formula::traced_integer of_queries() const { return formula::known_integers({n, m}, all); }
   };
@@ -102,7 +102,7 @@ inline core::operation shaw::attention_declaration() {
   return attention;
 }
 
-inline shaw::rows_of_pairs::rows_of_pairs(const recorded_call& in, const recipe& how)
+inline shaw::rows_of_pairs::rows_of_pairs(const recorded_call& in, const scheme& how)
     : n(in.size("n")), m(in.size("m")), count(in.size("b")) {
   const bool is_negative = in.setting<std::string>("sign") == "query_minus_key";
   const std::int64_t others = static_cast<std::int64_t>(count) - 1, asked = in.setting<std::int64_t>("right"),
@@ -129,7 +129,7 @@ inline std::vector<score_term> shaw::terms(const recorded_call& in, const rows_o
   return all;
 }
 
-inline formula::program shaw::scores(const recipe& how, const formula::program_sizes& call) {
+inline formula::program shaw::scores(const scheme& how, const formula::program_sizes& call) {
   using formula::traced;
   recorded_call in(call);
   const traced table = in["table"];
@@ -138,7 +138,7 @@ inline formula::program shaw::scores(const recipe& how, const formula::program_s
   }));
 }
 
-inline formula::program shaw::attention(const recipe& how, const formula::program_sizes& call) {
+inline formula::program shaw::attention(const scheme& how, const formula::program_sizes& call) {
   using formula::traced;
   recorded_call in(call);
   const traced v = in["v"], keys = in["table_k"], values = in["table_v"];

@@ -79,7 +79,7 @@ struct sinusoidal {
   /// I_b(s).
   static traced decay_at(const traced& s, const traced& base);
   /// The steps that variants replace.
-  struct recipe : recorded_recipe<recipe> {
+  struct scheme : recorded_scheme<scheme> {
     std::function<table_plan(const core::attributes& settings)> plan = plan_of_table;
     std::function<traced(const formula::traced_integer& m)> position = [](const formula::traced_integer& m) {
       return to_real(m);
@@ -90,17 +90,17 @@ struct sinusoidal {
     std::function<traced(waveform function, const traced& m, const traced& theta)> wave = wave_at;
     std::function<traced(const traced& s, const traced& base)> decay = decay_at;
   };
-  static std::vector<recorded_formula<recipe>> formulas();
+  static std::vector<recorded_formula<scheme>> formulas();
 
  private:
   static std::array<core::operation, 4> declarations();
-  static formula::program table(const recipe& how, const formula::program_sizes& call);
-  static formula::program table_at(const recipe& how, const formula::program_sizes& call);
-  static formula::program frequencies(const recipe& how, const formula::program_sizes& call);
-  static formula::program decay(const recipe& how, const formula::program_sizes& call);
+  static formula::program table(const scheme& how, const formula::program_sizes& call);
+  static formula::program table_at(const scheme& how, const formula::program_sizes& call);
+  static formula::program frequencies(const scheme& how, const formula::program_sizes& call);
+  static formula::program decay(const scheme& how, const formula::program_sizes& call);
   static traced decay_slope_at(const traced& s, const traced& base);
   /// Rows with these columns for positions [n], from the frequencies of pairs.
-  static traced rows(const recipe& how, const std::vector<column>& columns, const traced& position,
+  static traced rows(const scheme& how, const std::vector<column>& columns, const traced& position,
                      const traced& theta);
 };
 
@@ -131,7 +131,7 @@ inline sinusoidal::traced sinusoidal::decay_slope_at(const traced& s, const trac
   return either(equal(s, traced(0.0)), traced(0.0), slope);
 }
 
-inline sinusoidal::traced sinusoidal::rows(const recipe& how, const std::vector<column>& columns,
+inline sinusoidal::traced sinusoidal::rows(const scheme& how, const std::vector<column>& columns,
                                            const traced& position, const traced& theta) {
   const std::size_t n = shape_of(position)[0];
   const traced m = reshaped(position, {n, 1});
@@ -158,7 +158,7 @@ inline sinusoidal::traced sinusoidal::rows(const recipe& how, const std::vector<
 }
 
 /// The table; its frequencies follow from the settings.
-inline formula::program sinusoidal::table(const recipe& how, const formula::program_sizes& call) {
+inline formula::program sinusoidal::table(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto [scale, columns] = how.plan(call.settings);
   std::size_t count = 1;
@@ -171,17 +171,17 @@ inline formula::program sinusoidal::table(const recipe& how, const formula::prog
   });
   return in.finish(rows(how, columns, position, theta));
 }
-inline formula::program sinusoidal::table_at(const recipe& how, const formula::program_sizes& call) {
+inline formula::program sinusoidal::table_at(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced position = in["position"], theta = in["theta"];
   return in.finish(rows(how, arrange_pairs(call.settings, in.size("r"), in.size("r")), position, theta));
 }
-inline formula::program sinusoidal::frequencies(const recipe& how, const formula::program_sizes& call) {
+inline formula::program sinusoidal::frequencies(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t pairs = in.size("r");
   return in.finish(how.frequencies(in["base"], pairs, scale_of(in.setting<std::string>("rule"), 2 * pairs, pairs)));
 }
-inline formula::program sinusoidal::decay(const recipe& how, const formula::program_sizes& call) {
+inline formula::program sinusoidal::decay(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   return in.finish(how.decay(in["s"], in.number("base")));
 }
@@ -252,7 +252,7 @@ inline std::array<core::operation, 4> sinusoidal::declarations() {
         .independent = {"n"}}}};
 }
 
-inline std::vector<recorded_formula<sinusoidal::recipe>> sinusoidal::formulas() {
+inline std::vector<recorded_formula<sinusoidal::scheme>> sinusoidal::formulas() {
   const auto [of_positions, of_frequencies, of_bases, of_distances] = declarations();
   return {{of_positions, table}, {of_frequencies, table_at}, {of_bases, frequencies}, {of_distances, decay}};
 }

@@ -47,7 +47,7 @@ struct t5_bias {
   using traced = formula::traced;
   using index = formula::traced_integer;
   /// The steps that variants replace.
-  struct recipe : attention_recipe, recorded_recipe<recipe> {
+  struct scheme : attention_scheme, recorded_scheme<scheme> {
     std::function<std::int64_t(const bucket_map& map, double distance)> bucket = bucket_of;
   };
 
@@ -121,7 +121,7 @@ struct t5_bias {
     return op;
   }
 
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{bucket_declaration(), bucket},
             {of_pairs(bias_declaration()), bias},
             {of_pairs(contextual_declaration()), contextual},
@@ -130,41 +130,41 @@ struct t5_bias {
 
  private:
   /// Buckets of distances that are not known when the program is recorded.
-  static index buckets_of(const recipe& how, const recorded_call& in, const index& distance);
-  static index buckets_of_pairs(const recipe& how, const recorded_pairs& pairs) {
+  static index buckets_of(const scheme& how, const recorded_call& in, const index& distance);
+  static index buckets_of_pairs(const scheme& how, const recorded_pairs& pairs) {
     return buckets_of(how, pairs, pairs.key() - pairs.query());
   }
-  static formula::program bucket(const recipe& how, const formula::program_sizes& call);
-  static formula::program bias(const recipe& how, const formula::program_sizes& call);
-  static formula::program contextual(const recipe& how, const formula::program_sizes& call);
-  static formula::program attention(const recipe& how, const formula::program_sizes& call);
+  static formula::program bucket(const scheme& how, const formula::program_sizes& call);
+  static formula::program bias(const scheme& how, const formula::program_sizes& call);
+  static formula::program contextual(const scheme& how, const formula::program_sizes& call);
+  static formula::program attention(const scheme& how, const formula::program_sizes& call);
 };
 
-inline t5_bias::index t5_bias::buckets_of(const recipe& how, const recorded_call& in, const index& distance) {
+inline t5_bias::index t5_bias::buckets_of(const scheme& how, const recorded_call& in, const index& distance) {
   const bucket_map map = map_of(in.settings());
   const auto most = static_cast<std::int64_t>(2 * furthest);
   return stepwise(distance, -most, most,
                   [&](std::int64_t apart) { return how.bucket(map, static_cast<double>(apart)); });
 }
 
-inline formula::program t5_bias::bucket(const recipe& how, const formula::program_sizes& call) {
+inline formula::program t5_bias::bucket(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   return in.finish(buckets_of(how, in, in.integers("distance")));
 }
 
-inline formula::program t5_bias::bias(const recipe& how, const formula::program_sizes& call) {
+inline formula::program t5_bias::bias(const scheme& how, const formula::program_sizes& call) {
   recorded_pairs pairs(call);
   return pairs.finish(gathered(pairs["table"], buckets_of_pairs(how, pairs), 1));
 }
 
 /// Queries are multiplied with all buckets, and each pair reads its own.
-inline formula::program t5_bias::contextual(const recipe& how, const formula::program_sizes& call) {
+inline formula::program t5_bias::contextual(const scheme& how, const formula::program_sizes& call) {
   recorded_pairs pairs(call);
   const index buckets = buckets_of_pairs(how, pairs);
   return pairs.finish(of_query_and_row(contracted(pairs["q"], pairs["w"], "bhid,hdr->bhir"), buckets));
 }
 
-inline formula::program t5_bias::attention(const recipe& how, const formula::program_sizes& call) {
+inline formula::program t5_bias::attention(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const bucket_map map = map_of(in.settings());
   const traced table = in["table"];

@@ -39,10 +39,10 @@ struct tape {
 
   using traced = formula::traced;
   /// The steps that variants replace.
-  struct recipe : recorded_recipe<recipe> {
+  struct scheme : recorded_scheme<scheme> {
     std::function<traced(const traced& z)> activation = [](const traced& z) { return z * sigmoid(z); };
   };
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{apply_declaration(), apply}, {mix_declaration(), mix}, {update_declaration(), update}};
   }
 
@@ -52,9 +52,9 @@ struct tape {
   static core::operation update_declaration();
   /// An operation that takes the states of all tokens, and changes them.
   static core::operation of_states(const char* called, std::vector<core::tensor_declaration> others);
-  static formula::program apply(const recipe& how, const formula::program_sizes& call);
-  static formula::program mix(const recipe& how, const formula::program_sizes& call);
-  static formula::program update(const recipe& how, const formula::program_sizes& call);
+  static formula::program apply(const scheme& how, const formula::program_sizes& call);
+  static formula::program mix(const scheme& how, const formula::program_sizes& call);
+  static formula::program update(const scheme& how, const formula::program_sizes& call);
   /// e + change(e), for e_cos and for e_sin.
   template <class Change>
   static formula::program changed(recorded_call& in, Change change);
@@ -111,7 +111,7 @@ inline core::operation tape::update_declaration() {
   return op;
 }
 
-inline formula::program tape::apply(const recipe&, const formula::program_sizes& call) {
+inline formula::program tape::apply(const scheme&, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"], cosines = in["e_cos"], sines = in["e_sin"];
   const std::size_t half = in.size("r");
@@ -126,7 +126,7 @@ formula::program tape::changed(recorded_call& in, Change change) {
   return in.finish_all({after(cosines), after(sines)});
 }
 
-inline formula::program tape::mix(const recipe&, const formula::program_sizes& call) {
+inline formula::program tape::mix(const scheme&, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced weights = in["weights"], of_heads = in["mix"];
   return changed(in, [&](const traced& e) {
@@ -136,7 +136,7 @@ inline formula::program tape::mix(const recipe&, const formula::program_sizes& c
   });
 }
 
-inline formula::program tape::update(const recipe& how, const formula::program_sizes& call) {
+inline formula::program tape::update(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"], up = in["up"], gate = in["gate"], down = in["down"];
   const traced gates = in_stage<traced>(stage::product, [&] {

@@ -32,17 +32,17 @@ struct tener {
   enum class stage { scores, accumulation, table };
 
   /// The steps that variants replace.
-  struct recipe : score_recipe, recorded_recipe<recipe> {
+  struct scheme : score_scheme, recorded_scheme<scheme> {
     /// The distance of the row of R that query i has with key j.
     std::function<std::int64_t(std::int64_t i, std::int64_t j)> distance = [](std::int64_t i, std::int64_t j) {
       return i - j;
     };
   };
-  static std::vector<recorded_formula<recipe>> formulas() { return {{declaration(), recorded}}; }
+  static std::vector<recorded_formula<scheme>> formulas() { return {{declaration(), recorded}}; }
 
  private:
   static core::operation declaration();
-  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
+  static formula::program recorded(const scheme& how, const formula::program_sizes& call);
   static formula::traced table(const recorded_call& in);
 };
 
@@ -73,7 +73,7 @@ inline formula::traced tener::table(const recorded_call& in) {
   return formula::joined({sine_of(angles), cosine_of(angles), broadcast(traced(0.0), {rows, width % 2})}, 1);
 }
 
-inline formula::program tener::recorded(const recipe& how, const formula::program_sizes& call) {
+inline formula::program tener::recorded(const scheme& how, const formula::program_sizes& call) {
   using formula::traced;
   recorded_call in(call);
   const bool is_scaled = core::chosen<bool>(call.settings, "scale", {{"one", false}, {"inverse_sqrt", true}}),

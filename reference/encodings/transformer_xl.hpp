@@ -42,7 +42,7 @@ struct transformer_xl {
   }
 
   /// The steps that variants replace.
-  struct recipe : score_recipe, recorded_recipe<recipe> {
+  struct scheme : score_scheme, recorded_scheme<scheme> {
     /// The row of p for query i and key j, or none: the key is masked.
     std::function<std::ptrdiff_t(std::size_t i, std::size_t j, std::size_t n, std::size_t m)> distance =
         [](std::size_t i, std::size_t j, std::size_t n, std::size_t m) {
@@ -52,11 +52,11 @@ struct transformer_xl {
     std::function<std::size_t(std::size_t i, std::size_t j, std::size_t n, std::size_t columns)> place =
         [](std::size_t i, std::size_t j, std::size_t n, std::size_t columns) { return n + i * (columns - 1) + j; };
   };
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     const auto shifted_by = [](bool causal) {
-      return recorded_formula<recipe>{
+      return recorded_formula<scheme>{
           shift_declaration(causal),
-          [causal](const recipe& how, const formula::program_sizes& call) { return shifted(causal, how, call); }};
+          [causal](const scheme& how, const formula::program_sizes& call) { return shifted(causal, how, call); }};
     };
     return {shifted_by(true), shifted_by(false), {scores_declaration(), scores}};
   }
@@ -64,8 +64,8 @@ struct transformer_xl {
  private:
   static core::operation shift_declaration(bool causal);
   static core::operation scores_declaration();
-  static formula::program shifted(bool causal, const recipe& how, const formula::program_sizes& call);
-  static formula::program scores(const recipe& how, const formula::program_sizes& call);
+  static formula::program shifted(bool causal, const scheme& how, const formula::program_sizes& call);
+  static formula::program scores(const scheme& how, const formula::program_sizes& call);
 };
 
 inline core::operation transformer_xl::shift_declaration(bool causal) {
@@ -102,7 +102,7 @@ inline core::operation transformer_xl::scores_declaration() {
   return scores;
 }
 
-inline formula::program transformer_xl::shifted(bool causal, const recipe& how, const formula::program_sizes& call) {
+inline formula::program transformer_xl::shifted(bool causal, const scheme& how, const formula::program_sizes& call) {
   using formula::traced;
   constexpr double infinite = std::numeric_limits<double>::infinity();
   recorded_call in(call);
@@ -127,7 +127,7 @@ inline formula::program transformer_xl::shifted(bool causal, const recipe& how, 
   return in.finish(gathered(causal ? with_numbers() : x, places, 2));
 }
 
-inline formula::program transformer_xl::scores(const recipe& how, const formula::program_sizes& call) {
+inline formula::program transformer_xl::scores(const scheme& how, const formula::program_sizes& call) {
   using formula::traced;
   recorded_call in(call);
   const std::size_t n = in.size("n"), m = in.size("m");

@@ -37,8 +37,8 @@ struct tupe {
   using traced = formula::traced;
   using truth = formula::traced_truth;
   /// The steps that variants replace.
-  struct recipe : recorded_recipe<recipe> {
-    std::function<traced(std::size_t width, std::size_t heads, std::size_t terms)> factor = score_recipe{}.factor;
+  struct scheme : recorded_scheme<scheme> {
+    std::function<traced(std::size_t width, std::size_t heads, std::size_t terms)> factor = score_scheme{}.factor;
     /// Products of all positions [h, n, n], scaled.
     std::function<traced(const traced& scale, const traced& queries, const traced& keys)> product =
         [](const traced& scale, const traced& queries, const traced& keys) {
@@ -59,11 +59,11 @@ struct tupe {
   static bucket_map map_of(const core::attributes& settings) {
     return {core::setting<std::int64_t>(settings, "buckets"), core::setting<std::int64_t>(settings, "max_distance")};
   }
-  static std::vector<recorded_formula<recipe>> formulas() { return {{of_pairs(declaration()), recorded}}; }
+  static std::vector<recorded_formula<scheme>> formulas() { return {{of_pairs(declaration()), recorded}}; }
 
  private:
   static core::operation declaration();
-  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
+  static formula::program recorded(const scheme& how, const formula::program_sizes& call);
 };
 
 inline core::operation tupe::declaration() {
@@ -90,7 +90,7 @@ inline core::operation tupe::declaration() {
           }};
 }
 
-inline formula::program tupe::recorded(const recipe& how, const formula::program_sizes& call) {
+inline formula::program tupe::recorded(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const bucket_map map = map_of(call.settings);
   const bool is_relative = core::chosen<bool>(call.settings, "relative", {{"t5", true}, {"none", false}});

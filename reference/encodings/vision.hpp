@@ -69,7 +69,7 @@ struct vision {
     std::int64_t row, column;
   };
   /// The steps that variants replace.
-  struct recipe : recorded_recipe<recipe> {
+  struct scheme : recorded_scheme<scheme> {
     std::function<resampled_axis(const resampling& of)> axis = [](const resampling& of) { return resampled_axis(of); };
     std::function<traced(const resampled_axis& of)> distances = [](const resampled_axis& of) {
       return of.distances_by_scale();
@@ -100,7 +100,7 @@ struct vision {
     /// log(1 + x)
     std::function<traced(const traced& x)> log_of = [](const traced& x) { return log(traced(1.0) + x); };
   };
-  static std::vector<recorded_formula<recipe>> formulas() {
+  static std::vector<recorded_formula<scheme>> formulas() {
     return {{interpolated_declaration(), interpolated},
             {bias_declaration(false), bias},
             {bias_declaration(true), bias},
@@ -117,17 +117,17 @@ struct vision {
   }
   static core::operation interpolated_declaration();
   static core::operation bias_declaration(bool with_class);
-  static formula::program interpolated(const recipe& how, const formula::program_sizes& call);
-  static formula::program bias(const recipe& how, const formula::program_sizes& call);
+  static formula::program interpolated(const scheme& how, const formula::program_sizes& call);
+  static formula::program bias(const scheme& how, const formula::program_sizes& call);
   static core::operation decomposed_declaration();
   static core::operation sinusoids_declaration(bool masked);
   static core::operation coordinates_declaration();
-  static formula::program decomposed(const recipe& how, const formula::program_sizes& call);
-  static formula::program sinusoids(const recipe& how, const formula::program_sizes& call);
-  static formula::program masked_sinusoids(const recipe& how, const formula::program_sizes& call);
-  static formula::program coordinates(const recipe& how, const formula::program_sizes& call);
+  static formula::program decomposed(const scheme& how, const formula::program_sizes& call);
+  static formula::program sinusoids(const scheme& how, const formula::program_sizes& call);
+  static formula::program masked_sinusoids(const scheme& how, const formula::program_sizes& call);
+  static formula::program coordinates(const scheme& how, const formula::program_sizes& call);
   static traced distant(const traced& table, std::size_t size);
-  static traced waves(const recipe& how, const recorded_call& in, const traced& places);
+  static traced waves(const scheme& how, const recorded_call& in, const traced& places);
   static traced both_axes(const recorded_call& in, const traced& rows, const traced& columns);
   static traced resampled(const resampled_axis& axis, const traced& weights, const traced& table, std::size_t along);
   static traced proved(const recorded_call& in, const resampled_axis& rows, const resampled_axis& columns,
@@ -156,7 +156,7 @@ inline vision::traced vision::proved(const recorded_call& in, const resampled_ax
          (reshaped(rows.whole_sums(), {in.size("Y"), 1, 1}) * reshaped(columns.whole_sums(), {in.size("X"), 1}));
 }
 
-inline formula::program vision::interpolated(const recipe& how, const formula::program_sizes& call) {
+inline formula::program vision::interpolated(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced table = in["table"], kept = in["kept"];
   const bool is_same = in.size("H") == in.size("Y") && in.size("W") == in.size("X");
@@ -181,7 +181,7 @@ inline formula::program vision::interpolated(const recipe& how, const formula::p
   return in.finish(formula::joined({kept, reshaped(grid, {in.size("Y") * in.size("X"), in.size("d")})}, 0));
 }
 
-inline formula::program vision::bias(const recipe& how, const formula::program_sizes& call) {
+inline formula::program vision::bias(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto rows = static_cast<std::int64_t>(in.size("H")), columns = static_cast<std::int64_t>(in.size("W"));
   const std::int64_t count = rows * columns, sign = in.setting<std::string>("sign") == "query_minus_key" ? 1 : -1;
@@ -215,7 +215,7 @@ inline vision::traced vision::summed_over_grid(const traced& of_rows, const trac
   return reshaped(reshaped(of_rows, {s[0], h, w, h, 1}) + reshaped(of_columns, {s[0], h, w, 1, w}),
                   {s[0], h * w, h * w});
 }
-inline formula::program vision::decomposed(const recipe& how, const formula::program_sizes& call) {
+inline formula::program vision::decomposed(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced q = how.query(in["q"]);
   const traced rows = distant(in["rel_rows"], in.size("H")), columns = distant(in["rel_columns"], in.size("W"));
@@ -227,7 +227,7 @@ inline formula::program vision::decomposed(const recipe& how, const formula::pro
 }
 
 /// Sines and cosines [..., 2r] of places [..., 1].
-inline vision::traced vision::waves(const recipe& how, const recorded_call& in, const traced& places) {
+inline vision::traced vision::waves(const scheme& how, const recorded_call& in, const traced& places) {
   constexpr std::size_t angle = 0, table = 1;
   const traced x = in_stage<traced>(angle, [&] { return places * how.frequencies(in.number("base"), in.size("r")); });
   core::shape s = shape_of(x);
@@ -248,13 +248,13 @@ inline vision::traced vision::both_axes(const recorded_call& in, const traced& r
   return in.setting<std::string>("first") == "rows" ? formula::joined({of_rows, of_columns}, last)
                                                     : formula::joined({of_columns, of_rows}, last);
 }
-inline formula::program vision::sinusoids(const recipe& how, const formula::program_sizes& call) {
+inline formula::program vision::sinusoids(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced rows = to_real(in.integers("rows")), columns = to_real(in.integers("columns"));
   return in.finish(both_axes(in, waves(how, in, reshaped(rows, {in.size("H"), 1, 1})),
                              waves(how, in, reshaped(columns, {1, in.size("W"), 1}))));
 }
-inline formula::program vision::masked_sinusoids(const recipe& how, const formula::program_sizes& call) {
+inline formula::program vision::masked_sinusoids(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const core::shape s{in.size("B"), in.size("H"), in.size("W")};
   if (s[0] * s[1] * s[2] == 0) return in.finish(broadcast(traced(0.0), {s[0], s[1], s[2], 4 * in.size("r")}));
@@ -273,7 +273,7 @@ inline formula::program vision::masked_sinusoids(const recipe& how, const formul
   return in.finish(both_axes(in, along(1), along(2)));
 }
 
-inline formula::program vision::coordinates(const recipe& how, const formula::program_sizes& call) {
+inline formula::program vision::coordinates(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t h = in.size("H"), w = in.size("W");
   const auto along = [&](const char* input, const char* window, const core::shape& s) {

@@ -24,16 +24,16 @@ struct xlnet {
   }
 
   /// The steps that variants replace.
-  struct recipe : score_recipe, recorded_recipe<recipe> {
+  struct scheme : score_scheme, recorded_scheme<scheme> {
     /// The row of p for query i and key j of n.
     std::function<std::size_t(std::size_t i, std::size_t j, std::size_t n)> row =
         [](std::size_t i, std::size_t j, std::size_t n) { return n + j - i; };
   };
-  static std::vector<recorded_formula<recipe>> formulas() { return {{declaration(), recorded}}; }
+  static std::vector<recorded_formula<scheme>> formulas() { return {{declaration(), recorded}}; }
 
  private:
   static core::operation declaration();
-  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
+  static formula::program recorded(const scheme& how, const formula::program_sizes& call);
 };
 
 inline core::operation xlnet::declaration() {
@@ -49,7 +49,7 @@ inline core::operation xlnet::declaration() {
   return scores;
 }
 
-inline formula::program xlnet::recorded(const recipe& how, const formula::program_sizes& call) {
+inline formula::program xlnet::recorded(const scheme& how, const formula::program_sizes& call) {
   using formula::traced, formula::traced_integer;
   recorded_call in(call);
   const std::size_t rows = in.size("B"), heads = in.size("h"), n = in.size("n");

@@ -46,27 +46,27 @@ struct xpos {
   }
 
   /// The steps that variants replace.
-  struct recipe : rotation_recipe, recorded_recipe<recipe> {
+  struct scheme : rotation_scheme, recorded_scheme<scheme> {
     std::function<index(const index& position, std::int64_t center, bool of_keys)> away = away_from;
     std::function<traced(const traced& zeta, const traced& exponent)> scale =
         [](const traced& zeta, const traced& exponent) { return pow(zeta, exponent); };
   };
-  static std::vector<recorded_formula<recipe>> formulas();
+  static std::vector<recorded_formula<scheme>> formulas();
 
  private:
   static std::array<core::operation, 3> declarations();
   /// z_t for `pairs` pairs; positions [..., 1].
-  static traced scales(const recipe& how, const recorded_call& in, const index& positions, std::size_t pairs,
+  static traced scales(const scheme& how, const recorded_call& in, const index& positions, std::size_t pairs,
                        bool of_keys);
-  static formula::program scale(const recipe& how, const formula::program_sizes& call);
+  static formula::program scale(const scheme& how, const formula::program_sizes& call);
   /// Queries or keys, rotated and scaled, at the positions of this input.
-  static traced turned_and_scaled(const recipe& how, const recorded_call& in, const traced& x, const char* position,
+  static traced turned_and_scaled(const scheme& how, const recorded_call& in, const traced& x, const char* position,
                                   bool of_keys);
-  static formula::program rotate(const recipe& how, const formula::program_sizes& call);
-  static formula::program scores(const recipe& how, const formula::program_sizes& call);
+  static formula::program rotate(const scheme& how, const formula::program_sizes& call);
+  static formula::program scores(const scheme& how, const formula::program_sizes& call);
 };
 
-inline xpos::traced xpos::scales(const recipe& how, const recorded_call& in, const index& positions, std::size_t pairs,
+inline xpos::traced xpos::scales(const scheme& how, const recorded_call& in, const index& positions, std::size_t pairs,
                                  bool of_keys) {
   const traced gamma = in.number("gamma"), one(1.0);
   const traced share = to_real(formula::counted(pairs)) / traced::from_integer(static_cast<double>(pairs));
@@ -74,13 +74,13 @@ inline xpos::traced xpos::scales(const recipe& how, const recorded_call& in, con
   const index away = how.away(positions, in.setting<std::int64_t>("center"), of_keys);
   return either(equal(away, index::constant(0)), one, how.scale(zeta, to_real(away) / in.number("scale_base")));
 }
-inline formula::program xpos::scale(const recipe& how, const formula::program_sizes& call) {
+inline formula::program xpos::scale(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   const index positions = reshaped(in.integers("position"), {in.size("n"), 1});
   return in.finish(scales(how, in, positions, in.size("r"), in.setting<bool>("down")));
 }
 
-inline xpos::traced xpos::turned_and_scaled(const recipe& how, const recorded_call& in, const traced& x,
+inline xpos::traced xpos::turned_and_scaled(const scheme& how, const recorded_call& in, const traced& x,
                                             const char* position, bool of_keys) {
   const std::size_t d = in.size("d");
   const rotary_layout layout(in.settings(), d, turning_pairs(d, in.settings()));
@@ -96,11 +96,11 @@ inline xpos::traced xpos::turned_and_scaled(const recipe& how, const recorded_ca
                                           return taken_from(static_cast<std::size_t>(rotary_stage::angle), scale);
                                         })));
 }
-inline formula::program xpos::rotate(const recipe& how, const formula::program_sizes& call) {
+inline formula::program xpos::rotate(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   return in.finish(turned_and_scaled(how, in, in["x"], "position", in.setting<bool>("down")));
 }
-inline formula::program xpos::scores(const recipe& how, const formula::program_sizes& call) {
+inline formula::program xpos::scores(const scheme& how, const formula::program_sizes& call) {
   recorded_call in(call);
   return in.finish(scores_of_turned(in, turned_and_scaled(how, in, in["q"], "query_position", false),
                                     turned_and_scaled(how, in, in["k"], "key_position", true)));
@@ -150,7 +150,7 @@ inline std::array<core::operation, 3> xpos::declarations() {
   return all;
 }
 
-inline std::vector<recorded_formula<xpos::recipe>> xpos::formulas() {
+inline std::vector<recorded_formula<xpos::scheme>> xpos::formulas() {
   const auto [of_positions, of_vectors, of_pairs] = declarations();
   return {{of_positions, scale}, {of_vectors, rotate}, {of_pairs, scores}};
 }

@@ -2,7 +2,7 @@
 //
 // Such an encoding is a type with
 //   name, summary()  as a list of encodings shows them
-//   recipe           the steps of its formulas, which algorithms and mutants replace: a recorded_recipe
+//   scheme           the steps of its formulas, which algorithms and mutants replace: a recorded_scheme
 //   formulas()       its operations
 // and, where its operations have several algorithms, algorithm(c).
 #pragma once
@@ -17,17 +17,17 @@
 
 namespace assay::reference {
 
-template <class Recipe>
-struct recorded_recipe {
+template <class Scheme>
+struct recorded_scheme {
   /// The steps of the gradient where they are not the standard ones.
-  std::shared_ptr<const Recipe> of_gradient{};
+  std::shared_ptr<const Scheme> of_gradient{};
 };
 
-/// An operation of such an encoding, recorded by a recipe.
-template <class Recipe>
+/// An operation of such an encoding, recorded by a scheme.
+template <class Scheme>
 struct recorded_formula {
   core::operation declaration;
-  std::function<formula::program(const Recipe& how, const formula::program_sizes& sizes)> record;
+  std::function<formula::program(const Scheme& how, const formula::program_sizes& sizes)> record;
   std::vector<accuracy_class> algorithms{accuracy_class::sequential};
   std::size_t other_gradients = 0;  ///< see recorded_operation
 
@@ -40,7 +40,7 @@ struct recorded_formula {
 };
 
 template <class Encoding>
-typename Encoding::recipe recorded_algorithm(accuracy_class c) {
+typename Encoding::scheme recorded_algorithm(accuracy_class c) {
   if constexpr (requires { Encoding::algorithm(c); })
     return Encoding::algorithm(c);
   else
@@ -58,11 +58,11 @@ std::vector<formula::recorded_operation> recorded_operations() {
   return all;
 }
 
-/// The operations recorded by the recipe of a variant.
+/// The operations recorded by the scheme of a variant.
 template <class Encoding>
-std::vector<formula::recorded_operation> operations_by_recipe(const typename Encoding::recipe& how) {
-  using recipe = typename Encoding::recipe;
-  const recipe of_gradient = how.of_gradient ? *how.of_gradient : recipe{};
+std::vector<formula::recorded_operation> operations_by_scheme(const typename Encoding::scheme& how) {
+  using scheme = typename Encoding::scheme;
+  const scheme of_gradient = how.of_gradient ? *how.of_gradient : scheme{};
   std::vector<formula::recorded_operation> all;
   for (const auto& f : Encoding::formulas()) {
     all.push_back(f.by([record = f.record, how, of_gradient](const formula::program_sizes& sizes) {

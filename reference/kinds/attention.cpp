@@ -54,7 +54,7 @@ traced log_sum_exp_of_seen(const traced& logits, const traced_truth& seen) {
   return reshaped(log_sum_exp_along(either(seen, logits, hidden), rows.axis), rows.one);
 }
 
-traced attended(const attention_recipe& how, const recorded_call& in, const traced& logits, const traced_truth& seen,
+traced attended(const attention_scheme& how, const recorded_call& in, const traced& logits, const traced_truth& seen,
                 const reading_of_weights& read) {
   const auto into_output = [&](const traced& x) { return taken_from(static_cast<std::size_t>(stage::softmax), x); };
   const auto by_weights = [&] {
@@ -80,13 +80,13 @@ traced attended(const attention_recipe& how, const recorded_call& in, const trac
   return how.mean_from_output ? by_quotient() : by_weights();
 }
 
-traced attended(const attention_recipe& how, const recorded_call& in, const traced& logits, const traced_truth& seen) {
+traced attended(const attention_scheme& how, const recorded_call& in, const traced& logits, const traced_truth& seen) {
   const traced v = in["v"];
   return attended(how, in, logits, seen,
                   [&](const traced& weights) { return contracted_where(seen, weights, v, "bhij,bhjc->bhic"); });
 }
 
-traced logits_of(const attention_recipe& how, const recorded_call& in, const traced& bias, const traced_truth& seen) {
+traced logits_of(const attention_scheme& how, const recorded_call& in, const traced& bias, const traced_truth& seen) {
   const traced q = in["q"], k = in["k"];
   return in_stage<traced>(stage::scores, [&] {
     return how.logit(contracted_at(seen, q, k, "bhid,bhjd->bhij"), bias,
@@ -112,7 +112,7 @@ std::vector<bool> recorded_places::all_seen() const {
   return all;
 }
 
-traced attended_by_places(const attention_recipe& how, const recorded_call& in,
+traced attended_by_places(const attention_scheme& how, const recorded_call& in,
                           const std::function<traced(const recorded_places&)>& bias) {
   const recorded_places places(in);
   const std::size_t own = attention_stages().size();

@@ -37,7 +37,7 @@ traced of_groups(const traced& x, const traced& y, const std::string& letters, b
 
 namespace {
 
-traced kept_beside(const grouped_recipe& how, const recorded_call& in, const traced& logits, const traced_truth& seen,
+traced kept_beside(const grouped_scheme& how, const recorded_call& in, const traced& logits, const traced_truth& seen,
                    const traced& sink, const reading_of_weights& read) {
   const traced o = attended(how, in, logits, seen, read);
   const traced share = in_stage<traced>(stage::softmax, [&] {
@@ -52,7 +52,7 @@ traced kept_beside(const grouped_recipe& how, const recorded_call& in, const tra
 }  // namespace
 
 /// Attention in which the sink is the logit of one more key.
-traced attended_beside_sink(const grouped_recipe& how, const recorded_call& in, const traced& logits,
+traced attended_beside_sink(const grouped_scheme& how, const recorded_call& in, const traced& logits,
                             const traced_truth& seen, const traced& of_heads, const reading_of_weights& read) {
   core::shape one = shape_of(logits);
   const std::size_t keys = one.back();

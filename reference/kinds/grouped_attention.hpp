@@ -11,7 +11,7 @@
 
 namespace assay::reference {
 
-struct grouped_recipe : attention_recipe {
+struct grouped_scheme : attention_scheme {
   std::function<formula::traced(const formula::traced& logits, const formula::traced_truth& seen)> log_sum_exp =
       log_sum_exp_of_seen;
   /// Whether the gradients that the query heads of a group pass to k and v are added head by head, where each is stored
@@ -50,7 +50,7 @@ formula::traced of_groups(const formula::traced& x, const formula::traced& y, co
 
 /// The output of queries with a sink: `sink` [h u] are logits of a key without a value; -inf means that there is none.
 /// A query that sees no key gives 0.
-formula::traced attended_beside_sink(const grouped_recipe& how, const recorded_call& in, const formula::traced& logits,
+formula::traced attended_beside_sink(const grouped_scheme& how, const recorded_call& in, const formula::traced& logits,
                                      const formula::traced_truth& seen, const formula::traced& sink,
                                      const reading_of_weights& read);
 

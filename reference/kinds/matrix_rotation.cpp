@@ -30,7 +30,7 @@ traced entries_below(const traced& matrices) {
   return entries_at(matrices, [](std::int64_t i, std::int64_t j, std::int64_t b) { return j * b + i; });
 }
 
-traced rotations_by(const matrix_recipe& how, const traced& entries, std::size_t b) {
+traced rotations_by(const matrix_scheme& how, const traced& entries, std::size_t b) {
   core::shape s = shape_of(entries);
   const std::size_t last = s.size() - 1, count = s.back();
   s.back() = 1;
@@ -50,7 +50,7 @@ traced rotations_by(const matrix_recipe& how, const traced& entries, std::size_t
   return b == 0 ? x : in_stage<traced>(matrix_stage::exponential, [&] { return how.exponential(x); });
 }
 
-traced rotated_blocks(const matrix_recipe& how, const traced& x, const traced& entries, std::size_t b) {
+traced rotated_blocks(const matrix_scheme& how, const traced& x, const traced& entries, std::size_t b) {
   const core::shape s = shape_of(x);
   const std::size_t blocks = shape_of(entries)[2], turning = blocks * b;
   if (turning == 0) return x;

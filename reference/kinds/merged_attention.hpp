@@ -45,7 +45,7 @@ struct merge_rule {
 merged_parts merge_by_shift(const attention_parts& parts, const merge_rule& rule, const recorded_call& in);
 
 /// The part that variants replace.
-struct merge_recipe {
+struct merge_scheme {
   std::function<merged_parts(const attention_parts& parts, const merge_rule& rule)> merge{};
 };
 

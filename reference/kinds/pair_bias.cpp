@@ -31,8 +31,8 @@ formula::program recorded_pairs::finish(const traced& bias) {
   return recorded_call::finish(has_future(future_keys::rule::masked) ? either(less(query_, key_), hidden, bias) : bias);
 }
 
-logarithm_recipe algorithm_of_logarithm(accuracy_class c) {
-  logarithm_recipe how;
+logarithm_scheme algorithm_of_logarithm(accuracy_class c) {
+  logarithm_scheme how;
   if (c == accuracy_class::linear) how.log_of_one_plus = [](const traced& x) { return log(traced(1.0) + x); };
   return how;
 }

@@ -36,10 +36,10 @@ class recorded_pairs : public recorded_call {
 
 /// The steps of a bias with a logarithm of 1 + x. log1p is of class sequential; log(1 + x), which loses x beside 1, is
 /// of class linear.
-struct logarithm_recipe : recorded_recipe<logarithm_recipe> {
+struct logarithm_scheme : recorded_scheme<logarithm_scheme> {
   std::function<formula::traced(const formula::traced&)> log_of_one_plus = formula::log1p;
 };
-logarithm_recipe algorithm_of_logarithm(accuracy_class c);
+logarithm_scheme algorithm_of_logarithm(accuracy_class c);
 
 /// y where it is above 0, else slope times y; nothing where `vanishes`. At 0 programs may have the slope of either
 /// side.

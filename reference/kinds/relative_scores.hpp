@@ -39,7 +39,7 @@ inline formula::traced factor_of_scores(std::size_t width, std::size_t, std::siz
 }
 
 /// The steps of such scores that variants replace.
-struct score_recipe {
+struct score_scheme {
   std::function<formula::traced(const score_term&)> product = product_of;
   std::function<formula::traced(const formula::traced& factor, const std::vector<formula::traced>& products)> score =
       scaled_sum;

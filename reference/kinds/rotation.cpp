@@ -48,7 +48,7 @@ traced position_of(const recorded_call& in, const char* called) {
   return in_stage<traced>(rotary_stage::angle, [&] { return reshaped(to_real(position), s); });
 }
 
-traced turned_features(const rotation_recipe& how, const traced& x, const rotary_layout& layout,
+traced turned_features(const rotation_scheme& how, const traced& x, const rotary_layout& layout,
                        const traced_rotation& by) {
   const std::size_t r = layout.pairs, d = layout.features;
   if (r == 0) return x;
@@ -73,7 +73,7 @@ traced turned_features(const rotation_recipe& how, const traced& x, const rotary
   if (2 * r < d) parts.push_back(between(sorted, 3, 2 * r, d));
   return in_order(formula::joined(parts, 3), places);
 }
-traced turned_vectors_of(const rotation_recipe& how, const traced& x, const rotary_layout& layout,
+traced turned_vectors_of(const rotation_scheme& how, const traced& x, const rotary_layout& layout,
                          const traced_rotation& by) {
   return in_stage<traced>(rotary_stage::product, [&] { return turned_features(how, x, layout, by); });
 }

@@ -207,7 +207,7 @@ traced_pairs turned(const traced_pairs& x, const traced_rotation& by);
 traced_rotation of_magnitude(traced_rotation by, const formula::traced& magnitude);
 
 /// The steps that all encodings of this kind have.
-struct rotation_recipe {
+struct rotation_scheme {
   std::function<traced_rotation(const formula::traced& position, const formula::traced& theta)> rotation_at =
       reference::rotation_at;
   std::function<traced_pairs(const traced_pairs& x, const traced_rotation& by)> turn = turned;
@@ -224,10 +224,10 @@ formula::traced or_products_of_factors(const formula::traced& theta, const formu
 formula::traced position_of(const recorded_call& in, const char* called);
 
 /// x [., ., ., d] with its pairs rotated, in the stage of the scope.
-formula::traced turned_features(const rotation_recipe& how, const formula::traced& x, const rotary_layout& layout,
+formula::traced turned_features(const rotation_scheme& how, const formula::traced& x, const rotary_layout& layout,
                                 const traced_rotation& by);
 /// x [B, n, h, d] with its pairs rotated.
-formula::traced turned_vectors_of(const rotation_recipe& how, const formula::traced& x, const rotary_layout& layout,
+formula::traced turned_vectors_of(const rotation_scheme& how, const formula::traced& x, const rotary_layout& layout,
                                   const traced_rotation& by);
 /// Scores of rotated queries and keys.
 formula::traced scores_of_turned(const recorded_call& in, const formula::traced& q, const formula::traced& k);

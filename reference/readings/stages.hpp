@@ -30,10 +30,10 @@ concept computes_in_formats = requires(const R& x) {
   x.rounded_once();
 };
 
-/// A step of a recipe, which algorithms, laws and mutants replace. All of these readings compute in formats. A proof
+/// A step of a scheme, which algorithms, laws and mutants replace. All of these readings compute in formats. A proof
 /// reads the formula as it stands, and a pointer to it compiles faster.
 template <class R, class Signature>
-using recipe_step = std::conditional_t<computes_in_formats<R>, std::function<Signature>, Signature*>;
+using scheme_step = std::conditional_t<computes_in_formats<R>, std::function<Signature>, Signature*>;
 
 template <computes_in_formats R>
 R in_units(const R& x, double factor) {

@@ -103,9 +103,9 @@ TEST_CASE("heinsen/adjoint/forms_agree", "[property][heinsen]") {
   // The sigmoid, exp and cumsum-autograd forms are one function.
   const core::operation op = *find_operation("heinsen/scan:vjp");
   const fields<value> in = random_fields(op, {{"B", 1}, {"n", 9}, {"d", 2}}, 11);
-  encodings::heinsen::recipe<value> by_exp;
+  encodings::heinsen::scheme<value> by_exp;
   by_exp.adjoint = scan_adjoint<exp_form, value>;
-  encodings::heinsen::recipe<value> by_cumsum;
+  encodings::heinsen::scheme<value> by_cumsum;
   by_cumsum.scan = cumsum_scan<value>;
   by_cumsum.adjoint = cumsum_adjoint<value>;
   const auto expected = evaluate<encodings::heinsen, value>({op.name, in}, {});

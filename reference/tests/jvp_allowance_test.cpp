@@ -38,8 +38,8 @@ void linear_domain_tangent(const_lane<rounded> a, const_lane<rounded> h, const r
 struct other_tangent {
   const char* name;
   accuracy_class c;
-  decltype(encodings::heinsen::recipe<rounded>::scan) scan;
-  decltype(encodings::heinsen::recipe<rounded>::tangent) tangent;
+  decltype(encodings::heinsen::scheme<rounded>::scan) scan;
+  decltype(encodings::heinsen::scheme<rounded>::tangent) tangent;
 };
 
 std::vector<other_tangent> other_tangents() {
@@ -82,7 +82,7 @@ void measure_others(dtype type, std::vector<double>& largest) {
       const auto truth = truth_of({&op, type, in});
       const auto allowed = allow({&op, type, in}, type);
       for (std::size_t w = 0; w < ways.size(); ++w) {
-        encodings::heinsen::recipe<rounded> how;
+        encodings::heinsen::scheme<rounded> how;
         how.scan = ways[w].scan;
         how.tangent = ways[w].tangent;
         const auto out = evaluate<encodings::heinsen, rounded>({op.name, lift<rounded>(in)}, how).at("tangent_s");

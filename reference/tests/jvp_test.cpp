@@ -45,18 +45,18 @@ value paired(const fields<value>& x, const std::string& x_prefix, const fields<v
   return sum;
 }
 
-struct named_recipe {
+struct named_scheme {
   std::string name;
-  encodings::heinsen::recipe<value> how;
+  encodings::heinsen::scheme<value> how;
   bool infinities = true;
 };
 
-std::vector<named_recipe> all_recipes() {
-  std::vector<named_recipe> all;
+std::vector<named_scheme> all_schemes() {
+  std::vector<named_scheme> all;
   for (const accuracy_class c : accuracy_classes)
     if (c != accuracy_class::uniform)
       all.push_back({std::string(name_of(c)), encodings::heinsen::algorithm<value>(c), c != accuracy_class::cumsum});
-  encodings::heinsen::recipe<value> how;
+  encodings::heinsen::scheme<value> how;
   how.tangent = balanced_tree_tangent<exp_form, value>;
   all.push_back({"tree, exp form", how});
   how.tangent = balanced_linear_tangent<sigmoid_form, value>;
@@ -67,7 +67,7 @@ std::vector<named_recipe> all_recipes() {
 }  // namespace
 
 TEST_CASE("heinsen/jvp/dual_numbers_and_dot_product", "[property][heinsen]") {
-  const auto recipes = all_recipes();
+  const auto schemes = all_schemes();
   for (const bool gated : {false, true})
     for (const filling f : fillings)
       for (const std::size_t n : {0u, 1u, 2u, 7u, 19u}) {
@@ -87,7 +87,7 @@ TEST_CASE("heinsen/jvp/dual_numbers_and_dot_product", "[property][heinsen]") {
         cotangents.insert(in.begin(), in.end());
         const auto pulled = evaluate<encodings::heinsen, value>({op + ":vjp", cotangents}, {});
         const auto dual = by_dual_numbers(op, in, direction);
-        for (const named_recipe& r : recipes) {
+        for (const named_scheme& r : schemes) {
           if (!r.infinities && !is_finite(f)) continue;
           INFO(r.name);
           const auto pushed = evaluate<encodings::heinsen, value>({op + ":jvp", forward}, r.how);

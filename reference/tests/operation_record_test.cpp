@@ -10,20 +10,20 @@ using namespace assay::reference;
 
 namespace {
 
-struct no_recipe {};
-using record = operation_record<rounded, no_recipe>;
+struct no_scheme {};
+using record = operation_record<rounded, no_scheme>;
 
 fields<rounded> answer(double x) { return {{"y", field<rounded>(std::vector<std::size_t>{1}, rounded(x))}}; }
-fields<rounded> forward(const arguments<rounded>&, const no_recipe&) { return answer(1.0); }
-fields<rounded> backward(const arguments<rounded>&, const no_recipe&) { return answer(2.0); }
-fields<rounded> along(const arguments<rounded>&, const no_recipe&) { return answer(3.0); }
+fields<rounded> forward(const arguments<rounded>&, const no_scheme&) { return answer(1.0); }
+fields<rounded> backward(const arguments<rounded>&, const no_scheme&) { return answer(2.0); }
+fields<rounded> along(const arguments<rounded>&, const no_scheme&) { return answer(3.0); }
 
 /// Two operations; one of them has derivatives along a direction.
 struct two_operations {
   template <class R>
-  using recipe = no_recipe;
+  using scheme = no_scheme;
   template <class R>
-  static std::vector<operation_record<R, no_recipe>> records() {
+  static std::vector<operation_record<R, no_scheme>> records() {
     return {{.declaration = {.name = "two/along", .inputs = {{.name = "x", .axes = {"n"}}}},
              .algorithms = one_algorithm,
              .forward = forward,

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "properties/formula_trials.hpp"
 #include "reference/formula/arrays.hpp"
 #include "reference/formula/edits.hpp"

@@ -18,7 +18,7 @@ inline constexpr auto& changed = make_variant<encoding>;
 @families@
 
 // Wrong implementations. Replace those that change steps of the example. Each names the public report
-// (owner/name#issue) that it models. `variation` in recipe_variant.hpp says what a fault can change: a step, the
+// (owner/name#issue) that it models. `variation` in scheme_variant.hpp says what a fault can change: a step, the
 // inputs, the outputs, the precision. Faults that follow from the declaration are made by rule.
 std::vector<variant> mutants() {
 @mutants@

@@ -22,7 +22,7 @@ struct skeleton {
   using traced = formula::traced;
   /// Replace them by the steps of the formula that faults and controls change. A traced number is an array, whose
   /// arithmetic is elementwise (reference/formula/recording.hpp): what is computed with it is recorded as a program.
-@recipe@
+@scheme@
   /// Each operation with its program. Replace names, shapes, domains, settings and stages.
 @declaration@
   /// Replace it by the formula. Truth, allowance and gradient are made of this program.

@@ -118,7 +118,7 @@ class NewEncoding(unittest.TestCase):
                           ("affine_map", "is a type in reference/algorithms: choose another"),
                           ("rotary_pairs", "is a type in optimized: choose another"),
                           *((word, "in the code of an encoding or a kind: choose another")
-                            for word in ("family", "core", "name", "recipe", "future_keys"))):
+                            for word in ("family", "core", "name", "scheme", "future_keys"))):
             with self.subTest(name=name):
                 self.refuse(name, why)
 

@@ -12,7 +12,7 @@ namespace {
 
 using core::dtype;
 using encoding = reference::encodings::alibi;
-using recipe = encoding::recipe;
+using scheme = encoding::scheme;
 using reference::encodings::alibi_pair;
 using reference::encodings::alibi_rule;
 using reference::encodings::alibi_slope;
@@ -20,8 +20,8 @@ using reference::formula::traced, reference::formula::traced_truth;
 using index = reference::formula::traced_integer;
 inline constexpr auto& changed = make_variant<encoding>;
 
-recipe_change<recipe> with_slope(traced (*slope)(const alibi_rule& rule, std::size_t head)) {
-  return [slope](recipe& how) { how.slope = slope; };
+scheme_change<scheme> with_slope(traced (*slope)(const alibi_rule& rule, std::size_t head)) {
+  return [slope](scheme& how) { how.slope = slope; };
 }
 using attention_bias = traced (*)(const traced& slope, bool both, const alibi_pair& at);
 auto attended(attention_bias of) {
@@ -109,7 +109,7 @@ std::vector<variant> mutants() {
                    "huggingface/transformers, modeling_opt.py: scores no lower than the least number",
                    "a bias beyond the largest number becomes that number",
                    {.formula =
-                        [](recipe&how, dtype storage) {
+                        [](scheme&how, dtype storage) {
                           how.product = [storage](const traced& slope, const traced& c) {
                             const traced product = slope * c, least(-core::largest_finite(storage));
                             return either(less(product, least), least, product);

@@ -2,7 +2,7 @@
 #include "properties/encodings/attention/merge.hpp"
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "properties/kinds/attention.hpp"
 #include "reference/core/special_values.hpp"
 #include "reference/encodings/attention.hpp"

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "properties/faults/call_changes.hpp"
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "reference/core/special_values.hpp"
 #include "reference/encodings/attention.hpp"
 

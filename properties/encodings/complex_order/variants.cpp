@@ -1,7 +1,7 @@
 // Wrong and right ways to rotate words and to multiply them.
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "properties/kinds/relative_scores.hpp"
 #include "reference/encodings/complex_order.hpp"
 

@@ -25,7 +25,7 @@ traced places_of(std::size_t n, const core::shape& s) { return reshaped(index_nu
 traced by_token(const traced& x) { return transposed(x, {2, 0, 1, 3}); }
 
 // Moves queries from the last token to the first, as fla-org/flash-linear-attention does between blocks.
-traced query_by_query(const encoding::recipe&, const recorded_call& in) {
+traced query_by_query(const encoding::scheme&, const recorded_call& in) {
   const std::size_t n = in.size("n");
   const auto turn = [&](const std::vector<traced>& carried, const std::vector<traced>& now) {
     const traced read = contracted(now[0], carried[0], "bhd,bhid->bhi");
@@ -58,7 +58,7 @@ traced all_at_once(const recorded_call& in, Moves moves) {
   return met(q, k) - contracted(either(up_to, met(q, w), none), u, "bhit,bhtj->bhij");
 }
 // The triangular system of the paper, for all tokens.
-traced by_triangular_system(const encoding::recipe&, const recorded_call& in) {
+traced by_triangular_system(const encoding::scheme&, const recorded_call& in) {
   return all_at_once(in, [](const traced& of_keys, const traced& of_tokens, const traced& beta) {
     const core::shape s = shape_of(of_keys);
     const std::size_t n = s[2];
@@ -129,7 +129,7 @@ std::vector<variant> mutants() {
                    "each token moves keys as they came, not as tokens before have left them",
                    {.formula =
                         [](auto& how) {
-                          how.products = [](const encoding::recipe&, const recorded_call& in) {
+                          how.products = [](const encoding::scheme&, const recorded_call& in) {
                             return all_at_once(in, [](const traced& of_keys, const traced&, const traced& beta) {
                               return beta * of_keys;
                             });

@@ -60,7 +60,7 @@ std::int64_t bucket_by(quotient steps, const deberta_rows& of, std::int64_t dist
       std::ceil(steps(static_cast<double>(n), static_cast<double>(middle), static_cast<double>(last))));
   return (distance < 0 ? -1 : 1) * (middle + beyond);
 }
-recipe_change<encoding::recipe> with_steps(quotient steps) {
+scheme_change<encoding::scheme> with_steps(quotient steps) {
   return [steps](auto& how) {
     how.bucket = [steps](const deberta_rows& of, std::int64_t distance) { return bucket_by(steps, of, distance); };
   };

@@ -54,7 +54,7 @@ traced at_keys(const traced& x, const std::vector<std::int64_t>& places) {
 // exp(C_i - C_k) exp(C_k - C_j) with an anchor k in the block of 32 keys: right while both factors are finite.
 template <std::size_t anchor>
 traced factored(const traced& gates, const traced_integer& own) {
-  const traced right = encoding::recipe().sums(gates, own);
+  const traced right = encoding::scheme().sums(gates, own);
   const auto m = static_cast<std::int64_t>(shape_of(gates)[keys]);
   if (shape_of(own)[0] == 0) return right;
   constexpr std::int64_t block = 32;
@@ -89,12 +89,12 @@ traced summed_in_pairs(const traced& gates, const traced_integer& own) {
 }
 traced masked_later(const traced& gates, const traced_integer& own) {
   const traced_truth seen = encoding::up_to(own, shape_of(gates)[keys]);
-  return encoding::recipe().sums(gates, own) - cumulative_sum(either(seen, traced(0.0), gates), keys);
+  return encoding::scheme().sums(gates, own) - cumulative_sum(either(seen, traced(0.0), gates), keys);
 }
 // The right sums, with their gradient as the total minus the sum on the other side: rounding of the common part
 // remains, also for the first gate, whose gradient is 0.
 traced with_gradient_by_total(const traced& gates, const traced_integer& own) {
-  const traced right = encoding::recipe().sums(gates, own);
+  const traced right = encoding::scheme().sums(gates, own);
   if (shape_of(own)[0] == 0) return right;
   const traced behind = encoding::behind(sums_from_each_on_by_total(gates, keys));
   return recorded(formula::op::with_gradient_of, right, behind - encoding::at_own_keys(behind, own));

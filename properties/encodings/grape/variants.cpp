@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "properties/faults/declared_faults.hpp"
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "reference/encodings/grape.hpp"
 
 namespace assay::properties::encodings::grape {

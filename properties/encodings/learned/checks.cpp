@@ -73,7 +73,7 @@ void nan_in_a_row(drawn_inputs& in, const core::operation&, dtype, core::counter
 using index = encoding::index;
 using truth = reference::formula::traced_truth;
 using place_rule = index (*)(const position_rule& rule, const index& places, const index& tokens, const truth& visible);
-recipe_change<encoding::recipe> with_ids(place_rule of) {
+scheme_change<encoding::scheme> with_ids(place_rule of) {
   return [of](auto& how) { how.position = of; };
 }
 index counted_in(dtype held, const position_rule& rule, const index& places, const index& tokens,

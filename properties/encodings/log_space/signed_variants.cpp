@@ -1,7 +1,7 @@
 // Wrong and right ways to multiply and scan signed logarithms.
 #include <cmath>
 
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "reference/encodings/log_space.hpp"
 
 namespace assay::properties::encodings::log_space {

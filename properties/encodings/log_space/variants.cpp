@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "properties/faults/declared_faults.hpp"
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "reference/encodings/log_space.hpp"
 
 namespace assay::properties::encodings::log_space {
@@ -161,7 +161,7 @@ std::vector<variant> controls() {
                         }}),
            changed("control/log_space_running_maximum", "Milakov and Gimelshein 2018, arXiv 1805.02867: one pass",
                    "of class linear: the sum is rescaled",
-                   {.formula = [](encoding::recipe& how) { how.sum = log_scans::by_running_maximum; },
+                   {.formula = [](encoding::scheme& how) { how.sum = log_scans::by_running_maximum; },
                     .gradient = [](auto& how) { how.sum = log_scans::by_differences; }}),
            changed("control/log_space_logarithms", "Feng et al. 2024: log h step by step",
                    "of classes linear and cumsum: states as logarithms",

@@ -1,7 +1,7 @@
 // Wrong and right ways to compute magnitudes, phases and their products.
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "reference/encodings/polar.hpp"
 
 namespace assay::properties::encodings::polar {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "properties/encodings/rope/longer_contexts.hpp"
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "properties/kinds/rotation.hpp"
 #include "properties/kinds/table.hpp"
 

@@ -5,7 +5,7 @@
 #include "properties/encodings/rope/longer_contexts.hpp"
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "reference/encodings/rope.hpp"
 
 namespace assay::properties::encodings::rope {

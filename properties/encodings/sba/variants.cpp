@@ -6,7 +6,7 @@
 
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "reference/core/special_values.hpp"
 #include "reference/encodings/sba.hpp"
 
@@ -42,7 +42,7 @@ encoding::broken own_softplus_missing(const traced& z, const stick& of) {
   return {exp_if_seen(of, z - s.from_next), exp(-s.of_all)};
 }
 encoding::broken from_far_end(const traced& z, const stick& of) {
-  encoding::recipe how;
+  encoding::scheme how;
   how.sums = [](const traced& x) { return cumulative_sum(x, keys); };
   const traced left = by_sums(z, of).left;
   const traced s = how.sums(softplus_of(z, of));
@@ -93,13 +93,13 @@ traced sums_in_blocks(const traced& x) {
 }
 // Keys of other blocks do not reduce the remainder.
 encoding::broken carry_dropped(const traced& z, const stick& of) {
-  encoding::recipe how;
+  encoding::scheme how;
   how.sums = sums_in_blocks;
   return {encoding::by_sums(how, z, of).weights, by_sums(z, of).left};
 }
 // The backward pass sums the keys before a key instead of those behind it.
 encoding::broken gradient_of_nearer_keys(const traced& z, const stick& of) {
-  encoding::recipe how;
+  encoding::scheme how;
   how.sums = [](const traced& x) { return with_gradient_of(sums_from_each_on(x, keys), cumulative_sum(x, keys)); };
   return encoding::by_sums(how, z, of);
 }

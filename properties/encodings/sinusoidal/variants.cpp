@@ -5,7 +5,7 @@
 #include "properties/faults/angle_faults.hpp"
 #include "properties/faults/call_changes.hpp"
 #include "properties/faults/declared_faults.hpp"
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "reference/encodings/sinusoidal.hpp"
 
 namespace assay::properties::encodings::sinusoidal {
@@ -52,7 +52,7 @@ traced reduced_wave(waveform function, const traced& angle) {
 }
 
 // tensor2tensor's divisor without its guard: 0 / 0 if there is only one frequency.
-void divide_unguarded(encoding::recipe& how) {
+void divide_unguarded(encoding::scheme& how) {
   how.plan = [](const core::attributes& settings) {
     table_plan plan = plan_of_table(settings);
     const bool one = std::none_of(plan.columns.begin(), plan.columns.end(), [](const column& c) { return c.pair > 0; });

@@ -33,7 +33,7 @@ using offset_function = double (*)(const offset_terms& x);
 std::int64_t unclamped(const bucket_map& map, double distance, offset_function offset) {
   return map.exact() + static_cast<std::int64_t>(std::floor(offset(offset_terms(map, distance))));
 }
-recipe_change<encoding::recipe> with_offset(offset_function offset) {
+scheme_change<encoding::scheme> with_offset(offset_function offset) {
   return [offset](auto& how) {
     how.bucket = [offset](const bucket_map& map, double distance) {
       if (!has_logarithm(map, distance)) return bucket_of(map, distance);

@@ -18,7 +18,7 @@ inline constexpr auto& changed = make_variant<encoding>;
 
 /// Changes the description of a resampled axis, or the numbers from which it is made.
 template <class Change>
-recipe_change<reference::plain_recipe<encoding>> with_axis(Change change) {
+scheme_change<reference::plain_scheme<encoding>> with_axis(Change change) {
   return [change](auto& how) {
     how.axis = [change](resampling of) {
       if constexpr (std::is_invocable_v<Change, resampling&>) change(of);
@@ -29,7 +29,7 @@ recipe_change<reference::plain_recipe<encoding>> with_axis(Change change) {
   };
 }
 template <class Entry>
-recipe_change<reference::plain_recipe<encoding>> with_entry(Entry entry) {
+scheme_change<reference::plain_scheme<encoding>> with_entry(Entry entry) {
   return [entry](auto& how) { how.entry = entry; };
 }
 

@@ -8,7 +8,7 @@
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-using namespace reference;  // the recipes below are written in its vocabulary
+using namespace reference;  // the schemes below are written in its vocabulary
 using namespace reference::encodings;
 
 void scan_with_repaired_outputs(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
@@ -45,7 +45,7 @@ void anchored_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s, std
     state = s[last - 1];
   }
 }
-recipe_change<recipe> with_anchors(std::size_t chunk, std::size_t anchor) {
+scheme_change<scheme> with_anchors(std::size_t chunk, std::size_t anchor) {
   return with_scan([chunk, anchor](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
     anchored_scan(a, h, s0, s, chunk, anchor);
   });

@@ -9,12 +9,12 @@
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-using namespace reference;  // the recipes below are written in its vocabulary
+using namespace reference;  // the schemes below are written in its vocabulary
 using namespace reference::encodings;
 
 using affine_steps = std::vector<affine_step<R>>;
 // Another way to compute the prefix products of the steps.
-recipe_change<recipe> with_prefixes(affine_steps (*prefixes_of)(const affine_steps& x)) {
+scheme_change<scheme> with_prefixes(affine_steps (*prefixes_of)(const affine_steps& x)) {
   return with_scan([prefixes_of](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
     const affine_steps prefixes = prefixes_of(elements_with_state(a, h, s0));
     for (std::size_t i = 0; i < s.size(); ++i) s[i] = prefixes[i + 1].input;
@@ -64,7 +64,7 @@ void scan_by_mantissa_and_exponent(const_lane<R> a, const_lane<R> h, const R& s0
 
 // X = e^s without any shift, as in much public code; its adjoint lambda_i = gbar_i / X_i + p_{i+1} lambda_{i+1}; and
 // its derivative dX_i = p_i (dX_{i-1} + X_{i-1} da_i) + e^{h_i} dh_i.
-void linear_states(recipe& how) {
+void linear_states(scheme& how) {
   how.scan = [](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
     R x = exp(s0);
     for (std::size_t i = 0; i < s.size(); ++i) {
@@ -184,7 +184,7 @@ std::vector<variant> controls() {
       changed_heinsen("control/doubling_tree", "strides double (Hillis and Steele 1986); weights exp(t - s)",
                       "right: another association, another adjoint",
                       {.formula =
-                           [](recipe& how) {
+                           [](scheme& how) {
                              how.scan = doubling_tree_scan<R>;
                              how.adjoint = scan_adjoint<exp_form, R>;
                            }}),
@@ -199,7 +199,7 @@ std::vector<variant> controls() {
       changed_heinsen("control/mantissa_and_exponent", "the linear domain as m 2^k, the exponent apart",
                       "right: of class linear",
                       {.formula =
-                           [](recipe& how) {
+                           [](scheme& how) {
                              how.scan = scan_by_mantissa_and_exponent;
                              how.adjoint = scan_adjoint<exp_form, R>;
                              how.tangent = scan_tangent<exp_form, R>;
@@ -238,7 +238,7 @@ std::vector<variant> controls() {
                              declare_domain(about, {{"state", {}}, {"log_p", {}}, {"g", {}}});
                            }}),
       changed_heinsen("control/gate_by_log_of_sum", "log(1 + exp(-g)) for the gate", "right: of class linear",
-                      {.formula = [](recipe& how) { how.gate = gate_by_log_of_sum; }}),
+                      {.formula = [](scheme& how) { how.gate = gate_by_log_of_sum; }}),
       changed_heinsen("control/usual_stages", "torch.autocast", "right: f16 and bf16 linear maps, states in f32",
                       {.arithmetic = in_usual_stages, .declared = nothing_declared}),
   };

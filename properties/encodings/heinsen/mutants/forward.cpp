@@ -7,7 +7,7 @@
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-using namespace reference;  // the recipes below are written in its vocabulary
+using namespace reference;  // the schemes below are written in its vocabulary
 using namespace reference::encodings;
 
 // Keeps exp(A) and the sum of exp(h - A) separately: one may overflow although their product is in range.
@@ -36,7 +36,7 @@ std::vector<variant> forward_mutants() {
       changed_heinsen(
           "mutant/gate_saturates", "sbryngelson/ANEForge#113", "log sigmoid(g) is 0 from g = 11 on",
           {.formula =
-               [](recipe& how) { how.gate = [](const R& g) { return g.number >= 11.0 ? R(0.0) : log_sigmoid(g); }; }}),
+               [](scheme& how) { how.gate = [](const R& g) { return g.number >= 11.0 ? R(0.0) : log_sigmoid(g); }; }}),
       changed_heinsen("mutant/takes_p_for_log_p", "fla-org/flash-linear-attention#11",
                       "p is used where log p is expected",
                       {.formula = with_step([](const R& a, const R& state, const R& h, std::size_t) {

@@ -2,7 +2,7 @@
 
 namespace assay::properties::encodings::heinsen {
 
-using namespace reference;  // the recipes below are written in its vocabulary
+using namespace reference;  // the schemes below are written in its vocabulary
 
 linear_tree::linear_tree(const_lane<R> a, const_lane<R> h, const R& s0, prefixes of_steps) : steps_(a.size() + 1) {
   nodes_.push_back({R(1.0), exp(s0)});
@@ -81,8 +81,8 @@ void tangent_of_doubling_tree(const_lane<R> a, const_lane<R> h, const R& s0, con
 
 }  // namespace
 
-recipe_change<recipe> in_linear_tree(linear_tree::prefixes of_steps) {
-  return [of_steps](recipe& how) {
+scheme_change<scheme> in_linear_tree(linear_tree::prefixes of_steps) {
+  return [of_steps](scheme& how) {
     how.scan = [of_steps](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
       const linear_tree tree(a, h, s0, of_steps);
       for (std::size_t i = 0; i < s.size(); ++i) s[i] = log(tree.x(i + 1));

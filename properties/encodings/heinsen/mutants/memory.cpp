@@ -26,7 +26,7 @@ std::unique_ptr<implementation> state_of_earlier_call(std::string name) {
   change.outputs = [left](core::tensors& outputs, const request& call) {
     if (outputs.contains("s_n")) (*left)[call.operation->name] = outputs.at("s_n");
   };
-  return std::make_unique<recipe_variant<reference::encodings::heinsen>>(std::move(name), std::move(change));
+  return std::make_unique<scheme_variant<reference::encodings::heinsen>>(std::move(name), std::move(change));
 }
 
 bool same_shapes(const core::tensors& x, const core::tensors& y) {
@@ -69,7 +69,7 @@ std::vector<variant> memory_mutants() {
       changed_heinsen("mutant/order_of_the_day", "NVIDIA/thrust#1587, state-spaces/mamba#827",
                       "the order of combination changes from call to call",
                       {.formula =
-                           [calls = 0](recipe& how) mutable {
+                           [calls = 0](scheme& how) mutable {
                              if (++calls % 2 != 0) return;
                              how.scan = reference::doubling_tree_scan<R>;
                              how.adjoint = reference::scan_adjoint<reference::exp_form, R>;

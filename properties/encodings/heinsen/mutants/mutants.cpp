@@ -5,7 +5,7 @@
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-using namespace reference;  // the recipes below are written in its vocabulary
+using namespace reference;  // the schemes below are written in its vocabulary
 using namespace reference::encodings;
 
 void scan_with_restarting_sum(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
@@ -102,7 +102,7 @@ std::vector<variant> mutants() {
                        })}),
       changed_heinsen("mutant/log_of_sigmoid", "pytorch/pytorch#1835",
                       "the gate is log(sigmoid(g)), which loses the decay at both ends",
-                      {.formula = [](recipe& how) { how.gate = [](const R& g) { return log(sigmoid(g)); }; }}),
+                      {.formula = [](scheme& how) { how.gate = [](const R& g) { return log(sigmoid(g)); }; }}),
       changed_heinsen("mutant/guarded_exp_at_zero", "fla-org/flash-linear-attention#461",
                       "a guard against positive exponents also cuts log p = 0",
                       {.formula = with_step([](const R& a, const R& state, const R& h, std::size_t) {

@@ -2,18 +2,18 @@
 #pragma once
 
 #include "properties/faults/call_changes.hpp"
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 #include "reference/encodings/heinsen.hpp"
 
 namespace assay::properties::encodings::heinsen {
 
 using R = reference::rounded;
-using recipe = reference::encodings::heinsen::recipe<R>;
+using scheme = reference::encodings::heinsen::scheme<R>;
 inline constexpr auto& changed_heinsen = make_variant<reference::encodings::heinsen>;
 
 /// Replaces the step of the scan, which gives the state after token i.
-inline recipe_change<recipe> with_step(std::function<R(const R& a, const R& state, const R& h, std::size_t i)> next) {
-  return [next](recipe& how) {
+inline scheme_change<scheme> with_step(std::function<R(const R& a, const R& state, const R& h, std::size_t i)> next) {
+  return [next](scheme& how) {
     how.scan = [next](reference::const_lane<R> a, reference::const_lane<R> h, const R& s0, reference::lane<R> s) {
       R state = s0;
       for (std::size_t i = 0; i < s.size(); ++i) s[i] = state = next(a[i], state, h[i], i);
@@ -21,7 +21,7 @@ inline recipe_change<recipe> with_step(std::function<R(const R& a, const R& stat
   };
 }
 /// Replaces the log-sum-exp of the decayed state and the input.
-inline recipe_change<recipe> with_sum(R (*sum)(const R& past, const R& h)) {
+inline scheme_change<scheme> with_sum(R (*sum)(const R& past, const R& h)) {
   return with_step([sum](const R& a, const R& state, const R& h, std::size_t) { return sum(a + state, h); });
 }
 /// log-sum-exp as max + log1p(exp(-gap)) without a guard: NaN if both are -inf.
@@ -29,12 +29,12 @@ inline R unguarded_sum(const R& x, const R& y) {
   const R z = x - y;
   return larger(x, y) + log1p(exp(larger(z, -z) * R(-1.0)));
 }
-/// Replaces the scan or the adjoint of `recipe`.
-inline recipe_change<recipe> with_scan(decltype(recipe::scan) scan) {
-  return [scan](recipe& how) { how.scan = scan; };
+/// Replaces the scan or the adjoint of `scheme`.
+inline scheme_change<scheme> with_scan(decltype(scheme::scan) scan) {
+  return [scan](scheme& how) { how.scan = scan; };
 }
-inline recipe_change<recipe> with_adjoint(decltype(recipe::adjoint) adjoint) {
-  return [adjoint](recipe& how) { how.adjoint = adjoint; };
+inline scheme_change<scheme> with_adjoint(decltype(scheme::adjoint) adjoint) {
+  return [adjoint](scheme& how) { how.adjoint = adjoint; };
 }
 
 std::vector<variant> mutants();

@@ -7,7 +7,7 @@
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-using namespace reference;  // the recipes below are written in its vocabulary
+using namespace reference;  // the schemes below are written in its vocabulary
 using namespace reference::encodings;
 using change_of_outputs = change_of<core::tensors, const request&>;
 

@@ -5,7 +5,7 @@ namespace assay::properties::encodings::heinsen {
 
 uninformed_answer maximum_for_sum() {
   const auto answer = [](const request& call) {
-    recipe_variant<reference::encodings::heinsen> maximum(
+    scheme_variant<reference::encodings::heinsen> maximum(
         "the maximum for the sum", {.formula = with_sum([](const R& past, const R& h) { return larger(past, h); }),
                                     // In f64, so that the missing sum decides, and not the rounding of sums of decays.
                                     .arithmetic = in_f64});

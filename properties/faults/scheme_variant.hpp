@@ -13,7 +13,7 @@
 #include "properties/harness/catalogue.hpp"
 #include "properties/harness/implementation.hpp"
 #include "reference/oracle.hpp"
-#include "reference/run_recipe.hpp"
+#include "reference/run_scheme.hpp"
 
 namespace assay::properties {
 
@@ -27,30 +27,30 @@ struct change_of : std::function<void(Subject&, Context)> {
   template <std::invocable<Subject&, Context> F>
   change_of(F f) : function(std::move(f)) {}
 };
-/// The steps of a derived gradient; empty if a recipe has a gradient of its own.
-template <class Recipe>
+/// The steps of a derived gradient; empty if a scheme has a gradient of its own.
+template <class Scheme>
 struct gradient_steps {
   struct type {};
 };
-template <class Recipe>
-requires requires(const Recipe& how) { how.of_gradient; }
-struct gradient_steps<Recipe> {
-  using type = std::remove_const_t<typename decltype(Recipe::of_gradient)::element_type>;
+template <class Scheme>
+requires requires(const Scheme& how) { how.of_gradient; }
+struct gradient_steps<Scheme> {
+  using type = std::remove_const_t<typename decltype(Scheme::of_gradient)::element_type>;
 };
 /// A change of the steps of a gradient alone.
-template <class Recipe>
-using gradient_change = change_of<typename gradient_steps<Recipe>::type, core::dtype>;
+template <class Scheme>
+using gradient_change = change_of<typename gradient_steps<Scheme>::type, core::dtype>;
 /// A change of the steps of a formula, which may depend on the dtype of the call. A generic change, `[](auto& how) {
 /// ... }`, also changes the derived gradient, as in automatic differentiation; any other change leaves the gradient
 /// right.
-template <class Recipe>
-struct recipe_change : change_of<Recipe, core::dtype> {
-  gradient_change<Recipe> in_gradient{};
+template <class Scheme>
+struct scheme_change : change_of<Scheme, core::dtype> {
+  gradient_change<Scheme> in_gradient{};
 
-  recipe_change() = default;
+  scheme_change() = default;
   template <class F>
-  recipe_change(F f) : change_of<Recipe, core::dtype>(f) {
-    if constexpr (std::constructible_from<gradient_change<Recipe>, F>) in_gradient = gradient_change<Recipe>(f);
+  scheme_change(F f) : change_of<Scheme, core::dtype>(f) {
+    if constexpr (std::constructible_from<gradient_change<Scheme>, F>) in_gradient = gradient_change<Scheme>(f);
   }
 };
 /// The precision of the arithmetic in one storage dtype: a dtype, or one for each stage.
@@ -77,12 +77,12 @@ inline void usual_arithmetic_declared(description& about) {
 /// A variant that declares no precision: the gate then assumes in_usual_stages.
 inline void nothing_declared(description& about) { about.compute.clear(); }
 
-/// The changes of one variant of an encoding to the right recipe. Parts that are left out stay right. Each
+/// The changes of one variant of an encoding to the right scheme. Parts that are left out stay right. Each
 /// implementation has copies: a mutable lambda remembers earlier calls.
 template <class Encoding>
 struct variation {
-  recipe_change<reference::plain_recipe<Encoding>> formula{};
-  gradient_change<reference::plain_recipe<Encoding>> gradient{};  ///< if the gradient is derived
+  scheme_change<reference::plain_scheme<Encoding>> formula{};
+  gradient_change<reference::plain_scheme<Encoding>> gradient{};  ///< if the gradient is derived
   std::function<void(request& call)> inputs{};                    ///< changes the call before it is made
   /// Changes its outputs afterwards; the request is the original one.
   change_of<core::tensors, const request&> outputs{};
@@ -99,9 +99,9 @@ description description_of(std::string_view encoding, std::string name);
 
 /// All operations of the encoding, with the changes.
 template <class Encoding>
-class recipe_variant final : public implementation {
+class scheme_variant final : public implementation {
  public:
-  explicit recipe_variant(std::string name, variation<Encoding> how = {})
+  explicit scheme_variant(std::string name, variation<Encoding> how = {})
       : about_(description_of(Encoding::name, std::move(name))), how_(std::move(how)) {
     for (const core::dtype t : core::floating_dtypes) about_.compute[t] = how_.arithmetic(t);
     computed_ = about_;
@@ -118,27 +118,27 @@ class recipe_variant final : public implementation {
   }
 
  private:
-  using steps = reference::plain_recipe<Encoding>;
+  using steps = reference::plain_scheme<Encoding>;
 
-  steps recipe_of(core::dtype type) {
-    steps recipe;
-    if (how_.formula) how_.formula(recipe, type);
-    if constexpr (requires { recipe.of_gradient; }) {
+  steps scheme_of(core::dtype type) {
+    steps scheme;
+    if (how_.formula) how_.formula(scheme, type);
+    if constexpr (requires { scheme.of_gradient; }) {
       const auto of_gradient = std::make_shared<typename gradient_steps<steps>::type>();
       if (how_.formula.in_gradient) how_.formula.in_gradient(*of_gradient, type);
       if (how_.gradient) how_.gradient(*of_gradient, type);
-      recipe.of_gradient = of_gradient;
+      scheme.of_gradient = of_gradient;
     }
-    return recipe;
+    return scheme;
   }
   core::tensors computed(const request& edited, core::dtype type) {
     const core::precisions formats = computed_.precisions_of(edited);
     if constexpr (reference::is_recorded<Encoding>) {
       auto& owner = owners_[type];
-      if (!owner) owner = reference::owner_by_recipe<Encoding>(recipe_of(type));
+      if (!owner) owner = reference::owner_by_scheme<Encoding>(scheme_of(type));
       return owner->evaluate_in(edited, formats, reference::accuracy_class::sequential);
     } else {
-      return reference::run_recipe<Encoding>(edited, recipe_of(type), formats);
+      return reference::run_scheme<Encoding>(edited, scheme_of(type), formats);
     }
   }
 
@@ -153,7 +153,7 @@ class recipe_variant final : public implementation {
 template <class Encoding>
 variant make_variant(std::string id, const char* models, std::string summary, variation<Encoding> how) {
   const auto make = [id, how]() -> std::unique_ptr<implementation> {
-    return std::make_unique<recipe_variant<Encoding>>(id, how);
+    return std::make_unique<scheme_variant<Encoding>>(id, how);
   };
   return {std::move(id), models, std::move(summary), make, how.shown_in, how.remembers, how.telling};
 }

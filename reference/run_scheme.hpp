@@ -1,4 +1,4 @@
-// An encoding computed in plain arithmetic by a given recipe: mutants and controls are made this way.
+// An encoding computed in plain arithmetic by a given scheme: mutants and controls are made this way.
 #pragma once
 
 #include <memory>
@@ -12,27 +12,27 @@ namespace assay::reference {
 
 /// The steps of an encoding in plain arithmetic: of a template over the reading, or of a recorded program.
 template <class Encoding>
-struct plain_recipe_of {
-  using type = typename Encoding::template recipe<rounded>;
+struct plain_scheme_of {
+  using type = typename Encoding::template scheme<rounded>;
 };
 template <class Encoding>
-concept is_recorded = requires(typename Encoding::recipe how) {
+concept is_recorded = requires(typename Encoding::scheme how) {
   how.of_gradient;
 };
 template <is_recorded Encoding>
-struct plain_recipe_of<Encoding> {
-  using type = typename Encoding::recipe;
+struct plain_scheme_of<Encoding> {
+  using type = typename Encoding::scheme;
 };
 template <class Encoding>
-using plain_recipe = typename plain_recipe_of<Encoding>::type;
+using plain_scheme = typename plain_scheme_of<Encoding>::type;
 
 /// The outputs of a call to a compiled encoding. Each stage is computed in its format, and outputs are rounded to
 /// storage once.
 template <class Encoding>
-core::tensors run_recipe(const core::request& call, const plain_recipe<Encoding>& how, const core::precisions& formats);
+core::tensors run_scheme(const core::request& call, const plain_scheme<Encoding>& how, const core::precisions& formats);
 
-/// The owner of an encoding whose programs are recorded by a recipe.
+/// The owner of an encoding whose programs are recorded by a scheme.
 template <is_recorded Encoding>
-std::unique_ptr<const formula_owner> owner_by_recipe(const typename Encoding::recipe& how);
+std::unique_ptr<const formula_owner> owner_by_scheme(const typename Encoding::scheme& how);
 
 }  // namespace assay::reference

@@ -1,4 +1,4 @@
-#include "properties/faults/recipe_variant.hpp"
+#include "properties/faults/scheme_variant.hpp"
 
 namespace assay::properties {
 description description_of(std::string_view encoding, std::string name) {
