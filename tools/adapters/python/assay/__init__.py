@@ -11,6 +11,8 @@ already: the truth of one call with what is allowed of it, and whether outputs a
 the log-linear recurrence on arrays and on tensors, with its gradient, and assay.scan_jvp and assay.gated_scan_jvp its
 derivative along a direction: see assay/scans. They need libassay_scan and not the program. A function that meets a call
 that it is not made for raises assay.Unsupported("why"): the case is skipped, and the report says why.
+
+In the examples of doc comments the module `model` stands for yours: assay, numpy and torch are imported.
 """
 import importlib
 import sys

@@ -22,9 +22,10 @@ def heads_first(function):
     """Of a function whose tensors of four axes have the heads before the tokens where Assay has them behind, or the
     other way around: axes 1 and 2 change places in what it takes and returns.
 
-        def rotate(x, position):  # x [B, h, n, d]
-            ...
-        rope = heads_first(rotate)
+        >>> from model import rotate_heads_first  # x [B, h, n, d]
+        >>> rope = assay.adapters.heads_first(rotate_heads_first)
+        >>> assay.check(rope, "rope/rotate", ["f32"], effort="smoke",
+        ...             domain={"layout": ["half_split"], "d": {"multiple_of": 2}})
     """
     def swapped(*values, **settings):
         return each(swap, function(*each(swap, values), **each(swap, settings)))
@@ -35,9 +36,12 @@ def axes_first(function):
     """Of a function of x and position (rope_axes/rotate, rope_axes/rotate_by) whose positions have their axes first,
     [a, B, n], as Qwen2-VL has them.
 
-        def rotate(x, position):  # position [3, B, n]
-            ...
-        rope = axes_first(rotate)
+        >>> from model import rotate_on_axes  # position [3, B, n]
+        >>> rope = assay.adapters.axes_first(rotate_on_axes)
+        >>> x, position = numpy.ones((1, 4, 2, 12)), numpy.ones((1, 4, 3), int)
+        >>> settings = {"layout": "half_split", "exponent": "shared"}
+        >>> assay.judge("rope_axes/rotate", rope(x, position), x=x, position=position, **settings)
+        'right: 96 elements, ...'
     """
     def moved(*values, **named):
         given = signature_of(function).bind(*values, **named)
@@ -51,10 +55,11 @@ def axes_first(function):
 def even_heads(function):
     """Of a function of x that takes even widths of x only: it declares them, and odd ones are declined.
 
-        def rotate(x, position):
-            first, second = x.chunk(2, -1)
-            ...
-        rope = even_heads(rotate)
+        >>> from model import rotate  # splits x into halves
+        >>> rope = assay.adapters.even_heads(rotate)
+        >>> rope(numpy.ones((1, 4, 2, 5)), numpy.zeros((1, 4)))
+        Traceback (most recent call last):
+        assay.host.Unsupported: it takes even widths only, and this one is 5
     """
     def even(x, *values, **settings):
         decline_odd(x)
@@ -66,10 +71,11 @@ def consecutive(function):
     """Of a function of x and the position of its first token, or of x alone, whose first position is 0. Positions that
     are not consecutive, or begin elsewhere, are declined.
 
-        def rotate(x, offset=0):
-            angles = torch.arange(offset, offset + x.shape[1])[:, None] * theta
-            ...
-        rope = candidate(operation="rope/rotate")(consecutive(rotate))
+        >>> from model import rotate_from  # rotate_from(x, offset=0)
+        >>> rope = assay.candidate(operation="rope/rotate")(assay.adapters.consecutive(rotate_from))
+        >>> x, position = numpy.ones((1, 4, 2, 8)), numpy.arange(10, 14)[None]
+        >>> assay.judge("rope/rotate", rope(x, position), x=x, position=position, layout="half_split")
+        'right: 64 elements, ...'
     """
     takes_offset = len(positional(function)) > 1
 
@@ -86,10 +92,11 @@ def one_row(function, axes=1):
     position [n], or with axes=2 [1, n]. Where the rows of a case have different positions, or gradients of their own,
     each is a call.
 
-        def rotate(x, position):
-            cos = torch.cos(position[:, None] * theta)[:, None]
-            ...
-        rope = one_row(rotate)
+        >>> from model import rotate_one_row  # position [n]
+        >>> rope = assay.adapters.one_row(rotate_one_row)
+        >>> x, position = numpy.ones((2, 4, 2, 8)), numpy.array([[0, 1, 2, 3], [7, 8, 9, 10]])
+        >>> assay.judge("rope/rotate", rope(x, position), x=x, position=position, layout="half_split")
+        'right: 128 elements, ...'
     """
     def rows(*values, **named):
         given = signature_of(function).bind(*values, **named)
@@ -116,10 +123,9 @@ def from_table(function):
     looked up in its table. Positions that are no integers from 0 to 65535 are declined. A table is cast to the dtype of
     a call, and one in f32 holds no more digits in f64: that is not asked for, unless it is declared.
 
-        def encodings(length, width):
-            ...
-            return pe  # [length, width]
-        table = candidate(domain={"odd": ["extra"]})(from_table(encodings))
+        >>> from model import sinusoids  # sinusoids(length, width) returns [length, width]
+        >>> table = assay.candidate(domain={"d": {"multiple_of": 2}})(assay.adapters.from_table(sinusoids))
+        >>> assay.check(table, dtypes=["f64"], effort="smoke")
     """
     def table(position, width, dtype):
         rows = [int(m) if float(m).is_integer() and 0 <= m < _MOST_ROWS else None for m in position.tolist()]
@@ -149,9 +155,10 @@ def alibi_in_one(function, form="distance", causal=True, dtypes=("f32",), rule="
     function does not know where its keys end: form "key_from_last" declines keys that do not end at last_position.
     `rule` and `alpha_max` are those of its slopes.
 
-        def bias(heads, tokens):
-            return slopes(heads)[:, None, None] * distances(tokens)  # [h, n, n]
-        candidate = alibi_in_one(bias, causal=False)
+        >>> from model import alibi  # alibi(heads, tokens) returns [h, n, n]
+        >>> candidate = assay.adapters.alibi_in_one(alibi, causal=False, rule="naive")
+        >>> list(candidate.operations)
+        ['alibi/slopes', 'alibi/bias', 'alibi/bias:vjp']
     """
     import torch
     made = Candidate(getattr(function, "__name__", "alibi").strip("<>"))

@@ -40,7 +40,12 @@ _NAMES = {"F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16"}
 
 class Truth(dict):
     """The outputs by name, correctly rounded; `allowed`: by name, how far each element may be off them. It is 0 where
-    the truth is NaN or an infinity, and infinite where every number is right."""
+    the truth is NaN or an infinity, and infinite where every number is right.
+
+        >>> expected = assay.truth("alibi/slopes", heads=4)
+        >>> print(expected["slopes"], expected.allowed["slopes"] < 1e-6)
+        [0.25       0.0625     0.015625   0.00390625] [ True  True  True  True]
+    """
 
     def __init__(self, outputs, allowed):
         super().__init__(outputs)
@@ -48,7 +53,13 @@ class Truth(dict):
 
 
 def truth(operation, *, dtype=None, compute=None, accuracy_class=None, limit=None, **values):
-    """The truth of a call of `operation`, and what is allowed of it."""
+    """The truth of a call of `operation`, and what is allowed of it.
+
+        >>> from model import rotate
+        >>> x, position = numpy.ones((1, 3, 2, 4), "float32"), numpy.arange(3)[None]
+        >>> expected = assay.truth("rope/rotate", x=x, position=position, layout="half_split")
+        >>> numpy.testing.assert_array_less(abs(rotate(x, position) - expected["y"]), expected.allowed["y"])
+    """
     operation, formula, values, _ = _named(operation, values)
     return _truth(operation, formula, dtype, compute, accuracy_class, values, limit)
 
@@ -71,7 +82,13 @@ def judge(operation, outputs, *, dtype=None, compute=None, accuracy_class=None, 
     """AssertionError unless `outputs` are right: it says which element is wrong, by how much, how much is allowed, and
     which other convention or known fault gives such outputs. They are an array, where the operation has one output, a
     tuple in its order, or a dict. Returns in words how exact they are; an error that is no bug, but that roundings hardly
-    make, is suspicious, and wrong where `strict`."""
+    make, is suspicious, and wrong where `strict`.
+
+        >>> from model import rotate
+        >>> x, position = numpy.ones((1, 3, 2, 4), "float32"), numpy.arange(3)[None]
+        >>> assay.judge("rope/rotate", rotate(x, position), x=x, position=position, layout="half_split")
+        'right: 24 elements, ...'
+    """
     __tracebackhide__ = True  # pytest shows the caller's line
     operation, formula, values, sample = _named(operation, values, is_judged=True)
     with serving.lock:

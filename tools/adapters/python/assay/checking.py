@@ -43,6 +43,10 @@ def check(function, operation=None, dtypes=None, *, formula=None, effort="quick"
     are further arguments of `assay gate`, and `about` holds declarations as for the decorator assay.candidate: domain,
     compute, vjp and others. They go before those of the function. Without `dtypes` it is checked in those that it
     declares, else in f32 and f64.
+
+        >>> from model import rotate
+        >>> assay.check(rotate, "rope/rotate", ["f32"], effort="smoke",
+        ...             domain={"layout": ["half_split"], "d": {"multiple_of": 2}})
     """
     __tracebackhide__ = True  # pytest shows the caller's line, and what is wrong
     if IS_HOST in os.environ:

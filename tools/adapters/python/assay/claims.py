@@ -22,7 +22,12 @@ WORDS = ("operation", "dtypes", "compute", "domain", "vjp", "vjp_domain", "frame
 
 
 class WrongClaim(ValueError):
-    """A declaration that is none."""
+    """A declaration that is none.
+
+        >>> assay.candidate(dtype="f32")
+        Traceback (most recent call last):
+        assay.claims.WrongClaim: assay.candidate has the unknown declaration dtype; known: operation, dtypes, ...
+    """
 
 
 def candidate(**claims):
@@ -49,6 +54,11 @@ def candidate(**claims):
     written_for       the version of Assay whose settings, values and families of special values it knows, such as "0.2";
                       what came later is asked only where the domain names it. Without it: the first version
     variants, properties, flush_subnormals, name, version: as for a Candidate
+
+        >>> import model
+        >>> @assay.candidate(dtypes=["f32"], domain={"layout": ["half_split"], "d": {"multiple_of": 2}})
+        ... def rotate(x, position):
+        ...     return model.rotate(x, position)
     """
     check_words(claims, "assay.candidate")
 

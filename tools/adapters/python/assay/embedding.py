@@ -18,7 +18,13 @@ _ROWS, _LENGTHS = 3, (1, 2, 17, 64)
 
 
 class EmbedPositionReport(dict):
-    """By dtype and part ("scan", "chunk state", "residual", "gradient") what was found: Part. In print all of it."""
+    """By dtype and part ("scan", "chunk state", "residual", "gradient") what was found: Part. In print all of it.
+
+        >>> from model import EmbedPosition
+        >>> report = assay.check_embed_position(EmbedPosition(8, 4), cuts=[])
+        >>> [name for name, part in report["f32"].items() if part.wrong]
+        []
+    """
 
     def __init__(self, name):
         super().__init__()
@@ -26,6 +32,12 @@ class EmbedPositionReport(dict):
 
     @property
     def is_right(self):
+        """Whether no part is wrong; check_embed_position raises AssertionError of a report that is not.
+
+            >>> from model import EmbedPosition
+            >>> assay.check_embed_position(EmbedPosition(8, 4), sizes={"n": 4}, cuts=[]).is_right
+            True
+        """
         return not any(part.wrong for parts in self.values() for part in parts.values())
 
     def __str__(self):
@@ -51,6 +63,14 @@ def check_embed_position(module, x=None, dtypes=None, *, h="H", r="R", sizes=Non
     largest    of the numbers that H returns in a second round, whatever it is given: exponentials of such overflow. None
                leaves that round out, and so judges what this H returns alone
     compute    the precision of the scan's arithmetic by dtype, {"bf16": "bf16"}, as among the claims of a candidate
+
+        >>> from model import EmbedPosition  # which keeps no state: cuts=[]
+        >>> print(assay.check_embed_position(EmbedPosition(8, 4), cuts=[]))
+        EmbedPosition: right
+        - scan in f32: right in 10 calls, ...
+        - chunk state in f32: not judged
+        - residual in f32: right in 10 calls
+        - gradient in f32: right in 10 calls, ...
     """
     __tracebackhide__ = True
     for word, value, known in (("state", state, ("detached", "attached")), ("gate", gate, ("logits", "log_p"))):

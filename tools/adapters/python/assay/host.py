@@ -33,7 +33,16 @@ from assay.tensors import FLOATING, KNOWN, read_safetensors, write_safetensors
 
 
 class Unsupported(Exception):
-    """Raised by a function to decline a call: Assay counts it as skipped, not as failed."""
+    """Raised by a function to decline a call: Assay counts it as skipped, not as failed.
+
+        >>> def rotate(x, position):
+        ...     if x.shape[-1] % 16:
+        ...         raise assay.Unsupported(f"widths are multiples of 16, and this one is {x.shape[-1]}")
+        ...     return model.rotate(x, position)
+        >>> rotate(numpy.ones((1, 3, 2, 8)), numpy.arange(3)[None])
+        Traceback (most recent call last):
+        assay.host.Unsupported: widths are multiples of 16, and this one is 8
+    """
 
 
 # Further members of the hello.
@@ -108,7 +117,15 @@ class Candidate:
     compute={"bf16": "f32"} (or a precision for each stage), flush_subnormals=True, variants={"block": [32, 64]},
     properties={"deterministic": True} or written_for="0.2", the version of Assay whose settings and values it knows.
     With strides=False the functions get contiguous inputs alone; otherwise also views, such as transposed ones
-    (assay/strides.py). `device`, such as "cuda", is where the inputs of torch functions lie when they are called."""
+    (assay/strides.py). `device`, such as "cuda", is where the inputs of torch functions lie when they are called.
+
+        >>> import model
+        >>> candidate = assay.Candidate("my-scan", version="1.2", properties={"deterministic": True})
+        >>> @candidate.numpy("heinsen/scan", dtypes=["f32"])
+        ... def scan(log_p, h, s0):
+        ...     return dict(zip(("s", "s_n"), model.scan(log_p, h, s0)))
+        >>> assay.check(candidate, effort="smoke")
+    """
 
     def __init__(self, name, version="", strides=True, device=None, **claims):
         unknown = sorted(set(claims) - set(_CLAIMS))
@@ -130,7 +147,14 @@ class Candidate:
     def numpy(self, operation, dtypes, domain=None, empty=None):
         """Registers a function of numpy arrays. A domain maps input names (or "state") to "finite" or [low, high], and
         names of settings to lists of the values that the function takes. With empty=False calls with an empty axis are
-        declined as unsupported, with empty=True an error to one is a failure, and otherwise a refusal. Derivatives are operations of their own: "<operation>:vjp"."""
+        declined as unsupported, with empty=True an error to one is a failure, and otherwise a refusal. Derivatives are
+        operations of their own: "<operation>:vjp".
+
+            >>> candidate = assay.Candidate("slopes")
+            >>> @candidate.numpy("alibi/slopes", dtypes=["f64", "f32"], domain={"rule": ["naive"], "alpha_max": [8.0]})
+            ... def slopes(heads, dtype):
+            ...     return {"slopes": (2.0 ** (-8 * numpy.arange(1, heads + 1) / heads)).astype(dtype)}
+        """
         def register(function):
             if self.device not in (None, "cpu"):
                 raise WrongClaim(f"device is {self.device!r}, which is for functions of torch tensors: {operation} is one "
@@ -141,7 +165,15 @@ class Candidate:
 
     def torch(self, operation, dtypes, domain=None, vjp=True, vjp_domain=None, empty=None):
         """Registers a function of torch tensors and, unless vjp=False, its derivative by autograd.
-        vjp_domain is the domain of the derivative, which takes the settings that the function does."""
+        vjp_domain is the domain of the derivative, which takes the settings that the function does.
+
+            >>> candidate = assay.Candidate("learned")
+            >>> @candidate.torch("learned/embed", dtypes=["f32", "bf16"], domain={"input_factor": ["one"]})
+            ... def embed(x, table, position):
+            ...     return {"y": x + torch.nn.functional.embedding(position, table)}
+            >>> candidate.operations
+            {'learned/embed': ['f32', 'bf16'], 'learned/embed:vjp': ['f32', 'bf16']}
+        """
         def register(function):
             self._add(operation, dtypes, domain, empty, TorchFunction(function, self.device))
             if vjp:
@@ -150,18 +182,41 @@ class Candidate:
         return register
 
     def autograd(self, operation, domain=None):
-        """Registers the derivative of a function of torch tensors that was registered before."""
+        """Registers the derivative of a function of torch tensors that was registered before.
+
+            >>> candidate = assay.Candidate("learned")
+            >>> @candidate.torch("learned/multiply", dtypes=["f32"], vjp=False)
+            ... def multiply(x, table, position):
+            ...     return {"y": x * torch.nn.functional.embedding(position, table)}
+            >>> candidate.autograd("learned/multiply", domain={"x": [-100, 100]})
+        """
         function, empty = self._functions[operation]
         self._add(operation + ":vjp", self.operations[operation], domain, empty, function.vjp)
 
     @property
     def operations(self):
-        """The dtypes of each operation."""
+        """The dtypes of each operation.
+
+            >>> candidate = assay.Candidate("slopes")
+            >>> @candidate.numpy("alibi/slopes", dtypes=["f64", "f32"])
+            ... def slopes(heads, dtype):
+            ...     return {"slopes": (2.0 ** (-8 * numpy.arange(1, heads + 1) / heads)).astype(dtype)}
+            >>> candidate.operations
+            {'alibi/slopes': ['f64', 'f32']}
+        """
         return self._hello["operations"]
 
     @property
     def domains(self):
-        """The declared domain of each operation that has one."""
+        """The declared domain of each operation that has one.
+
+            >>> candidate = assay.Candidate("scan")
+            >>> @candidate.numpy("heinsen/scan", dtypes=["f32"], domain={"log_p": "finite", "h": [-9, 9]})
+            ... def scan(log_p, h, s0):
+            ...     return dict(zip(("s", "s_n"), model.scan(log_p, h, s0)))
+            >>> candidate.domains
+            {'heinsen/scan': {'log_p': 'finite', 'h': [-9, 9]}}
+        """
         return self._hello["domain"]
 
     def _add(self, operation, dtypes, domain, empty, function):
@@ -186,7 +241,12 @@ class Candidate:
             self._hello["properties"] = {**properties, "empty": [*properties.get("empty", []), operation]}
 
     def answer(self, message):
-        """The answer to one message of the protocol."""
+        """The answer to one message of the protocol.
+
+            >>> hello = assay.Candidate("my-scan", version="1.2").answer({"hello": {"protocol": 1}})["hello"]
+            >>> hello["protocol"], hello["name"], hello["version"]
+            (1, 'my-scan', '1.2')
+        """
         if "hello" in message:
             return {"hello": self._hello}
         answer, inputs = {"id": message["id"], "ok": False}, {}
@@ -228,7 +288,13 @@ class Candidate:
             print(text, file=sys.stderr, flush=True)
 
     def serve(self, streams=None):
-        """Answers until the requests end; `streams` are those of protocol_streams, for the program that took them."""
+        """Answers until the requests end; `streams` are those of protocol_streams, for the program that took them. The
+        last line of a file that `assay gate` starts; by hand it says so:
+
+            >>> assay.Candidate("my-scan").serve()
+            Traceback (most recent call last):
+            SystemExit: ... is a candidate for Assay; run: assay gate --candidate 'process:...'
+        """
         if os.environ.get("ASSAY_PROTOCOL") != "1":
             sys.exit(f"{sys.argv[0]} is a candidate for Assay; run: "
                      f"assay gate --candidate 'process:{sys.executable} {sys.argv[0]}'")

@@ -18,7 +18,13 @@ def beside(*parts):
 
 
 def program():
-    """The path of the program `assay`: $ASSAY, beside this package, or on PATH."""
+    """The path of the program `assay`: $ASSAY, beside this package, or on PATH.
+
+        >>> import subprocess
+        >>> listed = subprocess.run([assay.program(), "list", "operations"], check=True, capture_output=True, text=True)
+        >>> [line.split()[0] for line in listed.stdout.splitlines() if line.startswith("alibi/slopes")]
+        ['alibi/slopes']
+    """
     __tracebackhide__ = True  # of pytest
     found = os.environ.get("ASSAY") or beside("bin", "assay") or shutil.which("assay")
     if not found:

@@ -10,7 +10,12 @@ from assay.signature import is_module, signature_of, takes
 
 class NotAnOperation(ValueError):
     """The function is no implementation of any operation, or of the one named. `choices`: the operations whose
-    inputs its parameters are, where there are several."""
+    inputs its parameters are, where there are several.
+
+        >>> assay.check(lambda a, b: a)
+        Traceback (most recent call last):
+        assay.matching.NotAnOperation: its parameters (a, b) are the inputs of no operation; ...
+    """
 
     def __init__(self, reason, choices=()):
         super().__init__(reason)

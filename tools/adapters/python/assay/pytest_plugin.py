@@ -24,7 +24,11 @@ def pytest_addoption(parser):
 
 
 class Assay:
-    """The package `assay` in a test, whose check() follows the options of the command line."""
+    """The package `assay` in a test, whose check() follows the options of the command line.
+
+        >>> def test_slopes(assay):
+        ...     assay.judge("alibi/slopes", 0.25 ** numpy.arange(1, 5), dtype="f64", heads=4)
+    """
 
     def __init__(self, config, test):
         self._options, self._checks = config.option, 0
@@ -35,7 +39,12 @@ class Assay:
         return getattr(package, name)
 
     def check(self, function, operation=None, dtypes=None, **more):
-        """As assay.check. Of several checks in a test each has a folder of its own: the second one ends in -2."""
+        """As assay.check. Of several checks in a test each has a folder of its own: the second one ends in -2.
+
+            >>> def test_rotate(assay):
+            ...     for dtype in ("f32", "bf16"):
+            ...         assay.check(rotate, "rope/rotate", [dtype], domain={"layout": ["half_split"]})
+        """
         __tracebackhide__ = True
         self._checks += 1
         folder = self._folder + f"-{self._checks}" * (self._checks > 1)
@@ -56,5 +65,9 @@ def pytest_fixture_setup(fixturedef):
 
 @pytest.fixture
 def assay(request):
-    """Assay for this test: assay.check(function, operation, ...) fails with what is wrong, on the smallest case."""
+    """Assay for this test: assay.check(function, operation, ...) fails with what is wrong, on the smallest case.
+
+        >>> def test_rotate(assay):
+        ...     assay.check(rotate, "rope/rotate", domain={"layout": ["half_split"]})
+    """
     return Assay(request.config, request.node.nodeid)

@@ -27,10 +27,10 @@ def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, b
     With scores=True only products of q and k are judged, by rope/scores: for functions that return coordinates in an
     order of their own, or something that only such products undo.
 
-        from_cos_sin(apply_rotary_pos_emb)
-        from_cos_sin(apply_rotary_pos_emb, of_width=RotaryEmbedding)
-        from_cos_sin(apply_rotary_pos_emb, tables=rotary_emb, base=500000.0)
-        from_cos_sin(apply_multimodal_rotary_pos_emb)
+        >>> from model import apply_rotary_pos_emb, RotaryEmbedding
+        >>> rope = assay.adapters.from_cos_sin(apply_rotary_pos_emb)
+        >>> assay.check(rope, dtypes=["f32"], effort="smoke")
+        >>> rope_by_tables = assay.adapters.from_cos_sin(apply_rotary_pos_emb, of_width=RotaryEmbedding, base=10000.0)
     """
     def cos_sin(x, angle):
         angle = angle if half_width else _TWICE[layout](angle)
@@ -46,7 +46,10 @@ def from_freqs_cis(function, tables=None, layout="interleaved", heads_first=Fals
     `tables(x, position)` returns freqs_cis. The adapter makes complex numbers of f64 for x in f64, of f32 for all
     others. The rest is as in from_cos_sin.
 
-        one_row(from_freqs_cis(apply_rotary_emb))  # freqs_cis [n, d/2]
+        >>> from assay.adapters import from_freqs_cis, one_row
+        >>> from model import apply_rotary_emb  # freqs_cis [n, d/2]
+        >>> rope = one_row(from_freqs_cis(apply_rotary_emb))
+        >>> assay.check(rope, dtypes=["f32"], effort="smoke")
     """
     def cis(x, angle):
         import torch

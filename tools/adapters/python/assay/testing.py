@@ -15,7 +15,13 @@ def assert_close(actual, reference, *inputs, dtype=None, compute=None, strict=Fa
     or a dict. `dtype`, `compute` and `strict` as in assay.judge; a parameter of the reference that is called so is given
     by its position.
 
-    TypeError where the inputs are not those of the reference; CannotTrace, which is one, where it is no formula."""
+    TypeError where the inputs are not those of the reference; CannotTrace, which is one, where it is no formula.
+
+        >>> from model import softmax
+        >>> x = numpy.array([[0.5, -1.0, 2.0]], "float32")
+        >>> y = numpy.exp(x) / numpy.exp(x).sum(-1, keepdims=True)  # of a kernel
+        >>> assay.testing.assert_close(y, softmax, x)
+    """
     __tracebackhide__ = True  # pytest shows the caller's line
     formula = as_function(reference)
     own = getattr(formula, "values", dict)()

@@ -9,7 +9,12 @@ from assay.signature import is_module, takes
 
 
 class NotEmbedPosition(ValueError):
-    """The module cannot be watched as one of Heinsen's form: the words say what is missing."""
+    """The module cannot be watched as one of Heinsen's form: the words say what is missing.
+
+        >>> assay.check_embed_position(torch.nn.Linear(8, 8))
+        Traceback (most recent call last):
+        assay.watching.NotEmbedPosition: ...
+    """
 
 
 @dataclass

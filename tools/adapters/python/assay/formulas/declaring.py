@@ -303,7 +303,13 @@ def outputs_of(first, second):
 
 
 def formula(**texts):
-    """The decorator: `texts` by parameter. `inputs`: a function that draws those of which no text says enough."""
+    """The decorator: `texts` by parameter. `inputs`: a function that draws those of which no text says enough.
+
+        >>> @assay.formula(x="B n d", window="setting 1 4")
+        ... def mean_of_last(x, window=1):
+        ...     shifted = [numpy.pad(x, ((0, 0), (k, 0), (0, 0)))[:, :x.shape[1]] for k in range(window)]
+        ...     return sum(shifted) / window
+    """
     draw = texts.pop("inputs") if callable(texts.get("inputs")) else None
 
     def mark(function):
@@ -315,7 +321,13 @@ def formula(**texts):
 
 def same_as(formula_of_it):
     """The decorator of another way to compute a formula: what its steps round is right as well. It takes what the formula
-    takes; a gate tries whether it is the same function."""
+    takes; a gate tries whether it is the same function.
+
+        >>> from model import softmax
+        >>> @assay.same_as(softmax)
+        ... def softmax_by_logarithms(x):
+        ...     return numpy.exp(x - numpy.log(numpy.exp(x).sum(-1, keepdims=True)))
+    """
     def mark(function):
         function_of_it = getattr(formula_of_it, "__func__", formula_of_it)
         function_of_it.__assay_other_ways__ = [*getattr(function_of_it, "__assay_other_ways__", ()), function]

@@ -71,7 +71,12 @@ def _told(words):
 
 
 class CannotTrace(TypeError):
-    """What the function does that no program can, and what to write in its place."""
+    """What the function does that no program can, and what to write in its place.
+
+        >>> assay.truth(lambda x: x if x.sum() > 0 else -x, x=numpy.ones(3))
+        Traceback (most recent call last):
+        assay.formulas.refusal.CannotTrace: ... `if`, `and`, `or`, `not` or `while` of a number that the inputs ...
+    """
 
     def __init__(self, what, instead=""):
         path, line = line_of_caller()

@@ -11,7 +11,13 @@ REST = "rest"
 class stage:
     """with assay.stage("scores"): what is computed within it is a stage of the formula. A candidate may say which format it
     has, compute={"bf16": {"scores": "bf16", "rest": "f32"}}; `rest` is what no stage has. `narrow`: code of which nothing is
-    known has it in the dtype of its arrays, as frameworks have products of matrices in bf16; otherwise in f32."""
+    known has it in the dtype of its arrays, as frameworks have products of matrices in bf16; otherwise in f32.
+
+        >>> def attention(q, k, v):
+        ...     with assay.stage("scores"):
+        ...         scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+        ...     return model.softmax(scores) @ v
+    """
 
     def __init__(self, name, narrow=False):
         if not re.fullmatch(r"[a-z][a-z0-9_]{0,31}", name) or name == REST:

@@ -23,7 +23,13 @@ _lock = threading.RLock()  # NumPy's functions are replaced while one function i
 
 
 class Trace:
-    """What one call of a function is: a program, for these shapes and settings."""
+    """What one call of a function is: a program, for these shapes and settings.
+
+        >>> from model import softmax
+        >>> program = assay.formulas.trace(softmax, {"x": numpy.ones((2, 3))})
+        >>> program.outputs, [node["op"] for node in json.loads(program.text)["nodes"]]
+        ({'y': ('real', (2, 3))}, ['input', 'largest', 'reshape', 'subtract', 'exp', 'sum', 'reshape', 'divide'])
+    """
 
     def __init__(self, text, steps, operations, shapes, inputs, outputs, captured, narrowest, stages):
         self.text = text  # assay-program/1
@@ -191,7 +197,13 @@ def _replaced(function):
 def trace(function, inputs, settings=None):
     """The program of function(**inputs, **settings). `inputs`: arrays by parameter, of which shape and dtype count.
     CannotTrace says what the function does that no program can, and where. What names no float is f64; of a function of
-    torch that only takes f32 it is that."""
+    torch that only takes f32 it is that.
+
+        >>> def decayed(x, rate):
+        ...     return x * numpy.exp(-rate * numpy.arange(x.shape[-1]))
+        >>> assay.formulas.trace(decayed, {"x": numpy.ones((2, 3))}, settings={"rate": 0.5}).inputs
+        {'x': ('real', (2, 3))}
+    """
     door = doors.door_of(function)
     try:
         return _traced_in("f64", door, function, inputs, settings or {})

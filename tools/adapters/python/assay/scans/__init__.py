@@ -33,25 +33,50 @@ __all__ = ["gated_scan", "gated_scan_jvp", "scan", "scan_jvp"]
 def scan(log_p, h, s0=None, s0_low=None, *, low=False, threads=None, target="best"):
     """(s, s_n), or (s, s_n, s_n_low) where `low`. `threads` is torch's number for tensors, one per processor for
     arrays, unless it is given; `target` is an instruction set (assay.scans.library.targets()). A wrong argument is a
-    TypeError or a ValueError that begins with its name."""
+    TypeError or a ValueError that begins with its name.
+
+        >>> log_p, h = numpy.log(numpy.full((1, 4, 1), 0.5)), numpy.zeros((1, 4, 1))
+        >>> s, s_n, low = assay.scan(log_p[:, :3], h[:, :3], low=True)
+        >>> more, s_n = assay.scan(log_p[:, 3:], h[:, 3:], s_n, low)  # the next chunk
+        >>> print(s.round(4).ravel(), more.round(4).ravel(), s_n.round(4).ravel())
+        [0.4055 0.5596 0.6286] [0.6614] [0.6614]
+    """
     return _scan(False, {"log_p": log_p, "h": h, "s0": s0, "s0_low": s0_low}, low, threads, target)
 
 
 def gated_scan(g, h, s0=None, s0_low=None, *, low=False, threads=None, target="best"):
-    """As scan, for log_p = log sigmoid(g)."""
+    """As scan, for log_p = log sigmoid(g).
+
+        >>> g, h = numpy.zeros((1, 3, 1), "float32"), numpy.zeros((1, 3, 1), "float32")
+        >>> s, s_n = assay.gated_scan(g, h)
+        >>> print(s.round(4).ravel(), s_n.round(4).ravel())
+        [0.4055 0.5596 0.6286] [0.6286]
+    """
     return _scan(True, {"g": g, "h": h, "s0": s0, "s0_low": s0_low}, low, threads, target)
 
 
 def scan_jvp(log_p, h, s0, tangent_log_p, tangent_h, tangent_s0, *, threads=None, target="best"):
     """(tangent_s, tangent_s_n), the derivative of (s, s_n) along the tangents; s0 and tangent_s0 may be None, for
-    zeros. Autograd does not follow it."""
+    zeros. Autograd does not follow it.
+
+        >>> log_p, h = numpy.log(numpy.full((1, 3, 1), 0.5)), numpy.zeros((1, 3, 1))
+        >>> tangent_s, tangent_s_n = assay.scan_jvp(log_p, h, None, numpy.ones_like(log_p), numpy.zeros_like(h), None)
+        >>> print(tangent_s.round(4).ravel())
+        [0.3333 0.5714 0.7333]
+    """
     given = {"log_p": log_p, "h": h, "s0": s0, "tangent_log_p": tangent_log_p, "tangent_h": tangent_h,
              "tangent_s0": tangent_s0}
     return _scan_jvp(False, given, threads, target)
 
 
 def gated_scan_jvp(g, h, s0, tangent_g, tangent_h, tangent_s0, *, threads=None, target="best"):
-    """As scan_jvp, for log_p = log sigmoid(g)."""
+    """As scan_jvp, for log_p = log sigmoid(g).
+
+        >>> g, h = numpy.zeros((1, 3, 1)), numpy.zeros((1, 3, 1))
+        >>> tangent_s, tangent_s_n = assay.gated_scan_jvp(g, h, None, numpy.ones_like(g), numpy.zeros_like(h), None)
+        >>> print(tangent_s.round(4).ravel())
+        [0.1667 0.2857 0.3667]
+    """
     given = {"g": g, "h": h, "s0": s0, "tangent_g": tangent_g, "tangent_h": tangent_h, "tangent_s0": tangent_s0}
     return _scan_jvp(True, given, threads, target)
 
