@@ -98,6 +98,15 @@ typedef struct assay_scan_outputs {
   assay_array s_n_low; /* [B, d], the last state minus s_n, 0 where s_n is not finite; absent: not wanted */
 } assay_scan_outputs;
 
+/* For dense float log_p, h and s of [B, n, d], and s_n of [B, d]:
+ *
+ *   assay_scan_inputs in = {{log_p, ASSAY_SCAN_F32, 3, {B, n, d}, {n * d, d, 1}},
+ *                           {h, ASSAY_SCAN_F32, 3, {B, n, d}, {n * d, d, 1}}};
+ *   assay_scan_outputs out = {{s, ASSAY_SCAN_F32, 3, {B, n, d}, {n * d, d, 1}},
+ *                             {s_n, ASSAY_SCAN_F32, 2, {B, d}, {d, 1}}};
+ *   int code = assay_scan(NULL, &in, &out);
+ *   if (code != ASSAY_SCAN_OK) fprintf(stderr, "scan: %s\n", assay_scan_message(code));
+ */
 int assay_scan(const assay_scan_execution* on, const assay_scan_inputs* in, const assay_scan_outputs* out);
 int assay_gated_scan(const assay_scan_execution* on, const assay_scan_inputs* in, const assay_scan_outputs* out);
 
@@ -122,6 +131,15 @@ typedef struct assay_scan_gradients {
   assay_array grad_s0;    /* [B, d] */
 } assay_scan_gradients;
 
+/* For `in` and the s of the forward call above:
+ *
+ *   assay_scan_cotangents cotangents = {{s, ASSAY_SCAN_F32, 3, {B, n, d}, {n * d, d, 1}},
+ *                                       {grad_s, ASSAY_SCAN_F32, 3, {B, n, d}, {n * d, d, 1}}};
+ *   assay_scan_gradients gradients = {{grad_log_p, ASSAY_SCAN_F32, 3, {B, n, d}, {n * d, d, 1}},
+ *                                     {grad_h, ASSAY_SCAN_F32, 3, {B, n, d}, {n * d, d, 1}},
+ *                                     {grad_s0, ASSAY_SCAN_F32, 2, {B, d}, {d, 1}}};
+ *   int code = assay_scan_vjp(NULL, &in, &cotangents, &gradients);
+ */
 int assay_scan_vjp(const assay_scan_execution* on, const assay_scan_inputs* in, const assay_scan_cotangents* cotangents,
                    const assay_scan_gradients* out);
 int assay_gated_scan_vjp(const assay_scan_execution* on, const assay_scan_inputs* in,
@@ -147,6 +165,14 @@ typedef struct assay_scan_tangents {
   assay_array tangent_s_n_low; /* [B, d], its rest, 0 where tangent_s_n is not finite; absent: not wanted */
 } assay_scan_tangents;
 
+/* For `in` and `out` of the forward call above:
+ *
+ *   assay_scan_direction direction = {{tangent_log_p, ASSAY_SCAN_F32, 3, {B, n, d}, {n * d, d, 1}},
+ *                                     {tangent_h, ASSAY_SCAN_F32, 3, {B, n, d}, {n * d, d, 1}}};
+ *   assay_scan_tangents tangents = {{tangent_s, ASSAY_SCAN_F32, 3, {B, n, d}, {n * d, d, 1}},
+ *                                   {tangent_s_n, ASSAY_SCAN_F32, 2, {B, d}, {d, 1}}};
+ *   int code = assay_scan_jvp(NULL, &in, &direction, &out, &tangents);
+ */
 int assay_scan_jvp(const assay_scan_execution* on, const assay_scan_inputs* in, const assay_scan_direction* direction,
                    const assay_scan_outputs* states, const assay_scan_tangents* out);
 int assay_gated_scan_jvp(const assay_scan_execution* on, const assay_scan_inputs* in,
@@ -156,16 +182,31 @@ int assay_gated_scan_jvp(const assay_scan_execution* on, const assay_scan_inputs
 /* The size in bytes of a workspace with which no function allocates on one thread, if n < 16 or d > 32, and the last
  * stride of all [B, n, d] arrays is 1 (or d <= 1). Few features over more tokens are walked along time, in memory of
  * their own. The size is 0 if dtype is no type of elements, if it has 16 bits (such calls allocate), or if a size is
- * negative or too large. */
+ * negative or too large.
+ *
+ *   assay_scan_execution on = {0};
+ *   on.workspace_size = assay_scan_workspace_size(ASSAY_SCAN_F32, B, d);
+ *   on.workspace = malloc(on.workspace_size);
+ *   int code = assay_scan(&on, &in, &out);
+ */
 size_t assay_scan_workspace_size(int dtype, int64_t batch, int64_t features);
 
-/* The instruction sets of this processor, slowest first: "baseline", ..., then NULL. NULL for a negative index too. */
+/* The instruction sets of this processor, slowest first: "baseline", ..., then NULL. NULL for a negative index too.
+ *
+ *   for (int i = 0; assay_scan_target(i) != NULL; ++i) printf("%s\n", assay_scan_target(i));
+ */
 const char* assay_scan_target(int index);
 
-/* The meaning of a code, in English. It is never NULL, and it lives as long as the library. */
+/* The meaning of a code, in English. It is never NULL, and it lives as long as the library.
+ *
+ *   if (code != ASSAY_SCAN_OK) fprintf(stderr, "scan: %s\n", assay_scan_message(code));
+ */
 const char* assay_scan_message(int code);
 
-/* ASSAY_SCAN_ABI of the loaded library. A caller and a library with the same number fit together. */
+/* ASSAY_SCAN_ABI of the loaded library. A caller and a library with the same number fit together.
+ *
+ *   if (assay_scan_abi() != ASSAY_SCAN_ABI) return EXIT_FAILURE;
+ */
 int assay_scan_abi(void);
 
 #ifdef __cplusplus

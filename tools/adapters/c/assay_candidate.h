@@ -81,14 +81,23 @@ typedef struct assay_candidate {
 } assay_candidate;
 
 /* The one function that the library must define. This declaration exports it, in C++ with its C name. The returned
- * object must live as long as the library. NULL says that the library cannot work here. */
+ * object must live as long as the library. NULL says that the library cannot work here.
+ *
+ *   static const assay_candidate me = {ASSAY_CANDIDATE_ABI, "my-scan", "1.0", operations, NULL};
+ *   const assay_candidate* assay_candidate_v1(void) { return device_count() > 0 ? &me : NULL; }
+ */
 #ifdef __GNUC__
 __attribute__((visibility("default")))
 #endif
 const assay_candidate*
 assay_candidate_v1(void);
 
-/* An input or output by name; NULL if the operation has none of that name. */
+/* An input or output by name; NULL if the operation has none of that name.
+ *
+ *   const assay_tensor* h = assay_find(call->inputs, call->input_count, "h");
+ *   const float* log_p = assay_input(call, "log_p");
+ *   float* s = assay_output(call, "s");
+ */
 static inline const assay_tensor* assay_find(const assay_tensor* all, size_t count, const char* name) {
   size_t i;
   for (i = 0; i < count; ++i)
@@ -104,7 +113,11 @@ static inline void* assay_output(const assay_call* call, const char* name) {
   return t ? t->data : NULL;
 }
 
-/* Leaves the reason in the call: return assay_fail(call, ASSAY_ERROR, "out of device memory"); */
+/* Leaves the reason in the call and returns the status:
+ *
+ *   if (call->inputs[0].shape[2] % 16 != 0)
+ *     return assay_fail(call, ASSAY_UNSUPPORTED, "the number of features is a multiple of 16");
+ */
 static inline int assay_fail(assay_call* call, int status, const char* reason) {
   if (call->message_size > 0) {
     size_t length = strlen(reason);
