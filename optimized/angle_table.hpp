@@ -24,6 +24,10 @@ inline constexpr std::size_t rows_of_a_task = 256;
 inline std::size_t blocks_of_rows(std::size_t rows) { return (rows + rows_of_a_task - 1) / rows_of_a_task; }
 
 /// Calls visit(block, first, last) for every block of `rows` rows, on all threads.
+///
+///     for_each_block(on, n, [&](std::size_t, std::size_t first, std::size_t last) {
+///       for (std::size_t i = first; i < last; ++i) fill(part(table, i));
+///     });
 template <class Visit>
 void for_each_block(const execution& on, std::size_t rows, Visit visit) {
   for_each_task(on.threads, blocks_of_rows(rows), [&](std::size_t block) {
@@ -32,6 +36,10 @@ void for_each_block(const execution& on, std::size_t rows, Visit visit) {
 }
 
 /// Fills one row. Columns that belong to no pair keep their values.
+///
+///     rotations found(theta.size(), false);
+///     theta.find(*on.kernels, 7.0, found);
+///     write_row(places, found, part(table, 7));
 template <class Real>
 void write_row(const column_places& places, const rotations& found, const view<Real, 1>& row) {
   const double* first = places.sine_first ? found.sine.data() : found.cosine.data();
@@ -56,6 +64,8 @@ void write_row(const column_places& places, const rotations& found, const view<R
 
 /// Fills the table, [rows, width]. Row i holds the functions of (position i + offset) times the frequencies. Threads
 /// share the blocks of rows; every result is independent of the others.
+///
+///     write_table(on, {true, true, d / 2, d / 2, d}, theta, dense<const double, 1>(position.data(), {n}), 0.0, table);
 template <class Real>
 void write_table(const execution& on, const column_places& places, const prepared_frequencies& theta,
                  const view<const double, 1>& position, double offset, const view<Real, 2>& table) {

@@ -12,9 +12,13 @@ struct frequency {
 };
 
 /// Returns base^(-p / q), for base > 0 and q > 0. The value has more than 110 bits before it is split into two parts.
+///
+///     const frequency theta = geometric_frequency(10000.0, 2, 64);  // of pair 1 of 32
 frequency geometric_frequency(double base, long p, long q);
 /// Returns (p / q)^alpha, for p >= 0, q > 0 and alpha > 0. The value has more than 110 bits before it is split into two
 /// parts.
+///
+///     const frequency theta = power_frequency(2.0, 3, 8);
 frequency power_frequency(double alpha, long p, long q);
 
 }  // namespace assay::optimized

@@ -216,6 +216,8 @@ struct kernel_table {
 };
 
 /// The kernels of a number type.
+///
+///     const std::size_t lanes = kernels_for<float>(*find_kernels("best")).lanes;
 template <class Real>
 const kernels<Real>& kernels_for(const kernel_table& table);
 template <>
@@ -228,6 +230,8 @@ inline const kernels<double>& kernels_for(const kernel_table& table) {
 }
 
 /// The conversions of a storage type.
+///
+///     storage_for<bfloat16>(*find_kernels("best")).widen(stored.data(), widened.data(), stored.size());
 template <class Storage>
 const storage_kernels<Storage>& storage_for(const kernel_table& table);
 template <>

@@ -39,6 +39,10 @@ class prepared_frequencies {
   /// the error of each is at most 2^-78 + 2^-105 |position * theta|. Otherwise it is at most 2^-53 (measured:
   /// kernels/rotation.ipp), and at most 2^-52 for angles that the C library computes. Precondition: `found` has size()
   /// elements.
+  ///
+  ///     rotations found(theta.size(), false);
+  ///     theta.find(active_kernels(), 131071.0, found);
+  ///     const double cosine = found.cosine[0], sine = found.sine[0];
   void find(const kernel_table& kernels, double position, rotations& found) const;
 
  private:
@@ -47,6 +51,8 @@ class prepared_frequencies {
 };
 
 /// Prepares given frequencies without any change.
+///
+///     const prepared_frequencies theta = given_frequencies(dense<const float, 1>(inv_freq.data(), {d / 2}));
 template <class Real>
 prepared_frequencies given_frequencies(const view<const Real, 1>& theta) {
   std::vector<frequency> all(theta.shape[0]);

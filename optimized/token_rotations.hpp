@@ -21,6 +21,10 @@ struct rotary_pairs {
 };
 
 /// Turns the heads of one token by the token's rotations, or back.
+///
+///     token_turn<float> turn(process_execution(), {d / 2, true}, theta);
+///     turn.find(131071.0);
+///     turn(dense<const float, 2>(q.data(), {heads, d}), dense<float, 2>(rotated.data(), {heads, d}));
 template <class Real>
 class token_turn {
  public:
@@ -68,6 +72,10 @@ inline std::size_t blocks_of_tokens(std::size_t count) { return (count + tokens_
 
 /// For each block of tokens of [rows, tokens], on one thread: calls begin(block), which returns `visit`, and then
 /// visit(row, token) for the tokens of the block in order.
+///
+///     for_each_token_block(on, B, n, [&](std::size_t) {
+///       return [&](std::size_t row, std::size_t token) { *norm.at(row, token) = norm_of(part(in, row, token)); };
+///     });
 template <class Begin>
 void for_each_token_block(const execution& on, std::size_t rows, std::size_t tokens, Begin begin) {
   const std::size_t count = rows * tokens;
@@ -80,6 +88,10 @@ void for_each_token_block(const execution& on, std::size_t rows, std::size_t tok
 
 /// Turns x, [B, n, heads, features], and writes the result to y. The angle of pair t of a token is the token's
 /// position, [B, n], times frequency t, or minus this if `back` is true. All results are independent.
+///
+///     turn_tokens<float>(on, {d / 2, true}, theta, dense<const double, 2>(position.data(), {B, n}), false,
+///                        dense<const float, 4>(q.data(), {B, n, heads, d}),
+///                        dense<float, 4>(rotated.data(), {B, n, heads, d}));
 template <class Real>
 void turn_tokens(const execution& on, const rotary_pairs& pairs, const prepared_frequencies& theta,
                  const view<const double, 2>& position, bool back, const view<const Real, 4>& x,

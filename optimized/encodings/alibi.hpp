@@ -22,6 +22,8 @@ struct model_heads {
 };
 /// Computes slopes, [heads]. Their errors are at most half a unit in the last place; for all heads up to 128 they are
 /// correctly rounded (tests). `alpha_max`, a multiple of 1/16, is 8 in the paper.
+///
+///     alibi::slopes<float>(alibi::slope_rule::official, 8.0, {}, dense<float, 1>(slopes.data(), {heads}));
 template <class Real>
 void slopes(slope_rule rule, double alpha_max, const model_heads& of, const view<Real, 1>& slopes);
 
@@ -35,11 +37,19 @@ struct bias_rule {
 
 /// Computes bias, [heads, n, m], from slopes, [heads], and from the positions of queries, [n], and keys, [m]. Each bias
 /// is one product, rounded once in f64; for f32, the f64 product is rounded to f32.
+///
+///     alibi::bias<float>(process_execution(), {alibi::bias_form::distance, true},
+///                        dense<const float, 1>(slopes.data(), {heads}), dense<const double, 1>(position.data(), {n}),
+///                        dense<const double, 1>(position.data(), {n}), dense<float, 3>(bias.data(), {heads, n, n}));
 template <class Real>
 void bias(const execution& on, const bias_rule& rule, const view<const Real, 1>& slopes,
           const view<const double, 1>& query, const view<const double, 1>& key, const view<Real, 3>& bias);
 
 /// The adjoint of bias with respect to the slopes. The sums are in double, by blocks of queries.
+///
+///     alibi::bias_vjp<float>(process_execution(), {}, positions, positions,
+///                            dense<const float, 3>(grad_bias.data(), {heads, n, n}),
+///                            dense<float, 1>(grad_slopes.data(), {heads}));
 template <class Real>
 void bias_vjp(const execution& on, const bias_rule& rule, const view<const double, 1>& query,
               const view<const double, 1>& key, const view<const Real, 3>& grad_bias, const view<Real, 1>& grad_slopes);

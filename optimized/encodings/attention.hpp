@@ -28,10 +28,15 @@ struct gradients {
 
 /// Computes o, [B, heads, n, e]: the means of the values with the weights softmax(q k^T / sqrt(d) + bias). A query
 /// without a key gets 0.
+///
+///     const view<const float, 4> q = dense<const float, 4>(queries.data(), {B, heads, n, d});  // k, v and o likewise
+///     attention::output<float>(process_execution(), {q, k, v, bias}, o);
 template <class Real>
 void output(const execution& on, const inputs<Real>& in, const view<Real, 4>& o);
 
 /// The adjoint of output.
+///
+///     attention::output_vjp<float>(process_execution(), {q, k, v, bias}, grad_o, {grad_q, grad_k, grad_v, grad_bias});
 template <class Real>
 void output_vjp(const execution& on, const inputs<Real>& in, const view<const Real, 4>& grad_o,
                 const gradients<Real>& out);

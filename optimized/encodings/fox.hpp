@@ -12,6 +12,9 @@
 namespace assay::optimized::fox {
 
 /// Computes D, [B, heads, n, n], from log f, [B, n, heads]. D is -inf above the diagonal.
+///
+///     fox::decay<float>(process_execution(), dense<const float, 3>(log_gates.data(), {B, n, heads}),
+///                       dense<float, 4>(D.data(), {B, heads, n, n}));
 template <class Real>
 void decay(const execution& on, const view<const Real, 3>& log_f, const view<Real, 4>& D);
 /// The adjoint of decay. Cotangents above and on the diagonal are not read.
@@ -19,6 +22,9 @@ template <class Real>
 void decay_vjp(const execution& on, const view<const Real, 4>& grad_D, const view<Real, 3>& grad_log_f);
 
 /// The same functions for log f = log sigmoid(g).
+///
+///     fox::gated_decay<float>(process_execution(), dense<const float, 3>(gates.data(), {B, n, heads}),
+///                             dense<float, 4>(D.data(), {B, heads, n, n}));
 template <class Real>
 void gated_decay(const execution& on, const view<const Real, 3>& g, const view<Real, 4>& D);
 template <class Real>
@@ -42,9 +48,14 @@ struct attention_gradients {
 };
 
 /// Computes o, [B, heads, n, e]: the means of the values with the weights softmax(q k^T / sqrt(d) + D).
+///
+///     const view<const float, 3> log_f = dense<const float, 3>(log_gates.data(), {B, n, heads});
+///     fox::attention<float>(process_execution(), {q, k, v, log_f}, o);
 template <class Real>
 void attention(const execution& on, const attention_inputs<Real>& in, const view<Real, 4>& o);
 /// The adjoint of attention.
+///
+///     fox::attention_vjp<float>(process_execution(), {q, k, v, log_f}, grad_o, {grad_q, grad_k, grad_v, grad_log_f});
 template <class Real>
 void attention_vjp(const execution& on, const attention_inputs<Real>& in, const view<const Real, 4>& grad_o,
                    const attention_gradients<Real>& out);

@@ -62,16 +62,28 @@ struct scan_gradients {
 };
 
 /// Computes the recurrence for log p.
+///
+///     const heinsen::scan_inputs<float> in{dense<const float, 3>(log_p.data(), {B, n, d}),
+///                                          dense<const float, 3>(h.data(), {B, n, d})};
+///     heinsen::scan<float>(process_execution(), in,
+///                          {dense<float, 3>(s.data(), {B, n, d}), dense<float, 2>(s_n.data(), {B, d})});
 template <class Real>
 void scan(const execution& on, const scan_inputs<Real>& in, const scan_outputs<Real>& out);
 
 /// Computes the recurrence for log p = log sigmoid(g).
+///
+///     const view<const bfloat16, 3> g = dense<const bfloat16, 3>(gates.data(), {B, n, d});  // h and s likewise
+///     heinsen::gated_scan<bfloat16>(process_execution(), {g, h, s0}, {s, dense<float, 2>(s_n.data(), {B, d})});
 template <class Real>
 void gated_scan(const execution& on, const scan_inputs<Real>& in, const scan_outputs<Real>& out);
 
 /// The vector-Jacobian products. The features of all arrays lie without gaps. If the states are absent, only the state
 /// before every 4096 tokens, or before every sqrt(2n) tokens, is kept; the other states are computed twice. The memory
 /// is then proportional to B d sqrt(n).
+///
+///     heinsen::scan_vjp<float>(process_execution(), in, {states, dense<const float, 3>(grad_s.data(), {B, n, d})},
+///                              {dense<float, 3>(grad_log_p.data(), {B, n, d}),
+///                               dense<float, 3>(grad_h.data(), {B, n, d}), dense<float, 2>(grad_s0.data(), {B, d})});
 template <class Real>
 void scan_vjp(const execution& on, const scan_inputs<Real>& in, const scan_cotangents<Real>& cotangents,
               const scan_gradients<Real>& out);
@@ -115,6 +127,10 @@ struct scan_tangents {
 
 /// The Jacobian-vector products and the states. The states equal those of scan and gated_scan bit for bit. The features
 /// of all arrays lie without gaps. kernels/scan_jvp.ipp states special values and the bound.
+///
+///     heinsen::scan_jvp<float>(
+///         process_execution(), in, {tangent_of_log_p, tangent_of_h}, out,
+///         {dense<float, 3>(tangent_s.data(), {B, n, d}), dense<float, 2>(tangent_s_n.data(), {B, d})});
 template <class Real>
 void scan_jvp(const execution& on, const scan_inputs<Real>& in, const scan_direction<Real>& direction,
               const scan_outputs<Real>& states, const scan_tangents<Real>& out);
@@ -161,11 +177,17 @@ struct embed_gradients {
 /// to (3)]. OpenBLAS computes the linear maps (matrix_product.hpp). The order of its sums depends on the sizes and on
 /// the processor. |error| <= gamma_(k + 2) times the sum of the magnitudes of the k products, the bias and x, where
 /// gamma_k = k u / (1 - k u) [Higham 2002, section 3.1]. Precondition: 2d and e are below 2^31.
+///
+///     const view<const float, 2> W_H = dense<const float, 2>(weights.data(), {2 * d, e});  // the others likewise
+///     heinsen::embed_position<float>(process_execution(), {x, W_H, b_H, W_R, b_R}, {y, s_n});
 template <class Real>
 void embed_position(const execution& on, const embed_inputs<Real>& in, const embed_outputs<Real>& out);
 
 /// The vector-Jacobian product of embed_position. The states are computed once more. The gradients of the weights are
 /// sums over all tokens.
+///
+///     heinsen::embed_position_vjp<float>(process_execution(), {x, W_H, b_H, W_R, b_R}, {grad_y},
+///                                        {grad_x, grad_W_H, grad_b_H, grad_W_R, grad_b_R, grad_s0});
 template <class Real>
 void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const embed_cotangents<Real>& cotangents,
                         const embed_gradients<Real>& out);

@@ -24,6 +24,9 @@ struct bucket_rule {
 
 /// The buckets of distances; a distance is key - query. The lookup is exact: the first distance of a logarithmic bucket
 /// is the root of an integer, rounded up. It is found once for every such bucket.
+///
+///     const t5_bias::bucket_lookup bucket_of({.bidirectional = true, .buckets = 32, .max_distance = 128});
+///     const std::size_t of_previous_key = bucket_of(-1.0);
 class bucket_lookup {
  public:
   explicit bucket_lookup(const bucket_rule& rule);
@@ -38,15 +41,25 @@ class bucket_lookup {
 };
 
 /// Computes bucket, [n], for each distance of [n].
+///
+///     t5_bias::buckets({}, dense<const double, 1>(distance.data(), {n}), dense<std::int64_t, 1>(bucket.data(), {n}));
 void buckets(const bucket_rule& rule, const view<const double, 1>& distance, const view<std::int64_t, 1>& bucket);
 
 /// Computes bias, [heads, n, m], for the positions of queries, [n], and keys, [m]. The biases are copies of entries of
 /// the table, [heads, buckets].
+///
+///     t5_bias::bias<float>(process_execution(), {}, dense<const float, 2>(table.data(), {heads, 32}),
+///                          dense<const double, 1>(position.data(), {n}), dense<const double, 1>(position.data(), {n}),
+///                          dense<float, 3>(bias.data(), {heads, n, n}));
 template <class Real>
 void bias(const execution& on, const bucket_rule& rule, const view<const Real, 2>& table,
           const view<const double, 1>& query, const view<const double, 1>& key, const view<Real, 3>& bias);
 
 /// The adjoint with respect to the table. The sums are in double, by blocks of queries.
+///
+///     t5_bias::bias_vjp<float>(process_execution(), {}, positions, positions,
+///                              dense<const float, 3>(grad_bias.data(), {heads, n, n}),
+///                              dense<float, 2>(grad_table.data(), {heads, 32}));
 template <class Real>
 void bias_vjp(const execution& on, const bucket_rule& rule, const view<const double, 1>& query,
               const view<const double, 1>& key, const view<const Real, 3>& grad_bias, const view<Real, 2>& grad_table);

@@ -46,6 +46,8 @@ namespace assay::optimized::heinsen {
 
 /// The ranks that share sequences. Rank 0 has the first tokens. Construction and destruction are collective calls; the
 /// object has communicators of its own. Precondition: MPI is initialized, and is finalized later.
+///
+///     const heinsen::time_ranks ranks(MPI_COMM_WORLD);  // rank 0 has the first tokens
 class time_ranks {
  public:
   explicit time_ranks(MPI_Comm ranks);
@@ -72,11 +74,15 @@ struct rank_carries {
 
 /// The recurrence for log p. in.s0 and in.s0_low are those of the first rank; other ranks do not read them. out.s_n is
 /// the state after this rank's tokens. Throws std::runtime_error if MPI fails.
+///
+///     const auto carries = heinsen::scan<float>(ranks, process_execution(), in, out);
 template <class Real>
 rank_carries<Real> scan(const time_ranks& ranks, const execution& on, const scan_inputs<Real>& in,
                         const scan_outputs<Real>& out);
 
 /// The recurrence for log p = log sigmoid(g).
+///
+///     const auto carries = heinsen::gated_scan<float>(ranks, process_execution(), in, out);
 template <class Real>
 rank_carries<Real> gated_scan(const time_ranks& ranks, const execution& on, const scan_inputs<Real>& in,
                               const scan_outputs<Real>& out);
@@ -85,6 +91,8 @@ rank_carries<Real> gated_scan(const time_ranks& ranks, const execution& on, cons
 /// the cotangent of this rank's s_n. out.grad_s0 is the gradient of the state before this rank's tokens, from this rank
 /// and all later ranks; on the first rank it is the gradient of s0. +inf in a state makes gradients of earlier ranks
 /// NaN, and so does NaN in a decay.
+///
+///     heinsen::scan_vjp<float>(ranks, process_execution(), in, carries, cotangents, gradients);
 template <class Real>
 void scan_vjp(const time_ranks& ranks, const execution& on, const scan_inputs<Real>& in,
               const rank_carries<Real>& carries, const scan_cotangents<Real>& cotangents,

@@ -15,6 +15,11 @@ struct error {
 template <class T>
 using result = tl::expected<T, error>;
 
+///
+///     core::result<int> threads_of(const std::string& text) {
+///       if (text.empty()) return core::failure("threads: a number is expected, and nothing came");
+///       return std::stoi(text);
+///     }
 inline tl::unexpected<error> failure(std::string message) { return tl::make_unexpected(error{std::move(message)}); }
 
 /// A broken precondition of a public function: a fault of the caller, never of the data.
