@@ -21,6 +21,8 @@ inline double half(std::uint64_t b) {  // its exponent is that of f32 less 112, 
   return std::ldexp(as<float>(b >> 15 << 31 | (b & 0x7fff) << 13 | (b >> 10) % 32 / 31 * 0x7f800000), 112); }
 inline const std::map<std::string, std::pair<std::size_t, double (*)(std::uint64_t)>> formats{{"F64", {8, as<double>}},
     {"F32", {4, as<float>}}, {"F16", {2, half}}, {"BF16", {2, bfloat}}, {"I64", {8, as<std::int64_t>}}};
+// const golden::file f = golden::read("scan-mild.f32.safetensors");
+// for (const auto& [name, t] : f.tensors) std::cout << name << " " << t.dtype << " " << t.values.size() << "\n";
 inline file read(const std::string& path) try {
   const std::string data{std::istreambuf_iterator<char>(std::ifstream(path, std::ios::binary).rdbuf()), {}};
   const auto check = [](bool holds, const std::string& rule) { if (!holds) throw std::runtime_error(rule); };

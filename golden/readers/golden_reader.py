@@ -1,9 +1,4 @@
-"""Reads safetensors files such as those of Assay's golden sets, with NumPy alone. CC0: copy it.
-
-tensors, metadata = read("scan-mild.bf16.safetensors")
-tensors["h"].dtype    "BF16", as the file has it
-tensors["h"].values   an array of its shape and dtype; bf16, which NumPy has not, comes as float32, exactly
-"""
+"""Reads safetensors files such as those of Assay's golden sets, with NumPy alone. CC0: copy it."""
 import collections
 import json
 import math
@@ -16,7 +11,12 @@ Tensor = collections.namedtuple("Tensor", "dtype values")
 
 
 def read(path):
-    """ValueError says what is wrong with a file."""
+    """Tensors and metadata by name. bf16, which NumPy has not, comes as float32, exactly. ValueError says what is wrong.
+
+    >>> tensors, metadata = read("golden/sets/heinsen/scan-mild.bf16.safetensors")
+    >>> tensors["h"].dtype, tensors["h"].values.dtype.name, tensors["h"].values.shape, metadata["operation"]
+    ('BF16', 'float32', (2, 6, 2), 'heinsen/scan')
+    """
     with open(path, "rb") as file:
         data = file.read()
     try:

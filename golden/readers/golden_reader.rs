@@ -68,6 +68,9 @@ fn parse(data: &[u8]) -> Option<File> {
     (last == data.len() && depth == 0 && !file.tensors.is_empty()).then(|| file)
 }
 
+/// for (name, t) in golden_reader::read("scan-mild.f32.safetensors")?.tensors {
+///     println!("{name} {:?} {}", t.shape, t.values[0]);
+/// }
 pub fn read(path: &str) -> Result<File, String> {
     let data = std::fs::read(path).map_err(|error| format!("{path}: {error}"))?;
     parse(&data).ok_or(format!("{path}: the header, the offsets or the size of this file are wrong"))

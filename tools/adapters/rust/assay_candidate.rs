@@ -54,7 +54,7 @@ pub struct Candidate {
 unsafe impl Sync for Candidate {}
 unsafe impl Sync for Operation {}
 
-/// The last entry of the operations.
+/// The last entry of the operations: `static OPERATIONS: [Operation; 2] = [SCAN, END];`
 pub const END: Operation = Operation { name: std::ptr::null(), dtypes: std::ptr::null(), evaluate: None };
 
 /// A constant for C: `text("my-scan\0")`.
@@ -82,12 +82,16 @@ pub enum Setting {
 }
 
 impl Tensor {
+    /// As the operation declares it: `assert_eq!(call.input(0).name(), "log_p");`
     pub fn name(&self) -> &str {
         unsafe { CStr::from_ptr(self.name) }.to_str().unwrap()
     }
+    /// "f64", "f32", "f16", "bf16", "i64", "i32" or "bool":
+    /// `if call.input(0).dtype() == "bf16" { return call.fail(UNSUPPORTED, "no bf16 here"); }`
     pub fn dtype(&self) -> &str {
         unsafe { CStr::from_ptr(self.dtype) }.to_str().unwrap()
     }
+    /// The sizes of its axes: `let (tokens, features) = (call.input(0).shape()[1], call.input(0).shape()[2]);`
     pub fn shape(&self) -> &[usize] {
         unsafe { std::slice::from_raw_parts(self.shape, self.rank) }
     }
@@ -109,12 +113,17 @@ fn named<'a>(all: &'a [Tensor], name: &str) -> (usize, &'a Tensor) {
 /// The inputs of a call by name; each may have a dtype of its own: positions are i64, masks are bool (u8).
 pub struct Inputs<'a>(&'a [Tensor]);
 impl<'a> Inputs<'a> {
+    /// An input by name; it panics where the operation has none of that name:
+    /// `let features = inputs.tensor("h").shape()[2];`
     pub fn tensor(&self, name: &str) -> &'a Tensor {
         named(self.0, name).1
     }
+    /// The sizes of the axes of an input: `let heads = inputs.shape("slopes")[0];`
     pub fn shape(&self, name: &str) -> &'a [usize] {
         self.tensor(name).shape()
     }
+    /// The elements of an input, in row-major order. It panics where T is not the type of its elements:
+    /// `let position = inputs.values::<i64>("query_position");`
     pub fn values<T: Element>(&self, name: &str) -> &'a [T] {
         unsafe { self.tensor(name).slice() }
     }
@@ -126,6 +135,7 @@ pub struct Outputs<'a> {
     taken: Vec<bool>,
 }
 impl<'a> Outputs<'a> {
+    /// The elements of an output, to be written: `outputs.values::<f32>("bias").fill(0.0);`
     pub fn values<T: Element>(&mut self, name: &str) -> &'a mut [T] {
         let (position, t) = named(self.all, name);
         assert!(!std::mem::replace(&mut self.taken[position], true), "the output '{}' was taken before", name);
@@ -143,15 +153,20 @@ fn array_of<V, const N: usize>(make: impl Fn(usize) -> V) -> [V; N] {
 }
 
 impl Call {
+    /// That of all floating-point tensors of the call:
+    /// `match call.dtype() { "f32" => scan_in::<f32>(call), _ => scan_in::<f64>(call) }`
     pub fn dtype(&self) -> &str {
         unsafe { CStr::from_ptr(self.dtype) }.to_str().unwrap()
     }
-    /// An input, in the order of the operation's declaration.
+    /// An input, in the order of the operation's declaration:
+    /// `let (tokens, features) = (call.input(0).shape()[1], call.input(0).shape()[2]);`
     pub fn input(&self, position: usize) -> &Tensor {
         assert!(position < self.input_count);
         unsafe { &*self.inputs.add(position) }
     }
-    /// Inputs and outputs by name, whatever their dtypes: `let (inputs, mut outputs) = call.by_name();`
+    /// Inputs and outputs by name, whatever their dtypes:
+    /// `let (inputs, mut outputs) = call.by_name();`
+    /// `let (slopes, bias) = (inputs.values::<f32>("slopes"), outputs.values::<f32>("bias"));`
     pub fn by_name(&mut self) -> (Inputs<'_>, Outputs<'_>) {
         let all = |first: *const Tensor, count| match count {
             0 => &[][..],
@@ -160,14 +175,18 @@ impl Call {
         let outputs = all(self.outputs, self.output_count);
         (Inputs(all(self.inputs, self.input_count)), Outputs { all: outputs, taken: vec![false; outputs.len()] })
     }
-    /// The settings of the operation by name, variants that the claims name among them.
+    /// The settings of the operation by name, variants that the claims name among them:
+    /// `for (name, value) in call.settings() { eprintln!("{} = {:?}", name, value); }`
     pub fn settings(&self) -> BTreeMap<String, Setting> {
         let text = unsafe { CStr::from_ptr(self.attributes) }.to_str().unwrap();
         settings_of(text).unwrap_or_else(|| panic!("no object of settings: {}", text))
     }
+    /// A setting of any kind; `number`, `integer`, `flag` and `choice` are for those of one kind:
+    /// `if call.setting("causal") == Setting::Flag(false) { return call.fail(UNSUPPORTED, "causal alone"); }`
     pub fn setting(&self, name: &str) -> Setting {
         self.settings().remove(name).unwrap_or_else(|| panic!("the operation has no setting '{}'", name))
     }
+    /// A setting that is a number, whole or not: `let base = call.number("base");`
     pub fn number(&self, name: &str) -> f64 {
         match self.setting(name) {
             Setting::Integer(i) => i as f64,
@@ -175,22 +194,27 @@ impl Call {
             other => panic!("the setting '{}' is no number: {:?}", name, other),
         }
     }
+    /// A setting that is a whole number: `let last = call.integer("last_position");`
     pub fn integer(&self, name: &str) -> i64 {
         match self.setting(name) {
             Setting::Integer(i) => i,
             other => panic!("the setting '{}' is no integer: {:?}", name, other),
         }
     }
+    /// A setting that is true or false: `let is_masked = call.flag("causal") && key > query;`
     pub fn flag(&self, name: &str) -> bool {
         self.setting(name) == Setting::Flag(true)
     }
+    /// A setting that is a word:
+    /// `if call.choice("form") != "distance" { return call.fail(UNSUPPORTED, "distances alone"); }`
     pub fn choice(&self, name: &str) -> String {
         match self.setting(name) {
             Setting::Text(text) => text,
             other => panic!("the setting '{}' is no string: {:?}", name, other),
         }
     }
-    /// The first I inputs and O outputs, all with elements of type T.
+    /// The first I inputs and O outputs, all with elements of type T:
+    /// `let ([log_p, h, s0], [s, s_n]) = call.tensors::<f32, 3, 2>();`
     pub fn tensors<T: Element, const I: usize, const O: usize>(&mut self) -> ([&[T]; I], [&mut [T]; O]) {
         assert!(I <= self.input_count && O <= self.output_count);
         let input = |position| unsafe {
@@ -205,7 +229,8 @@ impl Call {
         };
         (array_of(input), array_of(output))
     }
-    /// Leaves the reason and returns the status: `return call.fail(ERROR, "out of memory");`
+    /// Leaves the reason and returns the status:
+    /// `if features % 16 != 0 { return call.fail(UNSUPPORTED, "the number of features is a multiple of 16"); }`
     pub fn fail(&mut self, status: c_int, reason: &str) -> c_int {
         let length = reason.len().min(self.message_size.saturating_sub(1));
         unsafe {
