@@ -39,6 +39,8 @@ inline double allowed_by(core::dtype compute, double k, double truth) {
 }
 
 /// The error beyond which an element is a bug. Here k belongs to the widest law.
+///
+///     const bool is_wrong = std::fabs(x - truth) > bug_bound(core::dtype::bf16, core::dtype::f32, k, truth);
 inline double bug_bound(core::dtype storage, core::dtype compute, double k, double truth) {
   if (is_not_judged(storage, k, truth)) return std::numeric_limits<double>::infinity();
   return bug_slack * allowed_by(compute, k, truth) + core::half_ulp(storage, truth);
@@ -51,6 +53,9 @@ constexpr bool adds_final_rounding(accuracy_class c, core::dtype storage, core::
 }
 
 /// The error beyond which an element is not explained by the law of class c.
+///
+///     const bool is_sequential =
+///         error <= class_bound(accuracy_class::sequential, core::dtype::f32, core::dtype::f32, k, truth);
 inline double class_bound(accuracy_class c, core::dtype storage, core::dtype compute, double k, double truth) {
   if (is_not_judged(storage, k, truth)) return std::numeric_limits<double>::infinity();
   const double rounding = adds_final_rounding(c, storage, compute) ? core::half_ulp(storage, truth) : 0.0;

@@ -40,6 +40,8 @@ constexpr float_format format_of(dtype t) {
 }
 
 /// u = 2^-p, the largest relative error of one rounding to nearest.
+///
+///     const double u = core::unit_roundoff(core::dtype::bf16);  // 2^-8
 double unit_roundoff(dtype t);
 double smallest_normal(dtype t);
 double smallest_subnormal(dtype t);
@@ -47,11 +49,15 @@ double largest_finite(dtype t);
 
 /// `x` rounded to nearest, ties to even, gradual underflow, overflow to infinity. Exact for all x. In integer dtypes:
 /// to the nearest integer.
+///
+///     const double stored = core::round_to(core::dtype::bf16, 0.1);  // 0.10009765625
 double round_to(dtype t, double x);
 
 /// Half the spacing of the format at x: 2^(max(floor(log2|x|), emin) - p), rounded up to a double. At 0 and for
 /// subnormals it is half the smallest subnormal, of f64 the whole one: 2^-1075 is no double. 0 for infinities, for NaN
 /// and in integer dtypes.
+///
+///     const double rounding = core::half_ulp(core::dtype::f32, 1.0);  // 2^-24
 double half_ulp(dtype t, double x);
 /// The same of a finite x in a floating-point format.
 inline double half_ulp(const float_format& f, double x) {
@@ -63,15 +69,23 @@ inline double half_ulp(const float_format& f, double x) {
 }
 
 /// The neighbours of x in the format; x must be a value of it.
+///
+///     const double next = core::next_above(core::dtype::f16, 1.0);  // 1 + 2^-10
 double next_above(dtype t, double x);
 double next_below(dtype t, double x);
 
 /// "f64", "f32", "f16", "bf16", "i64", "i32", "bool".
+///
+///     const std::optional<core::dtype> type = core::dtype_named("bf16");
+///     std::cout << core::name_of(*type) << " has " << core::bytes_of(*type) << " bytes\n";
 std::string_view name_of(dtype t);
 std::optional<dtype> dtype_named(std::string_view name);
 int bytes_of(dtype t);
 
 /// The bit pattern of a value of a floating-point dtype, and back. f16 and bf16 use the low 16 bits.
+///
+///     const std::uint64_t bits = core::to_bits(core::dtype::f16, 1.0);  // 0x3c00
+///     const double x = core::from_bits(core::dtype::f16, bits);
 std::uint64_t to_bits(dtype t, double x);
 double from_bits(dtype t, std::uint64_t bits);
 

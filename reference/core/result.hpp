@@ -15,7 +15,6 @@ struct error {
 template <class T>
 using result = tl::expected<T, error>;
 
-///
 ///     core::result<int> threads_of(const std::string& text) {
 ///       if (text.empty()) return core::failure("threads: a number is expected, and nothing came");
 ///       return std::stoi(text);

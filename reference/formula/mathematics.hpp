@@ -20,6 +20,8 @@ namespace assay::reference::formula {
 inline constexpr std::size_t most_shown_lines = 1000;
 
 /// The same program gives the same text. Apart from the names in it, no line is longer than a few hundred letters.
+///
+///     std::cout << formula::as_mathematics(p);
 std::string as_mathematics(const program& p);
 
 }  // namespace assay::reference::formula

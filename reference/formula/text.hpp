@@ -18,8 +18,12 @@
 
 namespace assay::reference::formula {
 
+///     const auto p = formula::read_program(text_of_a_file);
+///     if (!p) throw std::runtime_error(p.error().message);
 core::result<program> read_program(std::string_view text);
 /// The same program gives the same bytes.
+///
+///     std::ofstream("capped_logit.json") << formula::to_text(p);
 std::string to_text(const program& p);
 
 }  // namespace assay::reference::formula
