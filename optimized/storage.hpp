@@ -38,7 +38,7 @@ struct bfloat16 {
   /// Rounds to nearest, ties to even. A NaN stays NaN.
   ///
   ///     const bfloat16 stored{bfloat16::rounded(0.1f)};
-  ///     const float x = bfloat16::widened(stored.bits);  // 0.1000976562
+  ///     const float x = bfloat16::widened(stored.bits);  // 0.10009765625
   [[gnu::always_inline]] static std::uint16_t rounded(float x) {
     const std::uint32_t bits = storage::bits_of(x);
     const std::uint32_t nearest = storage::round_to_multiple(bits, 16), nan = bits | 0x400000u;
@@ -61,7 +61,7 @@ struct float16 {
   /// Rounds to nearest, ties to even; numbers from 65520 on become infinity. A NaN stays NaN.
   ///
   ///     const float16 stored{float16::rounded(0.1f)};
-  ///     const float x = float16::widened(stored.bits);  // 0.0999755859
+  ///     const float x = float16::widened(stored.bits);  // 0.0999755859375
   [[gnu::always_inline]] static std::uint16_t rounded(float x) {
     const std::uint32_t bits = storage::bits_of(x), magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
     const std::uint32_t of_normal = (storage::round_to_multiple(magnitude, 13) >> 13) - (112u << 10);
