@@ -49,7 +49,7 @@ struct proved_outputs {
 
 std::string low_name(const std::string& output);
 /// "y:bug", "y:class"; with ".f32" where the arithmetic has another format than the storage.
-std::string allowance_name(const std::string& output, question asked, core::dtype storage, core::dtype arithmetic);
+std::string allowance_name(const std::string& output, question kind, core::dtype storage, core::dtype arithmetic);
 /// The dtype itself; for f16 and bf16 also f32.
 std::vector<core::dtype> arithmetics_of(core::dtype storage);
 /// The names of all tensors beside an output of this dtype.

@@ -151,22 +151,22 @@ comparison compared(const std::vector<json>& reports, const std::vector<std::fil
 }
 
 // The way in which a table is written: separators of the lines of a cell, and text, with a link if there is a page.
-struct writing {
+struct table_style {
   const char *open, *close, *line_end, *nothing;
-  std::function<std::string(const std::string& text, const column& of, const std::string& place)> text;
+  std::function<std::string(const std::string& text, const column& candidate_column, const std::string& place)> text;
 };
 
 // One row: what each candidate's report says about a part.
-std::string row_of(const comparison& all, const std::string& part, const writing& how) {
+std::string row_of(const comparison& all, const std::string& part, const table_style& style) {
   std::string row;
   for (const column& c : all.columns) {
     const auto found = c.parts.find(part);
     std::string text;
     if (found != c.parts.end())
       for (const told_line& l : found->second)
-        text += (text.empty() ? "" : how.line_end) + how.text(l.text, c, l.place);
-    if (text.empty()) text = part == whole_run ? how.nothing : "not tried";
-    row += how.open + text + how.close;
+        text += (text.empty() ? "" : style.line_end) + style.text(l.text, c, l.place);
+    if (text.empty()) text = part == whole_run ? style.nothing : "not tried";
+    row += style.open + text + style.close;
   }
   return row;
 }
@@ -181,23 +181,24 @@ std::string address_of(const column& c, const std::string& place, const std::fil
 
 std::string as_markdown(const comparison& all) {
   const auto here = std::filesystem::current_path();
-  const writing how{" ", " |", "<br>", "", [&](const std::string& text, const column& c, const std::string& place) {
-                      const std::string address = address_of(c, place, here);
-                      return address.empty() ? escape_markdown(text) : markdown_link(text, address);
-                    }};
+  const table_style style{" ", " |", "<br>", "",
+                          [&](const std::string& text, const column& c, const std::string& place) {
+                            const std::string address = address_of(c, place, here);
+                            return address.empty() ? escape_markdown(text) : markdown_link(text, address);
+                          }};
   std::string text = "| |", rule = "|---|";
   for (const column& c : all.columns) {
-    text += fmt::format(" {}: **{}** |", how.text(c.candidate, c, top), escape_markdown(c.verdict));
+    text += fmt::format(" {}: **{}** |", style.text(c.candidate, c, top), escape_markdown(c.verdict));
     rule += "---|";
   }
   text += "\n" + rule + "\n";
   for (const std::string& part : all.parts)
-    text += fmt::format("| {} |{}\n", escape_markdown(part), row_of(all, part, how));
+    text += fmt::format("| {} |{}\n", escape_markdown(part), row_of(all, part, style));
   return text;
 }
 
 std::string as_page(const comparison& all, const std::filesystem::path& folder) {
-  const writing how{
+  const table_style style{
       "<td>", "</td>", "<br>", "", [&](const std::string& text, const column& c, const std::string& place) {
         const std::string address = address_of(c, place, folder);
         return address.empty() ? escape_markup(text)
@@ -205,9 +206,9 @@ std::string as_page(const comparison& all, const std::filesystem::path& folder) 
       }};
   std::string head = "<th scope=\"col\">operation</th>", rows;
   for (const column& c : all.columns)
-    head += fmt::format("<th scope=\"col\">{}: {}</th>", how.text(c.candidate, c, top), escape_markup(c.verdict));
+    head += fmt::format("<th scope=\"col\">{}: {}</th>", style.text(c.candidate, c, top), escape_markup(c.verdict));
   for (const std::string& part : all.parts)
-    rows += fmt::format("<tr><th scope=\"row\">{}</th>{}</tr>\n", escape_markup(part), row_of(all, part, how));
+    rows += fmt::format("<tr><th scope=\"row\">{}</th>{}</tr>\n", escape_markup(part), row_of(all, part, style));
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

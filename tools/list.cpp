@@ -207,13 +207,13 @@ int list(const std::string& what, const std::vector<std::string>& names, list_fo
 }  // namespace
 
 command_work list_command(CLI::App& app) {
-  struct asked {
+  struct list_options {
     std::string what{};
     std::vector<std::string> names{};
     bool as_json = false, as_markdown = false, as_page = false;
-    asked_formula formula{};
+    formula_options formula{};
   };
-  auto options = std::make_shared<asked>();
+  auto options = std::make_shared<list_options>();
   app.add_option("what", options->what)
       ->check(CLI::IsMember({"encodings", "operations", "stages", "properties", "mutants", "families", "builtins"}));
   app.add_option("names", options->names, "of operations, or their encodings: what each input and setting is");

@@ -12,9 +12,9 @@ namespace assay::tools {
 /// "python:MODULE:FUNCTION".
 CLI::Validator hosted_formula();
 /// --axes
-void add_axes(CLI::App& command, asked_formula& asked);
+void add_axes(CLI::App& command, formula_options& formula);
 /// --formula and --axes
-void add_formula(CLI::App& command, asked_formula& asked);
+void add_formula(CLI::App& command, formula_options& formula);
 /// --candidate, which must be given.
 void add_candidate(CLI::App& command, std::string& candidate);
 /// --start-timeout, --case-timeout and --memory-limit

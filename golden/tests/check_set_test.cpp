@@ -298,7 +298,7 @@ TEST_CASE("golden/compare/outputs_of_a_file") {
   const small_set set;
   const golden::golden_file file = golden::read_golden_file(set.file).value();
   core::tensors outputs{{"s", file.tensors.at("s")}, {"s_n", file.tensors.at("s_n")}};
-  const auto agrees = [&](golden::question asked) { return golden::agrees(file, outputs, asked, file.about.type); };
+  const auto agrees = [&](golden::question kind) { return golden::agrees(file, outputs, kind, file.about.type); };
   CHECK(agrees(golden::question::bug));
   CHECK(agrees(golden::question::accuracy_class));
   double& x = outputs.at("s").values.data()[1];

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tools/explore/asked_operation.hpp"
+#include "tools/explore/cell_operation.hpp"
 #include "tools/explore/operations.hpp"
 
 namespace assay::explore {
@@ -89,7 +89,7 @@ std::vector<measure> measures_of_operations() {
 }
 
 std::vector<finding> findings_of_operations() {
-  const auto asked = [](const cell& c) {
+  const auto operation_words = [](const cell& c) {
     return fmt::format("{}, {}{}", c.family, implementation_words(c),
                        c.scale == 1 ? "" : fmt::format(", d = {}", c.scale));
   };
@@ -108,7 +108,7 @@ std::vector<finding> findings_of_operations() {
        "product: this stage is computed in the stored format, all others as said. Wrong: without a digit. –: no "
        "number.",
        of_measure("error"),
-       {"operation", asked, size_number, with_wrong}},
+       {"operation", operation_words, size_number, with_wrong}},
       {"Operations: what a rounding of the inputs moves, by the same",
        "angles",
        "The largest change of an element, relative to the scale of the output, in brackets digits. Each input goes "
@@ -124,7 +124,7 @@ std::vector<finding> findings_of_operations() {
        "In radians, of the base 10000: m theta off by its rounding and by m times the error of theta. In brackets "
        "digits; a digit less is a position ten times as far.",
        of_measure("angles"),
-       {"operation", asked, size_number,
+       {"operation", operation_words, size_number,
         [](const measured_cell& m) {
           return fmt::format("{} ({:.1f})", shown(value_of(m, "largest")), value_of(m, "digits"));
         }}},
@@ -132,7 +132,7 @@ std::vector<finding> findings_of_operations() {
        "angles",
        "And how many of the first 16 rows differ from the next one.",
        of_measure("repeats"),
-       {"operation", asked, size_number, [](const measured_cell& m) {
+       {"operation", operation_words, size_number, [](const measured_cell& m) {
           return fmt::format("{}, {} of 16", shown(value_of(m, "merged_at")), shown(value_of(m, "distinct_of_16")));
         }}}};
 }

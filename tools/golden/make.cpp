@@ -101,7 +101,7 @@ core::result<golden::recipe> recipe_of(const judged_formula& formula) {
 struct make_options {
   /// A recipe and its set, or a folder of recipes and a folder of sets. Without a recipe: the families of the formula.
   std::filesystem::path recipe, out;
-  asked_formula formula{};
+  formula_options formula{};
 };
 
 core::result<golden::recipe> asked_recipe(const make_options& options) {

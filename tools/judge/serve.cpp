@@ -16,7 +16,7 @@ using nlohmann::json;
 
 struct question {
   bool asks_truth = true;
-  asked_words words;
+  requested_words words;
   std::filesystem::path outputs;
 };
 
@@ -46,12 +46,12 @@ void answer(const json& j, nlohmann::ordered_json& reply) {
   const auto refuse = [&](const core::error& e) { reply["error"] = e.message; };
   const auto q = question_from(j);
   if (!q) return refuse(q.error());
-  const auto asked = asked_call_from(q->words);
-  if (!asked) return refuse(asked.error());
+  const auto requested = requested_call_from(q->words);
+  if (!requested) return refuse(requested.error());
   if (q->asks_truth) {
-    if (const auto written = write_truth(*asked, q->outputs); !written) return refuse(written.error());
+    if (const auto written = write_truth(*requested, q->outputs); !written) return refuse(written.error());
   } else {
-    const auto found = judge_outputs(*asked, q->outputs);
+    const auto found = judge_outputs(*requested, q->outputs);
     if (!found) return refuse(found.error());
     reply["right"] = found->right;
     reply["words"] = found->words;

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "reference/oracle.hpp"
-#include "tools/explore/asked_operation.hpp"
+#include "tools/explore/cell_operation.hpp"
 #include "tools/explore/measure.hpp"
 #include "tools/explore/sweep.hpp"
 #include "tools/explore/tests/callers.hpp"
@@ -57,7 +57,7 @@ TEST_CASE("explore/operations/each_that_declares_what_its_errors_grow_with_is_as
 TEST_CASE("explore/operations/the_size_is_what_errors_grow_with_and_the_law_explains_them", "[property]") {
   for (const cell& c : each_cell("[9, 70]")) {
     INFO(text_of(c));
-    const asked what = asked_by(c);
+    const cell_operation what = cell_operation_of(c);
     const core::operation& op = *what.operation;
     const core::request call = call_growing_to_size(what, c);
     CHECK(op.grows_with->of(op, call.inputs, core::sizes_of(call)) == static_cast<double>(c.size));
