@@ -151,7 +151,7 @@ def operators():
         yield text.json(y=text(op, *range(len(inputs)), **attributes)), inputs
 
 
-def of_tests(module):
+def calls_of_tests(module):
     """What the tests of a module give to `certified`."""
     calls = []
 
@@ -222,7 +222,7 @@ class Comparison:
 
 def compared(programs, seed):
     comparison, draws = Comparison(), random.Random(seed)
-    calls = [*operators(), *of_tests(test_program_formulas), *of_tests(test_program_domains)]
+    calls = [*operators(), *calls_of_tests(test_program_formulas), *calls_of_tests(test_program_domains)]
     for text, inputs in calls:
         for dtype in DTYPES:
             comparison.run(text, inputs, dtype)
