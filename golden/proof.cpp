@@ -36,12 +36,14 @@ double bound_of(question kind, const core::request& call, core::dtype storage, c
                 const reference::allowance& laws, std::size_t i, double truth) {
   using reference::accuracy_class;
   const auto k = [&](accuracy_class c) { return laws.k[static_cast<std::size_t>(c)].storage()[i]; };
-  const auto of_class = [&](accuracy_class c) { return reference::class_bound(c, storage, compute, k(c), truth); };
+  const auto bound_of_class = [&](accuracy_class c) {
+    return reference::class_bound(c, storage, compute, k(c), truth);
+  };
   const double bug = reference::bug_bound(storage, compute, k(reference::accuracy_classes.back()), truth);
   if (kind == question::bug) return bug;
-  const double sequential = of_class(accuracy_class::sequential);
+  const double sequential = bound_of_class(accuracy_class::sequential);
   if (!reference::has_classes(*call.operation)) return std::min(bug, sequential);
-  return std::min(bug, std::max(of_class(accuracy_class::uniform), sequential));
+  return std::min(bug, std::max(bound_of_class(accuracy_class::uniform), sequential));
 }
 
 // Writes every NaN with the same bits: compilers and processors differ.
@@ -92,7 +94,7 @@ core::result<proved_outputs> prove(const core::request& call, std::size_t rungs)
       if (c.rung[i] == reference::undecided)
         return core::failure("output " + name + core::index_text(c.rounded.shape(), i) + " is not decided at " +
                              std::to_string(reference::precision_digits[rungs - 1]) + " digits");
-      ++out.at_rung[c.rung[i] - reference::first_interval_rung];
+      ++out.elements_by_rung[c.rung[i] - reference::first_interval_rung];
     }
     core::tensor low{core::dtype::f64, c.low}, rounded = c.rounded;
     use_one_nan(rounded);

@@ -44,7 +44,7 @@ inline constexpr std::array questions{question::bug, question::accuracy_class};
 struct proved_outputs {
   core::tensors tensors;
   /// How many elements each precision of reference::precision_digits proved.
-  std::array<std::size_t, reference::precision_digits.size()> at_rung{};
+  std::array<std::size_t, reference::precision_digits.size()> elements_by_rung{};
 };
 
 std::string low_name(const std::string& output);

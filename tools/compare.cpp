@@ -49,7 +49,7 @@ std::string digits_of(const json& check) {
 }
 
 // A line of a cell. `place`: the place of its subject, on the page of the report that says it.
-struct told_line {
+struct report_line {
   std::string text, place{};
 };
 
@@ -74,17 +74,17 @@ std::string place_of(const json& check) {
 }
 
 // Lines about the faults of a part, from the first of its failed checks that has a fault of its own.
-std::vector<told_line> lines_of_failed(const json& check, std::size_t failed) {
+std::vector<report_line> lines_of_failed(const json& check, std::size_t failed) {
   std::string text = "failed: " + check["property"].get<std::string>();
   if (failed > 1) text += fmt::format(" and {} more", failed - 1);
   if (const std::string kind = kind_of_failure(check); !kind.empty()) text += " (" + kind + ")";
-  std::vector<told_line> lines{{text, place_of(check)}};
+  std::vector<report_line> lines{{text, place_of(check)}};
   for (std::string& fault : texts_in(check, "faults")) lines.push_back({std::move(fault)});
   return lines;
 }
 
 // Lines of one report about an operation in a dtype.
-std::vector<told_line> lines_of(const json& report, const json& part) {
+std::vector<report_line> lines_of(const json& report, const json& part) {
   std::size_t failed = 0;
   const json* first_failed = nullptr;
   std::string digits;
@@ -94,7 +94,7 @@ std::vector<told_line> lines_of(const json& report, const json& part) {
     if (c.contains("error_along")) digits = digits_of(c);
   }
   if (first_failed) return lines_of_failed(*first_failed, failed);
-  std::vector<told_line> lines{{"passed"}};
+  std::vector<report_line> lines{{"passed"}};
   const std::string reached = text_or(part, "class");
   if (!reached.empty()) lines.push_back({"class " + reached});
   if (part.contains("share_of_law")) lines.push_back({number_text(part["share_of_law"]) + " of its law"});
@@ -109,7 +109,7 @@ std::vector<told_line> lines_of(const json& report, const json& part) {
 struct column {
   std::string candidate, verdict;
   std::filesystem::path page{};  ///< the page of the report; empty if there is none
-  std::map<std::string, std::vector<told_line>> parts{};
+  std::map<std::string, std::vector<report_line>> parts{};
 };
 
 struct comparison {
@@ -129,7 +129,7 @@ constexpr const char* whole_run = "the run as a whole";
 
 comparison compared(const std::vector<json>& reports, const std::vector<std::filesystem::path>& pages) {
   comparison all;
-  const auto add = [&](column& c, const std::string& part, std::vector<told_line> lines) {
+  const auto add = [&](column& c, const std::string& part, std::vector<report_line> lines) {
     c.parts.emplace(part, std::move(lines));
     if (std::find(all.parts.begin(), all.parts.end(), part) == all.parts.end()) all.parts.push_back(part);
   };
@@ -142,7 +142,7 @@ comparison compared(const std::vector<json>& reports, const std::vector<std::fil
     column c{version.empty() ? name : name + " " + version, text_or(report, "verdict"), pages[k]};
     for (const json& part : report["accuracy_class"])
       add(c, part_of(part) + (several_formulas ? formula_of(report) : ""), lines_of(report, part));
-    std::vector<told_line> whole;
+    std::vector<report_line> whole;
     for (std::string& complaint : texts_in(report, "complaints")) whole.push_back({std::move(complaint)});
     if (!whole.empty()) add(c, whole_run, std::move(whole));
     all.columns.push_back(std::move(c));
@@ -163,7 +163,7 @@ std::string row_of(const comparison& all, const std::string& part, const table_s
     const auto found = c.parts.find(part);
     std::string text;
     if (found != c.parts.end())
-      for (const told_line& l : found->second)
+      for (const report_line& l : found->second)
         text += (text.empty() ? "" : style.line_end) + style.text(l.text, c, l.place);
     if (text.empty()) text = part == whole_run ? style.nothing : "not tried";
     row += style.open + text + style.close;

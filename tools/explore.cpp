@@ -216,7 +216,7 @@ int launch(const explore_options& options, int threads) {
 command_work explore_command(CLI::App& app) {
   auto sweep_options = std::make_shared<explore_options>();
   app.require_subcommand(0, 1);
-  const command_work of_others = add_commands(
+  const command_work subcommand_work = add_commands(
       app, std::array{
                command{"list", "presets and measures", explore_list_command},
                command{"merge", "the sweeps of all shards as that of one run", explore_merge_command},
@@ -233,9 +233,9 @@ command_work explore_command(CLI::App& app) {
   app.add_option("--candidate", sweep_options->candidate, "measured beside the implementations of the sweep");
   app.add_option("--shard", sweep_options->shard, "K/N: only every N-th cell, from the K-th on")->check(shard_of_run());
   app.add_flag("--svg", sweep_options->figures, "every chart as a file for papers, too");
-  return [sweep_options, of_others, &app](const program_options& options) {
+  return [sweep_options, subcommand_work, &app](const program_options& options) {
     const auto work = [&] {
-      return app.get_subcommands().empty() ? launch(*sweep_options, options.threads) : of_others(options);
+      return app.get_subcommands().empty() ? launch(*sweep_options, options.threads) : subcommand_work(options);
     };
     return with_formula(sweep_options->formula, work, true);
   };

@@ -169,12 +169,12 @@ int list(const std::string& what, const std::vector<std::string>& names, list_fo
     return all_passed;
   }
   if (format != list_format::text) {
-    const bool of_encodings = what == "encodings" && format != list_format::json;
-    if (!of_encodings && (what != "operations" || format == list_format::page)) {
+    const bool lists_encodings = what == "encodings" && format != list_format::json;
+    if (!lists_encodings && (what != "operations" || format == list_format::page)) {
       complain("--json is for: assay list operations; --page for: assay list encodings; --markdown for either");
       return wrong_input;
     }
-    if (of_encodings)
+    if (lists_encodings)
       list_encodings(format);
     else if (format == list_format::json)
       fmt::print("{}\n", transports::declarations_json());

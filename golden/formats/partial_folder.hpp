@@ -15,7 +15,7 @@ namespace assay::formats {
 class partial_folder {
  public:
   /// Creates it, or takes over that of a process that has ended. An error where another process uses it.
-  static core::result<partial_folder> of(const std::filesystem::path& folder);
+  static core::result<partial_folder> acquire(const std::filesystem::path& folder);
   partial_folder(partial_folder&& other) noexcept;
   partial_folder& operator=(partial_folder&&) = delete;
   ~partial_folder();

@@ -53,6 +53,6 @@ def update(call):
                           for k in range(hidden)]
                 for h in range(heads):
                     out[target, indices[h]] = get(source, indices[h]) + total(get("down", h * hidden + k) * lifted[k]
-                                                                    for k in range(hidden))
+                                                                              for k in range(hidden))
         return out
     return call.parts(token, together=("B", "n"))

@@ -15,12 +15,13 @@ sentences sentences_of_errors(const all_cells& cells) {
     return fmt::format("{}, {} in {}, scale {}", c.family, c.implementation, format_words(c), c.scale);
   };
   for (const auto& [words, group] : grouped(cells, name)) {
-    std::vector<std::string> at;
+    std::vector<std::string> entries;
     for (const measured_cell* m : group)
-      at.push_back(std::isnan(value_of(*m, "largest"))
-                       ? fmt::format("no number at {}", m->what.size)
-                       : fmt::format("{:.1f} at {}", value_of(*m, "digits"), m->what.size));
-    all.push_back(fmt::format("{}: digits by {}: {}.", words, size_words(group.front()->what), fmt::join(at, ", ")));
+      entries.push_back(std::isnan(value_of(*m, "largest"))
+                            ? fmt::format("no number at {}", m->what.size)
+                            : fmt::format("{:.1f} at {}", value_of(*m, "digits"), m->what.size));
+    all.push_back(
+        fmt::format("{}: digits by {}: {}.", words, size_words(group.front()->what), fmt::join(entries, ", ")));
   }
   return all;
 }
@@ -31,11 +32,11 @@ sentences sentences_of_inputs(const all_cells& cells) {
     return fmt::format("{}, scale {}: inputs rounded to {}", c.family, c.scale, c.storage);
   };
   for (const auto& [words, group] : grouped(cells, name)) {
-    std::vector<std::string> at;
+    std::vector<std::string> entries;
     for (const measured_cell* m : group)
-      at.push_back(fmt::format("{:.1f} at {}", value_of(*m, "digits"), m->what.size));
+      entries.push_back(fmt::format("{:.1f} at {}", value_of(*m, "digits"), m->what.size));
     all.push_back(fmt::format("{} leave these digits, by {}, whatever the code: {}.", words,
-                              size_words(group.front()->what), fmt::join(at, ", ")));
+                              size_words(group.front()->what), fmt::join(entries, ", ")));
   }
   return all;
 }
@@ -107,14 +108,14 @@ std::vector<finding> findings_of_operations() {
        "Relative to the scale of the output. In brackets what the rounding of the algorithm explains. An angle, a "
        "product: this stage is computed in the stored format, all others as said. Wrong: without a digit. –: no "
        "number.",
-       of_measure("error"),
+       has_measure("error"),
        {"operation", operation_words, size_number, with_wrong}},
       {"Operations: what a rounding of the inputs moves, by the same",
        "angles",
        "The largest change of an element, relative to the scale of the output, in brackets digits. Each input goes "
        "up or down by a rounding of the stored format, and the rest is exact: code that takes rounded inputs has no "
        "more digits of what they stood for.",
-       of_measure("sensitivity"),
+       has_measure("sensitivity"),
        {"operation", [](const cell& c) { return fmt::format("{}, {}", c.family, c.storage); }, size_number,
         [](const measured_cell& m) {
           return fmt::format("{} ({:.1f})", shown(value_of(m, "largest")), value_of(m, "digits"));
@@ -123,7 +124,7 @@ std::vector<finding> findings_of_operations() {
        "angles",
        "In radians, of the base 10000: m theta off by its rounding and by m times the error of theta. In brackets "
        "digits; a digit less is a position ten times as far.",
-       of_measure("angles"),
+       has_measure("angles"),
        {"operation", operation_words, size_number,
         [](const measured_cell& m) {
           return fmt::format("{} ({:.1f})", shown(value_of(m, "largest")), value_of(m, "digits"));
@@ -131,7 +132,7 @@ std::vector<finding> findings_of_operations() {
       {"Operations: the first position, or distance from the query, with the row of the next one",
        "angles",
        "And how many of the first 16 rows differ from the next one.",
-       of_measure("repeats"),
+       has_measure("repeats"),
        {"operation", operation_words, size_number, [](const measured_cell& m) {
           return fmt::format("{}, {} of 16", shown(value_of(m, "merged_at")), shown(value_of(m, "distinct_of_16")));
         }}}};

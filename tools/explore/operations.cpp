@@ -81,10 +81,10 @@ core::result<results> errors_of(const cell_operation& requested, const cell& c, 
         law = std::max(law, (2 * by_law + u_stored * std::fabs(values[i])) / scales[i]);
       }
       if (error < 1) continue;
-      const double at = place_of(call, d, found.shape(), i, static_cast<double>(c.size), rows_of(c));
+      const double place = place_of(call, d, found.shape(), i, static_cast<double>(c.size), rows_of(c));
       wrong += 1;
-      first = std::fmin(first, at);
-      last = std::fmax(last, at);
+      first = std::fmin(first, place);
+      last = std::fmax(last, place);
     }
   }
   return results{{"largest", largest},

@@ -58,7 +58,7 @@ inline shown_of beside_law(std::string result, std::string law = "law", double u
     return std::isnan(y) ? shown(x) : fmt::format("{} ({})", shown(x), shown(y));
   };
 }
-inline std::function<bool(const cell&)> of_measure(const char* name) {
+inline std::function<bool(const cell&)> has_measure(const char* name) {
   return [name](const cell& c) { return c.measure == name; };
 }
 inline std::string size_number(const cell& c) { return fmt::format("{}", c.size); }

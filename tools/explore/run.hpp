@@ -36,7 +36,7 @@ struct failed_cell {
 class time_estimate {
  public:
   time_estimate(const std::vector<cell>& cells, const caller& call);
-  [[nodiscard]] double of(std::span<const cell> batch) const;
+  [[nodiscard]] double seconds(std::span<const cell> batch) const;
 
  private:
   std::map<std::string, double> seconds_per_step_;  // by measure

@@ -54,8 +54,8 @@ adapter_fault fault_of(const properties::call_failure& failure, const core::oper
 struct complaint {
   complaint() = default;
   complaint(std::string sentence) : text(std::move(sentence)) {}
-  complaint(std::string sentence, const adapter_fault& of)
-      : text(std::move(sentence)), kind(of.kind), errors(of.errors) {}
+  complaint(std::string sentence, const adapter_fault& cause)
+      : text(std::move(sentence)), kind(cause.kind), errors(cause.errors) {}
   std::string text;
   std::string kind = "run";  ///< for programs: the kind of its fault, else "run"
   std::string errors{};      ///< the end of the candidate's stderr

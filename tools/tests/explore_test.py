@@ -29,9 +29,9 @@ size = [16, 256, 20000]
 CELLS = 2 * 2 * 3 * 4 * 3
 
 
-def run(*arguments, **how):
+def run(*arguments, **options):
     return subprocess.run([ASSAY, "explore", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          **how)
+                          **options)
 
 
 def opened(folder):

@@ -88,14 +88,14 @@ TEST_CASE("transports/protocol/hello_is_strict") {
 
 // An operation may get settings after a candidate was written.
 TEST_CASE("transports/protocol/settings_without_a_parameter_have_standard_values") {
-  const auto of_rotation = [](const std::string& more) {
+  const auto hello_of_rotation = [](const std::string& more) {
     return transports::parse_hello(
         R"({"hello":{"protocol":1,"name":"c","operations":{"rope/rotate":["f32"],"rope/rotate:vjp":["f32"]},)" + more +
         "}}");
   };
   const auto hello =
-      of_rotation(R"("domain":{"rope/rotate":{"layout":["half_split"]}},)"
-                  R"("parameters":{"rope/rotate":["x","position","layout","base"],"rope/rotate:vjp":["base"]})");
+      hello_of_rotation(R"("domain":{"rope/rotate":{"layout":["half_split"]}},)"
+                        R"("parameters":{"rope/rotate":["x","position","layout","base"],"rope/rotate:vjp":["base"]})");
   REQUIRE(hello.has_value());
   for (const char* name : {"rope/rotate", "rope/rotate:vjp"}) {
     INFO(name);
@@ -107,7 +107,7 @@ TEST_CASE("transports/protocol/settings_without_a_parameter_have_standard_values
     CHECK(settings.size() == op.attributes.size() - 1);
   }
   for (const std::string wrong : {"[]", R"({"b/a":[]})", R"({"rope/rotate":"base"})", R"({"rope/rotate":[1]})"})
-    CHECK_FALSE(of_rotation("\"parameters\":" + wrong).has_value());
+    CHECK_FALSE(hello_of_rotation("\"parameters\":" + wrong).has_value());
 }
 
 TEST_CASE("transports/protocol/a_domain_names_what_there_is") {

@@ -73,12 +73,12 @@ def consecutive(function):
     """
     takes_offset = len(positional(function)) > 1
 
-    def at(x, position):
+    def rotate_at(x, position):
         offset = _offset_of(position)
         if not takes_offset and offset != 0:
             raise Unsupported(f"the function begins at position 0, and this case at {offset}")
         return function(x, offset) if takes_offset else function(x)
-    return with_claims(function, at)
+    return with_claims(function, rotate_at)
 
 
 def one_row(function, axes=1):

@@ -64,7 +64,7 @@ def in_words_of(framework):
         _speaks.pop()
 
 
-def _told(words):
+def _in_framework_words(words):
     if _speaks[-1] == "torch":
         return re.sub(r"\bnumpy\.(\w+)", lambda found: f"torch.{_OTHER_NAMES.get(found[1], found[1])}", words)
     return re.sub(r"\bnumpy\.(?=\w)", "jax.numpy.", words) if _speaks[-1] == "jax" else words
@@ -76,4 +76,4 @@ class CannotTrace(TypeError):
     def __init__(self, what, instead=""):
         path, line = line_of_caller()
         self.path, self.line = path, line
-        super().__init__(f"{path}:{line}: " + _told(what + (f": {instead}" if instead else "")))
+        super().__init__(f"{path}:{line}: " + _in_framework_words(what + (f": {instead}" if instead else "")))

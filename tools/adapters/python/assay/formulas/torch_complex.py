@@ -58,7 +58,7 @@ def by_parts(operator):
     return apply
 
 
-def _of_two(operator):
+def _sum_of_two(operator):
     """Sum and difference; alpha is a number."""
     def apply(x, y, *, alpha=1):
         if is_complex(alpha):
@@ -70,8 +70,8 @@ def _of_two(operator):
 
 def product(x, y):
     if not (is_complex(x) and is_complex(y)):  # no imaginary part is multiplied by 0
-        factor, of = (y, x) if is_complex(x) else (x, y)
-        return Complex(*(multiply(part, factor) for part in pair(of)))
+        factor, complex_number = (y, x) if is_complex(x) else (x, y)
+        return Complex(*(multiply(part, factor) for part in pair(complex_number)))
     (a, b), (c, d) = pair(x), pair(y)
     return Complex(subtract(multiply(a, c), multiply(b, d)), add(multiply(a, d), multiply(b, c)))
 
@@ -125,7 +125,7 @@ _OWN = {"mul": product, "multiply": product, "div": quotient, "divide": quotient
 def operator_of(name, operator):
     """What an operator is, of complex numbers."""
     if name in ("add", "sub"):
-        return _of_two(operator)
+        return _sum_of_two(operator)
     found = _OWN.get(name) or (by_parts(operator) if name in _BY_PARTS else None)
     if found is None:
         raise CannotTrace(f"torch.{name} of complex numbers", "write it of their two parts")
