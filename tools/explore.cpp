@@ -47,7 +47,7 @@ core::result<void> add_candidate(explore::sweep& sweep, const std::string& candi
       own.family = {family};
       std::erase_if(own.arithmetic, [&](const std::string& name) {
         const auto type = core::dtype_named(name);
-        return !type || !(*started)->describe().offers(m->asks(family), *type);
+        return !type || !(*started)->describe().offers(m->operation_of(family), *type);
       });
       if (!own.arithmetic.empty()) added.push_back(std::move(own));
     }
@@ -75,7 +75,7 @@ std::size_t cores_of_process(int processes) {
 // A progress bar on a terminal, else a line every ten seconds.
 class progress_line {
  public:
-  void tell(const explore::progress_report& r) {
+  void show(const explore::progress_report& r) {
     if (!began_) {
       began_ = true;
       fmt::print(stderr, "{} cells, about {}\n", r.cells, duration(r.left));
@@ -101,7 +101,7 @@ class progress_line {
 };
 
 // The answers in words, on stdout: to the question of the sweep, then to each of its measures.
-void tell_answers(const explore::sweep_identity& identity, const std::vector<explore::measured_cell>& cells) {
+void print_answers(const explore::sweep_identity& identity, const std::vector<explore::measured_cell>& cells) {
   fmt::print("{}\n", identity.question);
   for (const std::string& answer : explore::answers_of(cells, identity.candidate)) fmt::print("- {}\n", answer);
   fmt::print("\n");
@@ -178,11 +178,11 @@ int sweep(const explore_options& options, std::size_t threads, explore::asking_r
   std::vector<explore::failed_cell> failed;
   try {
     failed =
-        explore::run_sweep(*cells, *store, {threads, [&](const auto& report) { line.tell(report); }, calling, ranks});
+        explore::run_sweep(*cells, *store, {threads, [&](const auto& report) { line.show(report); }, calling, ranks});
     store->close();
     const auto measured = store->cells();
     explore::write_documents(options.out, identity, measured, options.figures);
-    tell_answers(identity, measured);
+    print_answers(identity, measured);
     fmt::print(stderr, "{}\n", (options.out / "index.html").string());
   } catch (const std::runtime_error& e) {
     return refuse({fmt::format("{}: {}; what is in the file is kept: --resume goes on", file.string(), e.what())},

@@ -228,7 +228,7 @@ measure operation_measure(measure m,
       if (std::find(m.implementations.begin(), m.implementations.end(), s.name) == m.implementations.end())
         m.implementations.push_back(s.name);
   m.takes_candidates = m.takes_storage = true;
-  m.asks = [](const std::string& family) {
+  m.operation_of = [](const std::string& family) {
     const auto requested = operation_from(family);
     return requested ? requested->operation->name : "";
   };

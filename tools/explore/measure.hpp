@@ -32,7 +32,7 @@ struct measure {
   /// The hash of what such a file holds, begun with `hash`; that one where it cannot be read.
   std::uint64_t (*hash_of_file)(const std::string& family, std::uint64_t hash) = nullptr;
   std::string_view family_means{};
-  std::string (*asks)(const std::string& family) = nullptr;  ///< for a candidate: its operation
+  std::string (*operation_of)(const std::string& family) = nullptr;  ///< for a candidate: its operation
   /// The values of "each" in a grid: families, of which only those count that the measure accepts, and implementations
   /// of a family.
   std::vector<std::string> (*each_family)() = nullptr;

@@ -67,7 +67,7 @@ class work {
     }
     const std::size_t others = settings_.ranks == nullptr ? 0 : settings_.ranks->threads();
     report_.left = seconds_ / static_cast<double>(settings_.threads + others);
-    settings_.tell(report_);
+    settings_.report_progress(report_);
   }
 
   void run() {
@@ -132,7 +132,7 @@ class work {
     report_.elapsed = seconds_since(start_);
     // The estimate, corrected by the time taken so far.
     report_.left = seconds_done_ > 0 ? report_.elapsed * (seconds_ - seconds_done_) / seconds_done_ : 0.0;
-    settings_.tell(report_);
+    settings_.report_progress(report_);
   }
 
   std::vector<batch> batches_;

@@ -45,7 +45,7 @@ std::string why_no_check(const selection& s, const properties::description& cand
 }
 
 // The way in which a Python function declares dtypes; other candidates list theirs.
-std::string how_to_offer(const gate_options& options) {
+std::string hint_to_offer(const gate_options& options) {
   return options.candidate.starts_with("python:") ? ": declare it as ASSAY_DTYPES = [...] in the module, or as dtypes"
                                                   : ": name it among the operation's dtypes";
 }
@@ -155,7 +155,7 @@ void complain_about_missing(const gate_options& options, const selection& s, gat
     for (const core::dtype wanted : s.dtypes)
       if (!offers_any([&](const core::operation&, core::dtype type) { return type == wanted; }))
         report.complaints.push_back(
-            fmt::format("{} was requested and is not offered{}", core::name_of(wanted), how_to_offer(options)));
+            fmt::format("{} was requested and is not offered{}", core::name_of(wanted), hint_to_offer(options)));
 }
 
 // Whether errors grow with a length or a position; the magnitude of a state is neither.
@@ -182,15 +182,15 @@ void complain_about_digits(const check_result& c, const required_digits& wanted,
 }
 
 void complain_about_required_digits(const selection& s, gate_report& report) {
-  bool tells_any = false;
+  bool has_digits = false;
   for (const check_result& c : std::vector(report.checks)) {
     if (!c.checked->decides_class || c.verdict() != status::passed || !c.tells_digits() ||
         !grows_with_length(*c.operation))
       continue;
-    tells_any = true;
+    has_digits = true;
     for (const required_digits& wanted : s.digits) complain_about_digits(c, wanted, report);
   }
-  if (!tells_any && !s.digits.empty() && report.part_of.is_whole())
+  if (!has_digits && !s.digits.empty() && report.part_of.is_whole())
     report.complaints.emplace_back("--require-digits asks for what no check tells: digits along a length");
 }
 

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 struct question {
-  bool asks_truth = true;
+  bool wants_truth = true;
   requested_words words;
   std::filesystem::path outputs;
 };
@@ -48,7 +48,7 @@ void answer(const json& j, nlohmann::ordered_json& reply) {
   if (!q) return refuse(q.error());
   const auto requested = requested_call_from(q->words);
   if (!requested) return refuse(requested.error());
-  if (q->asks_truth) {
+  if (q->wants_truth) {
     if (const auto written = write_truth(*requested, q->outputs); !written) return refuse(written.error());
   } else {
     const auto found = judge_outputs(*requested, q->outputs);

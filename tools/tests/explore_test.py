@@ -58,14 +58,14 @@ class Sweeps(unittest.TestCase):
         done = run("--sweep", cls.sweep, "--out", cls.whole)
         cls.seconds = time.monotonic() - start
         assert done.returncode == 0, done.stderr
-        cls.told = done.stderr
+        cls.reported = done.stderr
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     def test_all_is_measured_and_told(self):
-        self.assertIn(f"{CELLS} cells, about", self.told)
-        self.assertIn(f"{CELLS}/{CELLS} cells", self.told)
+        self.assertIn(f"{CELLS} cells, about", self.reported)
+        self.assertIn(f"{CELLS}/{CELLS} cells", self.reported)
         self.assertEqual(len(content(self.whole)[1]), CELLS)
 
     def test_a_killed_run_goes_on(self):

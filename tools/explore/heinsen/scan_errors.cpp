@@ -247,7 +247,7 @@ measure scan_errors() {
             .takes_candidates = true,
             .takes_file = is_recorded,
             .hash_of_file = hash_of_recorded,
-            .asks = [](const std::string&) { return std::string("heinsen/scan"); },
+            .operation_of = [](const std::string&) { return std::string("heinsen/scan"); },
             .takes_storage = true,
             .check = check,
             .steps = steps,

@@ -69,7 +69,7 @@ struct outcome {
 // Runs on so many ranks with two threads each. The first rank has no threads: everything is measured elsewhere.
 outcome run_on(
     int ranks, const std::function<caller()>& make_caller = no_candidates,
-    const std::function<void(const progress_report&)>& tell = [](const auto&) {}) {
+    const std::function<void(const progress_report&)>& report_progress = [](const auto&) {}) {
   const auto cells = cells_with_a_failing_one();
   const auto folder = formats::temporary_folder::make().value();
   auto store =
@@ -78,7 +78,7 @@ outcome run_on(
   run_settings settings{1, {}, no_candidates};
   settings.tell = [&](const progress_report& r) {
     y.elsewhere = r.elsewhere;
-    tell(r);
+    report_progress(r);
   };
   mailboxes boxes;
   boxes.by_rank.resize(static_cast<std::size_t>(ranks));

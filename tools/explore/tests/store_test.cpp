@@ -132,7 +132,7 @@ TEST_CASE("explore/run/a_run_that_is_gone_on_with_measures_what_is_left", "[unit
   part.add({whole.cells()[1]});
   run_settings settings = quietly();
   std::uint64_t reported_cells = 0;
-  settings.tell = [&](const progress_report& r) { reported_cells = r.cells; };
+  settings.report_progress = [&](const progress_report& r) { reported_cells = r.cells; };
   CHECK(run_sweep(cells, part, settings).empty());
   CHECK(reported_cells == cells.size() - 1);
   const auto x = whole.cells(), y = part.cells();

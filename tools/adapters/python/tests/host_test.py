@@ -115,16 +115,16 @@ class NumpyFunctions(Files):
         candidate.numpy("x/never", ["f32"])(lambda x, position: {"y": x.reshape(3, 7)})
         candidate.numpy("x/of_table", ["f32"])(lambda x, position: {"y": x * numpy.arange(2)[x.shape[1] - 1]})
         candidate.numpy("x/of_rows", ["f32"])(lambda x, position: {"y": x * numpy.ones((3, 2, 1, 1), "f")})
-        for size, operation, is_told in ((2, "x/rotate", True), (2, "x/never", False), (0, "x/never", False),
+        for size, operation, is_explained in ((2, "x/rotate", True), (2, "x/never", False), (0, "x/never", False),
                                          (2, "x/of_rows", False),
                                          (2, "x/of_table", False)):
             inputs = {"x": ("F32", numpy.ones((1, 3, size, 4), dtype=numpy.float32)),
                       "position": ("F32", numpy.ones((1, 3), dtype=numpy.float32))}
             with quiet():
                 error = self.call(candidate, operation, inputs)[0]["error"]
-            self.assertEqual("; it answers where axes 1 and 2 of tensors of four axes are exchanged" in error, is_told,
+            self.assertEqual("; it answers where axes 1 and 2 of tensors of four axes are exchanged" in error, is_explained,
                              error)
-            self.assertEqual(error.endswith("the adapter heads_first of assay.adapters does that"), is_told)
+            self.assertEqual(error.endswith("the adapter heads_first of assay.adapters does that"), is_explained)
 
     def test_a_wrong_dtype_is_not_hidden(self):
         candidate = Candidate("c")

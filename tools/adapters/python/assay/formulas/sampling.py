@@ -67,11 +67,11 @@ class _Reading:
             if node["op"] == "input" and given is not None:
                 now.append(next(inputs))
             else:
-                now.append(self._of(node, taken, len(now)))
+                now.append(self._axes_of_node(node, taken, len(now)))
             self.costs.append((_STEPS_OF_A_NUMBER, now[-1]))
         return now
 
-    def _of(self, node, taken, k):
+    def _axes_of_node(self, node, taken, k):
         op = node["op"]
         known = getattr(self, "_" + op, None)
         if known:

@@ -101,7 +101,7 @@ def exponential(x):
     return polar(functions.exp(a), b)
 
 
-def of_pairs(x):
+def complex_of_pairs(x):
     """torch.view_as_complex: the last axis has the two parts."""
     return Complex(x[..., 0], x[..., 1])
 
@@ -111,7 +111,7 @@ def to_pairs(x):
 
 
 # These make complex numbers of real ones.
-MAKING = {"complex": lambda a, b: Complex(*shaping.broadcast_arrays(a, b)), "polar": polar, "view_as_complex": of_pairs}
+MAKING = {"complex": lambda a, b: Complex(*shaping.broadcast_arrays(a, b)), "polar": polar, "view_as_complex": complex_of_pairs}
 _BY_PARTS = ("view", "_unsafe_view", "reshape", "_reshape_alias", "permute", "transpose", "t", "unsqueeze", "squeeze", "expand",
              "select", "slice", "split", "split_with_sizes", "unbind", "cat", "stack", "flip", "roll", "repeat", "index",
              "index_select", "clone", "contiguous", "detach", "alias", "lift_fresh", "sum", "mean", "neg", "copy")
