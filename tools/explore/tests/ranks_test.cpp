@@ -76,7 +76,7 @@ outcome run_on(
       sweep_store::create(folder.path() / "sweep", {"0.1.0", "test", "why?", "0123", "", cells.size(), 1, 1}).value();
   outcome y;
   run_settings settings{1, {}, no_candidates};
-  settings.tell = [&](const progress_report& r) {
+  settings.report_progress = [&](const progress_report& r) {
     y.elsewhere = r.elsewhere;
     report_progress(r);
   };
