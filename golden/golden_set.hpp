@@ -32,9 +32,9 @@ using progress = std::function<void(std::size_t files, std::size_t all_files, do
 
 /// What wrong answers show about a file.
 struct revelation {
-  std::vector<std::string> mutants;  ///< the wrong implementations that it tells apart from right ones, in alphabetical
-                                     ///< order
-  bool wide = false;                 ///< whether the file has the flag `wide`
+  std::vector<std::string> mutants;  ///< the wrong implementations that it distinguishes from right ones, in
+                                     ///< alphabetical order
+  bool wide = false;  ///< whether the file has the flag `wide`
 };
 
 /// Any thread may call it. golden/ knows no implementation: the program passes them in.

@@ -28,7 +28,7 @@ class observed_implementation final : public properties::implementation {
   observed_implementation(bool nudges, on_call show)
       : answers_(properties::make_builtin("sequential").value()), nudges_(nudges), show_(std::move(show)) {
     about_ = answers_->describe();
-    about_.recorded = true;  // it is asked the same as a recording
+    about_.recorded = true;  // the checks make the same calls as for a recording
     about_.written_for = core::first_list;
     properties::leave_later_settings(about_, {});
   }

@@ -1,4 +1,4 @@
-// The commands of `assay`, one file each, and what several of them are asked. Each returns its exit code:
+// The commands of `assay`, one file each, and the options that several commands share. Each returns its exit code:
 // 0 passed; 1 a check failed; 2 the command line or an input file is wrong; 3 the candidate broke;
 // 4 a fault of Assay's own.
 #pragma once

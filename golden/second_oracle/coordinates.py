@@ -120,7 +120,7 @@ def gelu(z):
 
 
 def convolved_line(call):
-    """Padding of k // 2 on both ends, and SamePad: of an even kernel the last token is dropped; or that of "same" """
+    """Padding of k // 2 on both ends, and SamePad: an even kernel drops the last token; or the padding of "same" """
     rows, n, c, k = call.size("B", "n", "c", "k")
     width, before = call.sizes["g"] * c, (k if call.settings["more_padding"] == "before" else k - 1) // 2
 

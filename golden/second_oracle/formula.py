@@ -99,7 +99,7 @@ def distance(call, i, j):
 
 
 def distance_bias(call, bias_at_distance, shared=False):
-    """The same of bias_at_distance(get, head, i, t), i the position of a query and t its distance from a key."""
+    """The same for bias_at_distance(get, head, i, t), i the position of a query and t its distance from a key."""
     def bias_of_pair(get, head, i, j):
         t = distance(call, i, j)
         return MINUS_INFINITY if t is None else bias_at_distance(get, head, i, t)

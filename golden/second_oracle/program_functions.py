@@ -11,7 +11,7 @@ from formula import exceeds
 from interval import GUARD, Interval, Undecided, added, is_special, spread
 from program_numbers import (INFINITY, MINUS_INFINITY, NAN, ONE, PLUS_ZERO, add, divide, sign_of, subtract, total)
 
-LARGEST_EXPONENT = 4096  # of what exp is computed of; of a smaller number it is below 2^-2^4096, and that is all
+LARGEST_EXPONENT = 4096  # of the arguments of exp; for a lower argument the result is only known to be below 2^-2^4096
 
 
 def increasing(function, x):
@@ -22,7 +22,7 @@ def increasing(function, x):
 
 
 def clipped(x, low, high):
-    """x, of which it is known that it lies between two points."""
+    """x cut to lie between two points, where it is known to lie."""
     lo, hi = low if mpf_lt(x.lo, low) else x.lo, high if mpf_gt(x.hi, high) else x.hi
     return x if lo == x.lo and hi == x.hi else Interval(lo, hi)
 

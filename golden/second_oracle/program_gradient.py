@@ -148,7 +148,7 @@ def gradient_of_running_sums(bars):
 
 
 class Pullback:
-    """What the cotangents of one node give those of its operands, whose lists it fills."""
+    """Adds what the cotangents of one node contribute to those of its operands, into their lists."""
 
     def __init__(self, node, nodes, values, result):
         self.node, self.nodes, self.values, self.result = node, nodes, values, result

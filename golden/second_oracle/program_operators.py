@@ -116,7 +116,7 @@ def broadcast_places(shape, result):
 
 
 def rows_of(shape, axes):
-    """The places of what is reduced together, a row for each element of the result."""
+    """For each element of the result a row: the places of the elements that are reduced to it."""
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     rows = places(shape).transpose(kept + list(axes))
     count = int(numpy.prod([shape[axis] for axis in axes]))
@@ -166,7 +166,7 @@ def taken(node, table, nodes, values):
 
 
 def scattered_places(node, nodes, values):
-    """The place in x that each element of what is added is added to."""
+    """The place in x to which each element of the update is added."""
     return taken(node, places(nodes[node.inputs[0]].shape), nodes, values).ravel().tolist()
 
 

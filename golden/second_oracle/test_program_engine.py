@@ -152,7 +152,7 @@ def operators():
 
 
 def calls_of_tests(module):
-    """What the tests of a module give to `certified`."""
+    """The calls of `certified` that the tests of a module make."""
     calls = []
 
     def note(program, inputs, *others, function=module.certified):

@@ -84,7 +84,7 @@ measurement measure_one(const options& settings, const heads_shape& shape, const
   const core::request call = call_of(op, shape);
   const bool attends = op.input("q") != nullptr && op.input("k") != nullptr && op.input("v") != nullptr;
   const core::tensors sizes = r.evaluate({call.type, call.inputs, call.attributes, optimized::process_execution()});
-  // The size is counted by the largest tensor; attention by its queries, whatever its bias holds.
+  // The size is that of the largest tensor. The size of attention is that of its queries: its bias does not count.
   const core::tensor* counted = attends ? &call.inputs.at("q") : nullptr;
   if (!attends)
     for (const core::tensors* all : {&call.inputs, &sizes})

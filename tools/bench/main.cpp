@@ -38,7 +38,7 @@ std::vector<std::size_t> parse_shape(const std::string& text, const std::string&
   return begin > text.size() ? sizes : std::vector<std::size_t>{};
 }
 
-// Adds a shape of scans, of embed_position or of the other encodings; false if it is none.
+// Adds a shape of scans, of embed_position or of the other encodings. Returns false if the text is no such shape.
 bool add_shape(const std::string& text, options& settings) {
   if (const auto s = parse_shape(text, "Bnd"); !s.empty())
     settings.shapes.push_back({s[0], s[1], s[2]});

@@ -1,4 +1,4 @@
-// The operation that a cell of the operation measures asks for, calls of it, and what such measures share.
+// The operation of a cell of the operation measures, calls of this operation, and what such measures share.
 #pragma once
 
 #include <optional>

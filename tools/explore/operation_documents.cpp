@@ -98,7 +98,7 @@ std::vector<finding> findings_of_operations() {
     const double wrong = value_of(m, "wrong"), first = value_of(m, "first_wrong");
     std::string words = beside_law("largest")(m);
     if (wrong > 0) words += fmt::format(", {} wrong", shown(wrong));
-    if (wrong > 0 && !std::isnan(first))  // places are told of positions alone
+    if (wrong > 0 && !std::isnan(first))  // only errors along positions have places
       words += fmt::format(" from {} to {}", shown(first), shown(value_of(m, "last_wrong")));
     return words;
   };

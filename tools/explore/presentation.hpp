@@ -21,7 +21,7 @@ struct answer_words {
 };
 
 enum class x_axis { size, memory, decay };
-/// What is drawn: a result against an axis, one chart for each of what else differs.
+/// A drawing: a result against an axis. There is one chart for each combination of everything else that differs.
 struct chart_spec {
   const char *result, *law;
   x_axis axis;

@@ -48,7 +48,7 @@ std::string in_words(double seconds) {
                           : fmt::format("{:.0f} hours", seconds / 3600.0);
 }
 
-// A user who must wait is told how long, before the computation begins. Beyond the limit it does not begin.
+// Before a long computation begins, this tells the user how long it takes. Beyond the limit it does not begin.
 core::result<void> check_duration(const requested_call& requested) {
   constexpr double worth_saying = 20.0;
   const double seconds = reference::seconds_of_truth(requested.call);

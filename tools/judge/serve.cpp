@@ -65,7 +65,8 @@ void answer(const json& j, nlohmann::ordered_json& reply) {
 //    "limit": 60}
 //   {"id": 1, "ok": true} or, of "ask": "judge", {"id": 1, "ok": true, "right": false, "words": "..."}
 //   or {"id": 1, "ok": false, "error": "..."}
-// The last six members may be left out. What the Python package asks through. `formula`: see add_formula; or empty.
+// The last six members may be left out. The Python package sends its questions here. `formula`: see add_formula; or
+// empty.
 int serve(const std::vector<std::string>& formula) {
   if (!formula.empty())
     if (const auto added = add_formula(formula); !added) {

@@ -172,7 +172,7 @@ inline constexpr const char* ulp_words =
 double largest_error_ulp(const properties::check_result& c);
 /// by_growth, only where cases of the check lie: between them the horizon gives digits for powers of two, but no law.
 std::map<std::uint64_t, properties::error_there> drawn_growth(const properties::check_result& c);
-/// The kind of failure that is no fault of the program as such: its outputs are wrong.
+/// The kind of a failure in which the program itself works, and its outputs are wrong.
 inline constexpr const char* wrong_result = "wrong_result";
 /// The kind of a failure, for programs: kind_of the candidate's fault, or wrong_result.
 const char* failure_kind(const properties::check_result& c);

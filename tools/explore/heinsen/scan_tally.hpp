@@ -52,7 +52,7 @@ struct tally {
   double squares = 0, relative_squares = 0, state_squares = 0, samples = 0;  // over the windows of all lanes
   double largest = 0, worst = 0, log_decay = 0, radius = 0;
   double nonfinite_at = std::nan(""), lost_at = std::nan("");
-  std::array<double, counted_digits + 1> left_at;  // for each number of digits: the first token without so many
+  std::array<double, counted_digits + 1> left_at;  // for each number of digits: the first token with fewer digits
 };
 
 inline void keep_first(double& first, double token) {

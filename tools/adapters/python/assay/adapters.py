@@ -136,7 +136,7 @@ def _dtypes_of_table(function):
     """The claim of f32 where a table of a usual width is no table of f64."""
     try:
         return {} if "float64" in str(function(1, USUAL_WIDTH).dtype) else {"dtypes": ["f32"]}
-    except Exception:  # told where a case is asked for
+    except Exception:  # the call of a case reports it
         return {}
 
 

@@ -59,7 +59,7 @@ def _take_from_project(options, parser):
     table = tools.get("assay", {}) if isinstance(tools, dict) else {}
     if not isinstance(table, dict):
         parser.error("pyproject.toml: tool.assay is no table")
-    known = {name.replace("_", "-") for name in vars(options)} - {"report", "summary"}  # those of a machine
+    known = {name.replace("_", "-") for name in vars(options)} - {"report", "summary"}  # of a machine, not of a project
     for name, value in table.items():
         if name not in known:
             parser.error(f"pyproject.toml: [tool.assay] has no {name}; it has {', '.join(sorted(known))}")
@@ -76,7 +76,7 @@ def _take_from_project(options, parser):
 
 
 def _arguments_of(options):
-    """Those of assay gate that all candidates share."""
+    """The arguments of assay gate that all candidates share."""
     lists = [f"--{option}={word.strip()}" for option, text in (("operation", options.operations), ("dtype", options.dtypes))
              for word in re.split(r"[,\n]", text) if word.strip()]
     single = [f"--{name.replace('_', '-')}={getattr(options, name)}" for name in ("effort", "seed", "baseline", "known_failures", "require_digits")

@@ -56,7 +56,7 @@ class Verdict:
     digits: float = 17.0    # of the worst element
     token: int = 0          # the first that is wrong
     grad_s0: object = None  # of a gradient: the true one
-    words: object = lambda: ""  # what Assay says of it, asked for when it is wanted
+    words: object = lambda: ""  # what Assay says of it; it is computed when somebody needs it
 
 
 class Check:

@@ -1,4 +1,4 @@
-"""What a gate is told of a formula: one text for each parameter.
+"""The declaration of a formula: one text for each parameter.
 
     @assay.formula(q="B h n d", k="B g m d", v="B g m e", h="multiple of g", window="setting 0 3 64")
     def attention(q, k, v, window=0): ...
@@ -65,7 +65,7 @@ def _number(text, name):
 
 
 def _values(tokens, name, axes, symbols):
-    """{low, high, into, rule} of what stands behind axes and type."""
+    """{low, high, into, rule}: the meaning of the words behind axes and type."""
     found = {"low": -math.inf, "high": math.inf, "into": None, "rule": ""}
 
     def below(word, value):
@@ -235,7 +235,7 @@ _SIZES = tuple(range(3, 60, 4))  # of axes whose names tell nothing else: none i
 
 
 def sizes_that_differ(inputs, multiples, first=0):
-    """Sizes of the axes by which they are told apart; other ones from another first."""
+    """Different sizes for all axes, so that a size names its axis; another `first` gives other sizes."""
     axes = symbols_of(inputs)
     if len(axes) >= len(_SIZES):
         raise WrongDeclaration(f"{len(axes)} axes are too many")
@@ -253,7 +253,7 @@ def sizes_that_differ(inputs, multiples, first=0):
 
 
 def even_axes(trace_for, inputs, settings, multiples):
-    """Of the widths those that must be even: with an odd one the function has no program, or another shape."""
+    """The widths that must be even: with an odd width the function has no program, or another shape."""
     found = {}
     for axis in symbols_of(inputs):
         if role_of(axis) != "width" or axis in multiples:

@@ -47,7 +47,7 @@ def as_function(formula):
 
 
 def as_function_of(formula, values):
-    """The same, called with these: a function that names no framework is in that of its arrays."""
+    """The same for a call with these arrays: a function that names no framework uses the framework of its arrays."""
     function = as_function(formula)
     if type(function) is not types.FunctionType or framework_of_formula(function) != "numpy" or "numpy" in collected(function)[0]:
         return function

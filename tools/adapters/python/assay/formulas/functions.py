@@ -184,7 +184,7 @@ def where(condition, x=None, y=None):
 
 def sign(x):
     x = as_traced(x)
-    negative_sign = where(less(x, 0), -1, as_traced(x) if x.kind == REAL else 0)  # that of 0 and of NaN is its own
+    negative_sign = where(less(x, 0), -1, as_traced(x) if x.kind == REAL else 0)  # of 0 and NaN: the number itself
     return where(less(0, x), 1, negative_sign)
 
 

@@ -183,7 +183,7 @@ def put(x, key, new):
 
 
 def _fitted(new, shape):
-    """With the axes of what it is written to: NumPy leaves out leading ones."""
+    """The array with the axes of its destination: NumPy leaves out leading axes."""
     own = new.plain_shape
     while len(own) > len(shape) and own[0] == 1:
         own = own[1:]

@@ -1,4 +1,4 @@
-"""The lines of a function of JAX: of its equations, and of what is refused."""
+"""The lines of a function of JAX: the line of each equation, and of each refusal."""
 import contextlib
 import re
 import traceback

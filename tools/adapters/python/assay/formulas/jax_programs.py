@@ -57,7 +57,7 @@ def _is_literal(atom):
 
 
 def _needed(jaxpr):
-    """The equations that the outputs hang on."""
+    """The equations that the outputs depend on."""
     wanted, out = {atom for atom in jaxpr.outvars if not _is_literal(atom)}, []
     for equation in reversed(jaxpr.eqns):
         if wanted.intersection(equation.outvars):
@@ -180,7 +180,7 @@ _EQUATIONS = {"scan": _scan, "while": _while, "cond": _cond, **{name: _called fo
 # The door.
 
 def named_outputs(found):
-    """What a function returned, by name: a part that is None is none."""
+    """The parts of what a function returned, by name. A part that is None is left out."""
     if isinstance(found, dict):
         parts = {str(name): jax.tree_util.tree_leaves(x) for name, x in found.items()}
         return {name if len(one) == 1 else f"{name}{k}": x for name, one in parts.items() for k, x in enumerate(one)}

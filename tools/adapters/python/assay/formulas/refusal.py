@@ -56,7 +56,7 @@ _OTHER_NAMES = {"take": "index_select", "take_along_axis": "take_along_dim", "cl
 
 @contextlib.contextmanager
 def in_words_of(framework):
-    """What is refused is told by the names that this framework has for NumPy's functions."""
+    """Refusals use the names that this framework has for NumPy's functions."""
     _speaks.append(framework)
     try:
         yield

@@ -393,7 +393,7 @@ class _Loop:
         of a turn give lies side by side, and so do the turns."""
         kind, what = taken[0]
         if kind == "here" and what in self.written:
-            return  # told by the first one
+            return  # the first one reports it
         if kind != "carried" or what[0] not in self.written or self.nodes.kinds[self.begin + place] != REAL:
             raise _NoLoop
         chain = [place]

@@ -25,7 +25,7 @@ class _Axes:
 
     def __init__(self):
         self._up, self.mixed, self.size = [], set(), []
-        self.flat = set()  # those of scans, and of parts of them: many axes behind one another
+        self.flat = set()  # axes of scans, and of parts of them: many axes one after another
 
     def new(self, size, is_mixed=False):
         self._up.append(len(self._up))
@@ -251,7 +251,7 @@ class Sample:
         self.formula, self.inputs, self.places, self._shapes = formula, inputs, places, shapes
 
     def sampled_outputs(self, outputs):
-        """Of what was judged. Another shape than that of the whole call stays, and is refused as it is."""
+        """The outputs at the sampled positions. An output of another shape than in the whole call stays, and is refused."""
         return {name: at_places(x, self.places[name]) if tuple(getattr(x, "shape", ())) == self._shapes.get(name) else x
                 for name, x in outputs.items()}
 

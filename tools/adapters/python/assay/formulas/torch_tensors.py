@@ -28,7 +28,7 @@ _PLACEMENT = ("layout", "device", "pin_memory", "memory_format", "non_blocking",
 
 
 def _strides(array):
-    """Of a view those that it has: reshape() and contiguous() hang on them."""
+    """The strides of a view: reshape() and contiguous() depend on them."""
     if not isinstance(array, Traced) or not array._views:
         return None
     plain = numpy.empty(array._cell.shape, numpy.bool_)
@@ -184,7 +184,7 @@ def _numpy_type(dtype):
 
 
 def _note_cast(dtype):
-    """That the function casts to this dtype."""
+    """Records that the function casts to this dtype."""
     if dtype in _FLOATS:
         writer().casts_to_named(_FLOATS[dtype])
 
@@ -341,7 +341,7 @@ def recorded(function, given, settings, narrowest):
 
 
 def named_outputs(found):
-    """What a function returned, by name: a part that is None is none."""
+    """The parts of what a function returned, by name. A part that is None is left out."""
     if isinstance(found, dict):
         return {str(name): x for name, x in found.items() if x is not None}
     if isinstance(found, (tuple, list)):
@@ -369,7 +369,7 @@ def outputs_in(dtype, function, arguments, named):
 
 
 class _FirstNan(TorchDispatchMode):
-    """Which operator first makes NaN of numbers that are none."""
+    """The operator that first makes a NaN of numbers that are no NaN."""
 
     def __init__(self):
         super().__init__()

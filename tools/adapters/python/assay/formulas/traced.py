@@ -345,7 +345,7 @@ def as_traced(x):
 
 
 def captured(array):
-    """Numbers that no input and no size accounts for: exact as they are, and told."""
+    """Numbers that come from no input and no size: they are exact, and they are reported."""
     known = writer().known_array and writer().known_array(array)
     if known is not None:
         return known
