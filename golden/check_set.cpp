@@ -16,9 +16,9 @@ void check_listing(const fs::path& folder, const manifest& m, set_check& found) 
   std::set<std::string> expected{manifest_name};
   for (const listed_file& f : m.files) expected.insert(f.file.name());
   std::error_code failed;
-  fs::directory_iterator at(folder, failed);
-  for (; !failed && at != fs::directory_iterator(); at.increment(failed))
-    if (const std::string name = at->path().filename().string(); !expected.contains(name))
+  fs::directory_iterator entry(folder, failed);
+  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed))
+    if (const std::string name = entry->path().filename().string(); !expected.contains(name))
       found.problems.push_back({true, (folder / formats::shown(name)).string() + ": is not in the manifest"});
   if (failed) found.problems.push_back({true, folder.string() + ": cannot be listed: " + failed.message()});
 }
@@ -61,18 +61,18 @@ set_check check_set(const fs::path& folder, const set_options& options, const re
   }
   check_listing(folder, *m, found);
   if (from != nullptr) check_recipe(folder, *m, *from, found);
-  std::vector<set_check> of_file(m->files.size());
+  std::vector<set_check> file_checks(m->files.size());
   std::mutex one_at_a_time;
   std::size_t done = 0;
   tbb::parallel_for(std::size_t{0}, m->files.size(), [&](std::size_t i) {
     const listed_file& f = m->files[i];
-    check_listed_file(folder / f.file.name(), options, &f, entry_of(from, f.file.id), of_file[i]);
+    check_listed_file(folder / f.file.name(), options, &f, entry_of(from, f.file.id), file_checks[i]);
     const std::lock_guard lock(one_at_a_time);
     ++done;
     if (options.report)
       options.report(done, m->files.size(), static_cast<double>(done) / static_cast<double>(m->files.size()));
   });
-  for (set_check& one : of_file) {
+  for (set_check& one : file_checks) {
     found.files += one.files;
     found.elements += one.elements;
     std::move(one.problems.begin(), one.problems.end(), std::back_inserter(found.problems));

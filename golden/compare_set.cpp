@@ -22,15 +22,15 @@ distance measure(core::dtype type, double x, double y, double low, double allow)
           apart <= allow};
 }
 
-comparison compare_output(const golden_file& golden, const std::string& name, const core::tensor& came, question asked,
+comparison compare_output(const golden_file& golden, const std::string& name, const core::tensor& came, question kind,
                           core::dtype arithmetic) {
   const core::tensor& right = golden.tensors.at(name);
   const auto& x = came.values.storage();
   const auto& y = right.values.storage();
   const auto& low = golden.tensors.at(low_name(name)).values.storage();
   const core::dtype storage = golden.about.type;
-  const std::string beside = right.type == storage ? allowance_name(name, asked, storage, arithmetic)
-                                                   : allowance_name(name, asked, right.type, right.type);
+  const std::string beside = right.type == storage ? allowance_name(name, kind, storage, arithmetic)
+                                                   : allowance_name(name, kind, right.type, right.type);
   const auto& allow = golden.tensors.at(beside).values.storage();
   comparison c{golden.about.name(), name, false, 0, 0, x.size(), 0, 0, came.shape()};
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -42,10 +42,10 @@ comparison compare_output(const golden_file& golden, const std::string& name, co
   return c;
 }
 
-bool agrees(const golden_file& golden, const core::tensors& outputs, question asked, core::dtype arithmetic) {
+bool agrees(const golden_file& golden, const core::tensors& outputs, question kind, core::dtype arithmetic) {
   const auto& declared = golden.about.operation->outputs;
   return std::all_of(declared.begin(), declared.end(), [&](const auto& d) {
-    return compare_output(golden, d.name, outputs.at(d.name), asked, arithmetic).passed();
+    return compare_output(golden, d.name, outputs.at(d.name), kind, arithmetic).passed();
   });
 }
 

@@ -30,11 +30,11 @@ struct comparison {
 
 /// Compares an output with the golden tensor of the same name, by one of its allowances. Precondition: it has the shape
 /// of the golden tensor; `arithmetic` is one of arithmetics_of its dtype.
-comparison compare_output(const golden_file& golden, const std::string& name, const core::tensor& came, question asked,
+comparison compare_output(const golden_file& golden, const std::string& name, const core::tensor& came, question kind,
                           core::dtype arithmetic);
 
 /// Whether all outputs lie within the allowance.
-bool agrees(const golden_file& golden, const core::tensors& outputs, question asked, core::dtype arithmetic);
+bool agrees(const golden_file& golden, const core::tensors& outputs, question kind, core::dtype arithmetic);
 
 /// The outputs in a file of a user, by their names; the file may also have inputs and other tensors of the golden file.
 core::result<core::tensors> outputs_of(const set_file& f, const std::filesystem::path& path);

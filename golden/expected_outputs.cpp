@@ -12,8 +12,9 @@ namespace {
 
 using reference::accuracy_class;
 
-std::map<std::string, expected_output> of_part(const core::request& call, const core::precisions& compute,
-                                               std::optional<accuracy_class> within) {
+std::map<std::string, expected_output> expected_outputs_of_part(const core::request& call,
+                                                                const core::precisions& compute,
+                                                                std::optional<accuracy_class> within) {
   const accuracy_class law = within.value_or(reference::accuracy_classes.back());
   const reference::certified_outputs truths = reference::certify(call);
   const reference::allowances laws = reference::allow(call, compute, std::max(law, accuracy_class::sequential));
@@ -23,9 +24,9 @@ std::map<std::string, expected_output> of_part(const core::request& call, const 
     const xt::xarray<double>& k = laws.at(name).k[static_cast<std::size_t>(law)];
     expected_output out{truth.rounded, xt::zeros<double>(truth.rounded.shape())};
     for (std::size_t i = 0; i < truth.rounded.size(); ++i) {
-      const double x = truth.truth(i), of_law = k.storage()[i];
-      const double bound = within ? reference::class_bound(law, storage, unit, of_law, x)
-                                  : reference::bug_bound(storage, unit, of_law, x);
+      const double x = truth.truth(i), law_factor = k.storage()[i];
+      const double bound = within ? reference::class_bound(law, storage, unit, law_factor, x)
+                                  : reference::bug_bound(storage, unit, law_factor, x);
       out.allowed.storage()[i] = largest_distance(storage, truth.rounded.values.storage()[i], truth.low.storage()[i],
                                                   bound + truth.radius.storage()[i]);
     }
@@ -40,7 +41,7 @@ std::map<std::string, expected_output> expected_outputs(const core::request& cal
                                                         std::optional<accuracy_class> within) {
   const std::vector<core::kept_positions> parts =
       core::split_call(call, core::usual_part_of(reference::forward_of(*call.operation)));
-  if (parts.size() < 2) return of_part(call, compute, within);
+  if (parts.size() < 2) return expected_outputs_of_part(call, compute, within);
   const auto sizes = core::check_request(call);
   ASSAY_EXPECTS(sizes.has_value());
   std::map<std::string, expected_output> all;
@@ -50,7 +51,7 @@ std::map<std::string, expected_output> expected_outputs(const core::request& cal
   }
   tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t p) {
     const core::part_of_call part = core::part_of(call, parts[p]);
-    for (const auto& [name, found] : of_part(part.call, compute, within)) {
+    for (const auto& [name, found] : expected_outputs_of_part(part.call, compute, within)) {
       expected_output& whole = all.at(name);  // parts write to different elements
       const auto places = core::places_in_whole(*call.operation->output(name), part.kept, whole.truth.shape());
       for (std::size_t i = 0; i < places.size(); ++i) {

@@ -53,14 +53,14 @@ core::result<std::vector<json>> entries_of(const json& item, const std::string& 
                                          {"id", "reason", "operation", "dtypes", "inputs", "attributes"});
       !ok)
     return tl::make_unexpected(ok.error());
-  const bool of_all = !item.contains("operation");
+  const bool is_for_all = !item.contains("operation");
   const json families = item.at("family").is_array() ? item.at("family") : json::array({item.at("family")});
   if (families.empty() || !std::all_of(families.begin(), families.end(), [](const json& f) { return f.is_string(); }))
     return core::failure("member 'family' must be a name, or a list of names");
   std::vector<json> all;
   std::set<std::string> symbols, unused(families.begin(), families.end());
   for (const core::operation& op : reference::operations()) {
-    if (!op.name.starts_with(encoding + "/") || !(of_all || item.at("operation") == op.name)) continue;
+    if (!op.name.starts_with(encoding + "/") || !(is_for_all || item.at("operation") == op.name)) continue;
     symbols.merge(core::axis_symbols(op));
     bool is_first = true;
     for (const json& family : families) {
@@ -69,7 +69,7 @@ core::result<std::vector<json>> entries_of(const json& item, const std::string& 
       if (!summary) continue;
       unused.erase(name);
       if (op.inputs.empty() && !is_first) continue;  // without inputs, its families do not differ
-      for (const json& settings : settings_of(op, is_first && of_all && !item.contains("attributes"))) {
+      for (const json& settings : settings_of(op, is_first && is_for_all && !item.contains("attributes"))) {
         std::string setting;
         for (const auto& [key, value] : settings.items())
           setting = " " + key + " " + (value.is_string() ? value.get<std::string>() : value.dump());
@@ -81,18 +81,18 @@ core::result<std::vector<json>> entries_of(const json& item, const std::string& 
         entry.update(item);
         entry["operation"] = op.name;
         entry["family"] = name;
-        if (of_all) entry["axes"] = axes_of(op, item.at("axes"));
+        if (is_for_all) entry["axes"] = axes_of(op, item.at("axes"));
         all.push_back(std::move(entry));
       }
       is_first = false;
     }
   }
   if (!unused.empty())
-    return core::failure(
-        (of_all ? "no operation of " + encoding + " has" : formats::shown(item.at("operation").dump()) + " has not") +
-        " the family '" + formats::shown(*unused.begin()) + "'");
+    return core::failure((is_for_all ? "no operation of " + encoding + " has"
+                                     : formats::shown(item.at("operation").dump()) + " has not") +
+                         " the family '" + formats::shown(*unused.begin()) + "'");
   for (const auto& [symbol, size] : item.at("axes").items())
-    if (of_all && !symbols.contains(symbol))
+    if (is_for_all && !symbols.contains(symbol))
       return core::failure("axes: no operation of " + encoding + " has an axis '" + formats::shown(symbol) + "'");
   return all;
 }

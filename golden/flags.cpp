@@ -32,9 +32,9 @@ constexpr double near_a_tie = 0x1p-21, hard_to_round = 0x1p-24;
 bool has_dead_state(const core::request& call) {
   const core::operation& forward = reference::forward_of(*call.operation);
   if (!forward.recurrent) return false;
-  core::request of_forward{&forward, call.type, {}, call.attributes};
-  for (const auto& d : forward.inputs) of_forward.inputs.emplace(d.name, call.inputs.at(d.name));
-  const auto outputs = reference::evaluate(of_forward, reference::accuracy_class::sequential);
+  core::request forward_call{&forward, call.type, {}, call.attributes};
+  for (const auto& d : forward.inputs) forward_call.inputs.emplace(d.name, call.inputs.at(d.name));
+  const auto outputs = reference::evaluate(forward_call, reference::accuracy_class::sequential);
   return std::any_of(outputs.begin(), outputs.end(), [](const auto& output) {
     return any(output.second, [](double x) { return std::isinf(x) && x < 0.0; });
   });

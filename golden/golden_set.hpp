@@ -32,9 +32,9 @@ using progress = std::function<void(std::size_t files, std::size_t all_files, do
 
 /// What wrong answers show about a file.
 struct revelation {
-  std::vector<std::string> mutants;  ///< the wrong implementations that it tells apart from right ones, in alphabetical
-                                     ///< order
-  bool wide = false;                 ///< whether the file has the flag `wide`
+  std::vector<std::string> mutants;  ///< the wrong implementations that it distinguishes from right ones, in
+                                     ///< alphabetical order
+  bool wide = false;  ///< whether the file has the flag `wide`
 };
 
 /// Any thread may call it. golden/ knows no implementation: the program passes them in.
@@ -52,7 +52,7 @@ struct making {
   std::size_t files = 0, bytes = 0, elements = 0;
   std::size_t kept = 0;  ///< files that an interrupted run had finished
   /// How many elements of outputs each precision proved, in this run.
-  std::array<std::size_t, reference::precision_digits.size()> at_rung{};
+  std::array<std::size_t, reference::precision_digits.size()> elements_by_rung{};
 };
 
 /// Makes the set of a recipe in a new folder, on all cores. It is first written beside it, in "<folder>.partial", which

@@ -194,7 +194,7 @@ SEARCHES = {  # what is searched, the operation, its entry and how it was found
 
 
 def main(name, precision, count, entry=None):
-    search, operation, as_entry, how = SEARCHES[name]
+    search, operation, as_entry, method = SEARCHES[name]
     found = search(int(precision), int(count))
     if not entry:
         for distance, *inputs in found:
@@ -206,7 +206,7 @@ def main(name, precision, count, entry=None):
     print(json.dumps({
         "id": f"{name.replace('_', '-')}-hard-to-round-{dtype}", "operation": operation, "dtypes": [dtype], "axes": sizes,
         "seed": 90800 + 2 * list(SEARCHES).index(name) + (dtype == "f32"),
-        "reason": f"found {how}, within 2^{logs[-1]:.0f} to 2^{logs[0]:.0f} ulp of a midpoint "
+        "reason": f"found {method}, within 2^{logs[-1]:.0f} to 2^{logs[0]:.0f} ulp of a midpoint "
                   f"(golden/hard_to_round.py {name} {precision} {count})",
         "inputs": inputs}))
 

@@ -42,9 +42,9 @@ core::result<void> add_set(const fs::path& folder, ordered_json& sets, ordered_j
     if (!bytes) return tl::make_unexpected(bytes.error());
     const auto file = golden_file_from(*bytes, path);
     if (!file) return tl::make_unexpected(file.error());
-    const auto of_file = values_of(*file);
-    if (!of_file) return tl::make_unexpected(of_file.error());
-    values += formats::sha256(*of_file);
+    const auto file_values = values_of(*file);
+    if (!file_values) return tl::make_unexpected(file_values.error());
+    values += formats::sha256(*file_values);
     all_bytes += bytes->size();
     for (const auto& d : file->about.operation->outputs) elements += file->tensors.at(d.name).size();
     files.push_back({{"file", folder.filename().string() + "/" + listed.file.name()},

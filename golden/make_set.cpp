@@ -28,7 +28,7 @@ struct made_file {
   std::size_t bytes = 0, elements = 0;
   bool kept = false;
   set_file file{};
-  std::array<std::size_t, reference::precision_digits.size()> at_rung{};
+  std::array<std::size_t, reference::precision_digits.size()> elements_by_rung{};
 };
 
 std::vector<job> jobs_of(const recipe& r) {
@@ -79,7 +79,7 @@ core::result<made_file> make_file(const job& j, const set_options& options, cons
   if (!proved) return tl::make_unexpected(proved.error());
   made_file made;
   made.file = j.file;
-  made.at_rung = proved->at_rung;
+  made.elements_by_rung = proved->elements_by_rung;
   made.elements = outputs_in(j.file);
   golden_file file{made.file, call, std::move(*inputs)};
   file.tensors.merge(proved->tensors);
@@ -125,7 +125,7 @@ core::result<making> make_set(const recipe& r, const fs::path& wanted, const set
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(folder, ignored)))
     return core::failure(folder.string() + ": exists already; a set is made in a new folder");
-  auto partial = formats::partial_folder::of(folder);
+  auto partial = formats::partial_folder::acquire(folder);
   if (!partial) return tl::make_unexpected(partial.error());
   const std::vector<job> jobs = jobs_of(r);
   reporter reporting(options.report, jobs);
@@ -154,7 +154,8 @@ core::result<making> make_set(const recipe& r, const fs::path& wanted, const set
     sum.kept += made.kept;
     sum.bytes += made.bytes;
     sum.elements += made.elements;
-    for (std::size_t rung = 0; rung < sum.at_rung.size(); ++rung) sum.at_rung[rung] += made.at_rung[rung];
+    for (std::size_t rung = 0; rung < sum.elements_by_rung.size(); ++rung)
+      sum.elements_by_rung[rung] += made.elements_by_rung[rung];
     names.insert(made.file.name());
     made.file.reveals.clear();
     m.files.push_back({std::move(made.file), std::move(made.sha256)});

@@ -15,7 +15,7 @@ constexpr const char* manifest_schema = "assay-golden/2";
 // The members that are the same for all files, which the manifest has once; and one that only the file itself has:
 // mutants come and go without a change of the numbers.
 constexpr const char* common[] = {"set", "set_version"};
-constexpr const char* of_file_alone = "reveals";
+constexpr const char* file_only_key = "reveals";
 
 ordered_json row_of(const listed_file& listed) {
   const set_file& f = listed.file;
@@ -26,7 +26,7 @@ ordered_json row_of(const listed_file& listed) {
   ordered_json row = {{"file", f.name()}};
   row.update(to_json(f));
   for (const char* key : common) row.erase(key);
-  row.erase(of_file_alone);
+  row.erase(file_only_key);
   row["shapes"] = std::move(shapes);
   row["sha256"] = listed.sha256;
   row["proof"] = std::move(proofs);
@@ -53,9 +53,9 @@ core::result<listed_file> listed_from(json j, const manifest& m) {
     rest[key] = j.at(key);
     j.erase(key);
   }
-  for (const char* key : {common[0], common[1], of_file_alone})
+  for (const char* key : {common[0], common[1], file_only_key})
     if (j.contains(key)) return core::failure("unknown member '" + std::string(key) + "'");
-  j[of_file_alone] = json::array();
+  j[file_only_key] = json::array();
   j["set"] = m.recipe;
   j["set_version"] = m.version;
   auto f = set_file_from(j);

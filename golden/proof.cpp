@@ -32,16 +32,18 @@ double coarse_upwards(double x) {
 }
 
 // The bound on |x - truth| under the union of the laws that a question is about.
-double bound_of(question asked, const core::request& call, core::dtype storage, core::dtype compute,
+double bound_of(question kind, const core::request& call, core::dtype storage, core::dtype compute,
                 const reference::allowance& laws, std::size_t i, double truth) {
   using reference::accuracy_class;
   const auto k = [&](accuracy_class c) { return laws.k[static_cast<std::size_t>(c)].storage()[i]; };
-  const auto of_class = [&](accuracy_class c) { return reference::class_bound(c, storage, compute, k(c), truth); };
+  const auto bound_of_class = [&](accuracy_class c) {
+    return reference::class_bound(c, storage, compute, k(c), truth);
+  };
   const double bug = reference::bug_bound(storage, compute, k(reference::accuracy_classes.back()), truth);
-  if (asked == question::bug) return bug;
-  const double sequential = of_class(accuracy_class::sequential);
+  if (kind == question::bug) return bug;
+  const double sequential = bound_of_class(accuracy_class::sequential);
   if (!reference::has_classes(*call.operation)) return std::min(bug, sequential);
-  return std::min(bug, std::max(of_class(accuracy_class::uniform), sequential));
+  return std::min(bug, std::max(bound_of_class(accuracy_class::uniform), sequential));
 }
 
 // Writes every NaN with the same bits: compilers and processors differ.
@@ -54,8 +56,8 @@ void use_one_nan(core::tensor& t) {
 
 std::string low_name(const std::string& output) { return output + ":low"; }
 
-std::string allowance_name(const std::string& output, question asked, core::dtype storage, core::dtype arithmetic) {
-  const std::string name = output + (asked == question::bug ? ":bug" : ":class");
+std::string allowance_name(const std::string& output, question kind, core::dtype storage, core::dtype arithmetic) {
+  const std::string name = output + (kind == question::bug ? ":bug" : ":class");
   return arithmetic == storage ? name : name + "." + std::string(core::name_of(arithmetic));
 }
 
@@ -67,7 +69,7 @@ std::vector<core::dtype> arithmetics_of(core::dtype storage) {
 std::vector<std::string> names_beside(const std::string& output, core::dtype storage) {
   std::vector<std::string> names{low_name(output)};
   for (const core::dtype arithmetic : arithmetics_of(storage))
-    for (const question asked : questions) names.push_back(allowance_name(output, asked, storage, arithmetic));
+    for (const question kind : questions) names.push_back(allowance_name(output, kind, storage, arithmetic));
   return names;
 }
 
@@ -92,7 +94,7 @@ core::result<proved_outputs> prove(const core::request& call, std::size_t rungs)
       if (c.rung[i] == reference::undecided)
         return core::failure("output " + name + core::index_text(c.rounded.shape(), i) + " is not decided at " +
                              std::to_string(reference::precision_digits[rungs - 1]) + " digits");
-      ++out.at_rung[c.rung[i] - reference::first_interval_rung];
+      ++out.elements_by_rung[c.rung[i] - reference::first_interval_rung];
     }
     core::tensor low{core::dtype::f64, c.low}, rounded = c.rounded;
     use_one_nan(rounded);
@@ -106,12 +108,12 @@ core::result<proved_outputs> prove(const core::request& call, std::size_t rungs)
       if (arithmetic != call.type && type != call.type) continue;
       const auto& y = c.rounded.values.storage();
       const auto& low = c.low.storage();
-      for (const question asked : questions) {
+      for (const question kind : questions) {
         core::tensor allowance = core::zeros(core::dtype::f64, c.rounded.shape());
         for (std::size_t i = 0; i < y.size(); ++i)
           allowance.values.storage()[i] = allowed_distance(
-              type, y[i], low[i], bound_of(asked, call, type, arithmetic, laws.at(name), i, c.truth(i)));
-        out.tensors.emplace(allowance_name(name, asked, call.type, arithmetic), std::move(allowance));
+              type, y[i], low[i], bound_of(kind, call, type, arithmetic, laws.at(name), i, c.truth(i)));
+        out.tensors.emplace(allowance_name(name, kind, call.type, arithmetic), std::move(allowance));
       }
     }
   }

@@ -44,12 +44,12 @@ inline constexpr std::array questions{question::bug, question::accuracy_class};
 struct proved_outputs {
   core::tensors tensors;
   /// How many elements each precision of reference::precision_digits proved.
-  std::array<std::size_t, reference::precision_digits.size()> at_rung{};
+  std::array<std::size_t, reference::precision_digits.size()> elements_by_rung{};
 };
 
 std::string low_name(const std::string& output);
 /// "y:bug", "y:class"; with ".f32" where the arithmetic has another format than the storage.
-std::string allowance_name(const std::string& output, question asked, core::dtype storage, core::dtype arithmetic);
+std::string allowance_name(const std::string& output, question kind, core::dtype storage, core::dtype arithmetic);
 /// The dtype itself; for f16 and bf16 also f32.
 std::vector<core::dtype> arithmetics_of(core::dtype storage);
 /// The names of all tensors beside an output of this dtype.

@@ -28,7 +28,7 @@ class observed_implementation final : public properties::implementation {
   observed_implementation(bool nudges, on_call show)
       : answers_(properties::make_builtin("sequential").value()), nudges_(nudges), show_(std::move(show)) {
     about_ = answers_->describe();
-    about_.recorded = true;  // it is asked the same as a recording
+    about_.recorded = true;  // the checks make the same calls as for a recording
     about_.written_for = core::first_list;
     properties::leave_later_settings(about_, {});
   }
@@ -101,14 +101,14 @@ core::result<void> put_to_checks(properties::implementation& answers, const gate
 // The checks run on right answers, and on the same answers moved to their neighbours. Calls that occur in both runs
 // depend on no answer: a recording can know them beforehand.
 core::result<std::size_t> export_calls(const gate_options& selected, const std::filesystem::path& folder) {
-  std::set<std::string> asked, written;
+  std::set<std::string> seen_calls, written;
   observed_implementation moved(
-      true, [&](const properties::request& call) { asked.insert(transports::call_identity(call)); });
+      true, [&](const properties::request& call) { seen_calls.insert(transports::call_identity(call)); });
   if (auto ok = put_to_checks(moved, selected, false); !ok) return tl::make_unexpected(ok.error());
   case_writer writer(folder);
   observed_implementation right(false, [&](const properties::request& call) {
     const std::string identity = transports::call_identity(call);
-    if (asked.contains(identity) && written.insert(identity).second) writer.write(call);
+    if (seen_calls.contains(identity) && written.insert(identity).second) writer.write(call);
   });
   if (auto ok = put_to_checks(right, selected, true); !ok) return tl::make_unexpected(ok.error());
   return writer.finish();

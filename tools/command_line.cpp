@@ -14,10 +14,10 @@ namespace assay::tools {
 command_work add_commands(CLI::App& app, std::span<const command> all) {
   std::vector<std::pair<const CLI::App*, command_work>> added;
   for (const command& c : all) {
-    CLI::App* of_command = app.add_subcommand(c.name, c.what);
-    if (c.is_hidden) of_command->group("");
-    command_work work = c.declare(*of_command);
-    added.emplace_back(of_command, std::move(work));
+    CLI::App* subcommand = app.add_subcommand(c.name, c.what);
+    if (c.is_hidden) subcommand->group("");
+    command_work work = c.declare(*subcommand);
+    added.emplace_back(subcommand, std::move(work));
   }
   return [added](const program_options& options) {
     return std::ranges::find_if(added, [](const auto& one) { return one.first->parsed(); })->second(options);

@@ -1,4 +1,4 @@
-// The commands of `assay`, one file each, and what several of them are asked. Each returns its exit code:
+// The commands of `assay`, one file each, and the options that several commands share. Each returns its exit code:
 // 0 passed; 1 a check failed; 2 the command line or an input file is wrong; 3 the candidate broke;
 // 4 a fault of Assay's own.
 #pragma once
@@ -32,14 +32,14 @@ struct shard {
 std::optional<shard> parse_shard(const std::string& text);
 
 /// A user formula against which the candidate is judged. Without a function: the encodings.
-struct asked_formula {
+struct formula_options {
   std::string spec{};               ///< "python:MODULE:FUNCTION"
   std::vector<std::string> axes{};  ///< "q=B h n d": axes that the declaration does not give, or gives differently
 };
 
 struct gate_options {
   std::string candidate;
-  asked_formula formula{};
+  formula_options formula{};
   bool shows_formula = false;  ///< prints the formula as mathematics; without a candidate it is its own candidate
   std::vector<std::string> encodings, operations, dtypes, properties, families, require_class,
       require_digits;   ///< "6@131072": this many digits up to that length

@@ -49,7 +49,7 @@ std::string digits_of(const json& check) {
 }
 
 // A line of a cell. `place`: the place of its subject, on the page of the report that says it.
-struct told_line {
+struct report_line {
   std::string text, place{};
 };
 
@@ -74,17 +74,17 @@ std::string place_of(const json& check) {
 }
 
 // Lines about the faults of a part, from the first of its failed checks that has a fault of its own.
-std::vector<told_line> lines_of_failed(const json& check, std::size_t failed) {
+std::vector<report_line> lines_of_failed(const json& check, std::size_t failed) {
   std::string text = "failed: " + check["property"].get<std::string>();
   if (failed > 1) text += fmt::format(" and {} more", failed - 1);
   if (const std::string kind = kind_of_failure(check); !kind.empty()) text += " (" + kind + ")";
-  std::vector<told_line> lines{{text, place_of(check)}};
+  std::vector<report_line> lines{{text, place_of(check)}};
   for (std::string& fault : texts_in(check, "faults")) lines.push_back({std::move(fault)});
   return lines;
 }
 
 // Lines of one report about an operation in a dtype.
-std::vector<told_line> lines_of(const json& report, const json& part) {
+std::vector<report_line> lines_of(const json& report, const json& part) {
   std::size_t failed = 0;
   const json* first_failed = nullptr;
   std::string digits;
@@ -94,7 +94,7 @@ std::vector<told_line> lines_of(const json& report, const json& part) {
     if (c.contains("error_along")) digits = digits_of(c);
   }
   if (first_failed) return lines_of_failed(*first_failed, failed);
-  std::vector<told_line> lines{{"passed"}};
+  std::vector<report_line> lines{{"passed"}};
   const std::string reached = text_or(part, "class");
   if (!reached.empty()) lines.push_back({"class " + reached});
   if (part.contains("share_of_law")) lines.push_back({number_text(part["share_of_law"]) + " of its law"});
@@ -109,7 +109,7 @@ std::vector<told_line> lines_of(const json& report, const json& part) {
 struct column {
   std::string candidate, verdict;
   std::filesystem::path page{};  ///< the page of the report; empty if there is none
-  std::map<std::string, std::vector<told_line>> parts{};
+  std::map<std::string, std::vector<report_line>> parts{};
 };
 
 struct comparison {
@@ -129,7 +129,7 @@ constexpr const char* whole_run = "the run as a whole";
 
 comparison compared(const std::vector<json>& reports, const std::vector<std::filesystem::path>& pages) {
   comparison all;
-  const auto add = [&](column& c, const std::string& part, std::vector<told_line> lines) {
+  const auto add = [&](column& c, const std::string& part, std::vector<report_line> lines) {
     c.parts.emplace(part, std::move(lines));
     if (std::find(all.parts.begin(), all.parts.end(), part) == all.parts.end()) all.parts.push_back(part);
   };
@@ -142,7 +142,7 @@ comparison compared(const std::vector<json>& reports, const std::vector<std::fil
     column c{version.empty() ? name : name + " " + version, text_or(report, "verdict"), pages[k]};
     for (const json& part : report["accuracy_class"])
       add(c, part_of(part) + (several_formulas ? formula_of(report) : ""), lines_of(report, part));
-    std::vector<told_line> whole;
+    std::vector<report_line> whole;
     for (std::string& complaint : texts_in(report, "complaints")) whole.push_back({std::move(complaint)});
     if (!whole.empty()) add(c, whole_run, std::move(whole));
     all.columns.push_back(std::move(c));
@@ -151,22 +151,22 @@ comparison compared(const std::vector<json>& reports, const std::vector<std::fil
 }
 
 // The way in which a table is written: separators of the lines of a cell, and text, with a link if there is a page.
-struct writing {
+struct table_style {
   const char *open, *close, *line_end, *nothing;
-  std::function<std::string(const std::string& text, const column& of, const std::string& place)> text;
+  std::function<std::string(const std::string& text, const column& candidate_column, const std::string& place)> text;
 };
 
 // One row: what each candidate's report says about a part.
-std::string row_of(const comparison& all, const std::string& part, const writing& how) {
+std::string row_of(const comparison& all, const std::string& part, const table_style& style) {
   std::string row;
   for (const column& c : all.columns) {
     const auto found = c.parts.find(part);
     std::string text;
     if (found != c.parts.end())
-      for (const told_line& l : found->second)
-        text += (text.empty() ? "" : how.line_end) + how.text(l.text, c, l.place);
-    if (text.empty()) text = part == whole_run ? how.nothing : "not tried";
-    row += how.open + text + how.close;
+      for (const report_line& l : found->second)
+        text += (text.empty() ? "" : style.line_end) + style.text(l.text, c, l.place);
+    if (text.empty()) text = part == whole_run ? style.nothing : "not tried";
+    row += style.open + text + style.close;
   }
   return row;
 }
@@ -181,23 +181,24 @@ std::string address_of(const column& c, const std::string& place, const std::fil
 
 std::string as_markdown(const comparison& all) {
   const auto here = std::filesystem::current_path();
-  const writing how{" ", " |", "<br>", "", [&](const std::string& text, const column& c, const std::string& place) {
-                      const std::string address = address_of(c, place, here);
-                      return address.empty() ? escape_markdown(text) : markdown_link(text, address);
-                    }};
+  const table_style style{" ", " |", "<br>", "",
+                          [&](const std::string& text, const column& c, const std::string& place) {
+                            const std::string address = address_of(c, place, here);
+                            return address.empty() ? escape_markdown(text) : markdown_link(text, address);
+                          }};
   std::string text = "| |", rule = "|---|";
   for (const column& c : all.columns) {
-    text += fmt::format(" {}: **{}** |", how.text(c.candidate, c, top), escape_markdown(c.verdict));
+    text += fmt::format(" {}: **{}** |", style.text(c.candidate, c, top), escape_markdown(c.verdict));
     rule += "---|";
   }
   text += "\n" + rule + "\n";
   for (const std::string& part : all.parts)
-    text += fmt::format("| {} |{}\n", escape_markdown(part), row_of(all, part, how));
+    text += fmt::format("| {} |{}\n", escape_markdown(part), row_of(all, part, style));
   return text;
 }
 
 std::string as_page(const comparison& all, const std::filesystem::path& folder) {
-  const writing how{
+  const table_style style{
       "<td>", "</td>", "<br>", "", [&](const std::string& text, const column& c, const std::string& place) {
         const std::string address = address_of(c, place, folder);
         return address.empty() ? escape_markup(text)
@@ -205,9 +206,9 @@ std::string as_page(const comparison& all, const std::filesystem::path& folder) 
       }};
   std::string head = "<th scope=\"col\">operation</th>", rows;
   for (const column& c : all.columns)
-    head += fmt::format("<th scope=\"col\">{}: {}</th>", how.text(c.candidate, c, top), escape_markup(c.verdict));
+    head += fmt::format("<th scope=\"col\">{}: {}</th>", style.text(c.candidate, c, top), escape_markup(c.verdict));
   for (const std::string& part : all.parts)
-    rows += fmt::format("<tr><th scope=\"row\">{}</th>{}</tr>\n", escape_markup(part), row_of(all, part, how));
+    rows += fmt::format("<tr><th scope=\"row\">{}</th>{}</tr>\n", escape_markup(part), row_of(all, part, style));
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

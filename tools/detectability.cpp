@@ -31,7 +31,7 @@ using map_of = std::map<std::pair<const core::operation*, core::dtype>, std::vec
 std::string number(const std::optional<int>& k) { return k ? std::to_string(*k) : "-"; }
 
 // The number for the loosest of an operation's outputs; nothing if the family does not apply.
-std::string of_family(const std::vector<properties::detectable_error>& all, const std::string& family) {
+std::string error_of_family(const std::vector<properties::detectable_error>& all, const std::string& family) {
   std::string text;
   int most = 0;
   for (const auto& e : all) {
@@ -62,7 +62,7 @@ void print_by_family(const map_of& map, const std::vector<core::dtype>& types, c
     fmt::print("| {} |", family);
     for (const core::operation* op : operations) {
       std::string cell;
-      for (const core::dtype t : types) cell += " " + of_family(map.at({op, t}), family);
+      for (const core::dtype t : types) cell += " " + error_of_family(map.at({op, t}), family);
       fmt::print("{} |", cell);
     }
     fmt::print("\n");
@@ -89,7 +89,7 @@ std::string row(const core::operation& op, core::dtype type, const std::string& 
                      known.back(), blind);
 }
 
-bool is_asked(const detectability_options& options, const core::operation& op) {
+bool is_requested_operation(const detectability_options& options, const core::operation& op) {
   return options.operations.empty() || std::ranges::find(options.operations, op.name) != options.operations.end();
 }
 
@@ -123,7 +123,7 @@ int blindness_of_golden_sets(const detectability_options& options, const std::ve
       return wrong_input;
     }
     const core::operation& op = *file->call.operation;
-    if (!is_asked(options, op) || std::ranges::find(types, file->call.type) == types.end()) continue;
+    if (!is_requested_operation(options, op) || std::ranges::find(types, file->call.type) == types.end()) continue;
     for (const properties::blindness& b : properties::blindness_of(file->call, file->call.type)) {
       total.add(b.median, file->about.name());
       by_output[fmt::format("`{}` {}", op.name, b.output)].add(b.median, file->about.name());
@@ -150,7 +150,7 @@ int blindness_at_usual_sizes(const detectability_options& options, const std::ve
       "| operation | output | dtype | plain error | allowed over it: median | most | zero passes | other sign | next "
       "element | suspicious over it: median | zero is not |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const core::operation& op : reference::operations()) {
-    if (!is_asked(options, op)) continue;
+    if (!is_requested_operation(options, op)) continue;
     for (const core::dtype type : types) {
       const core::precisions compute = properties::description{}.precisions_of(op, type);
       const properties::test_case c = properties::make_case(properties::usual_key(op, type, options.seed));

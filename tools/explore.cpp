@@ -22,7 +22,7 @@ namespace assay::tools {
 namespace {
 
 struct explore_options {
-  asked_formula formula{};
+  formula_options formula{};
   std::string sweep{}, candidate{}, shard{};
   std::filesystem::path out{};
   bool resume = false, figures = false;
@@ -47,7 +47,7 @@ core::result<void> add_candidate(explore::sweep& sweep, const std::string& candi
       own.family = {family};
       std::erase_if(own.arithmetic, [&](const std::string& name) {
         const auto type = core::dtype_named(name);
-        return !type || !(*started)->describe().offers(m->asks(family), *type);
+        return !type || !(*started)->describe().offers(m->operation_of(family), *type);
       });
       if (!own.arithmetic.empty()) added.push_back(std::move(own));
     }
@@ -75,7 +75,7 @@ std::size_t cores_of_process(int processes) {
 // A progress bar on a terminal, else a line every ten seconds.
 class progress_line {
  public:
-  void tell(const explore::progress_report& r) {
+  void show(const explore::progress_report& r) {
     if (!began_) {
       began_ = true;
       fmt::print(stderr, "{} cells, about {}\n", r.cells, duration(r.left));
@@ -101,7 +101,7 @@ class progress_line {
 };
 
 // The answers in words, on stdout: to the question of the sweep, then to each of its measures.
-void tell_answers(const explore::sweep_identity& identity, const std::vector<explore::measured_cell>& cells) {
+void print_answers(const explore::sweep_identity& identity, const std::vector<explore::measured_cell>& cells) {
   fmt::print("{}\n", identity.question);
   for (const std::string& answer : explore::answers_of(cells, identity.candidate)) fmt::print("- {}\n", answer);
   fmt::print("\n");
@@ -120,10 +120,10 @@ int report_failures(const std::vector<explore::failed_cell>& failed) {
   return candidate_broke;
 }
 
-core::result<explore::sweep> asked_sweep(const explore_options& asked) {
+core::result<explore::sweep> requested_sweep(const explore_options& options) {
   const judged_formula* formula = formula_of_process();
-  if (!asked.sweep.empty() || formula == nullptr)
-    return explore::load_sweep(asked.sweep.empty() ? "standard" : asked.sweep);
+  if (!options.sweep.empty() || formula == nullptr)
+    return explore::load_sweep(options.sweep.empty() ? "standard" : options.sweep);
   const core::operation& op = *reference::find_operation(formula->operation);
   const auto has = [&](core::axis_role role) { return !core::axis_with(op, role).empty(); };
   const bool has_width = has(core::axis_role::width) || has(core::axis_role::pairs);
@@ -146,28 +146,28 @@ core::result<explore::sweep> asked_sweep(const explore_options& asked) {
   return explore::read_sweep(text, formula->spec);
 }
 
-int sweep(const explore_options& asked, std::size_t threads, explore::asking_ranks* ranks) {
-  if (asked.out.empty()) return refuse({"--out is missing: the folder of the sweep"});
-  auto wanted = asked_sweep(asked);
+int sweep(const explore_options& options, std::size_t threads, explore::asking_ranks* ranks) {
+  if (options.out.empty()) return refuse({"--out is missing: the folder of the sweep"});
+  auto wanted = requested_sweep(options);
   if (!wanted) return refuse(wanted.error());
   int code = wrong_input;
-  if (!asked.candidate.empty())
-    if (const auto added = add_candidate(*wanted, asked.candidate, code); !added) return refuse(added.error(), code);
+  if (!options.candidate.empty())
+    if (const auto added = add_candidate(*wanted, options.candidate, code); !added) return refuse(added.error(), code);
   const auto cells = explore::cells_of(*wanted);
   if (!cells) return refuse(cells.error());
-  const shard part = asked.shard.empty() ? shard{} : *parse_shard(asked.shard);
-  explore::sweep_identity identity{ASSAY_VERSION,   wanted->name,  wanted->question, explore::definition_of(*cells),
-                                   asked.candidate, cells->size(), part.index,       part.count};
+  const shard part = options.shard.empty() ? shard{} : *parse_shard(options.shard);
+  explore::sweep_identity identity{ASSAY_VERSION,     wanted->name,  wanted->question, explore::definition_of(*cells),
+                                   options.candidate, cells->size(), part.index,       part.count};
   if (const judged_formula* formula = formula_of_process())
     identity.formula = formula->spec, identity.formula_sha256 = formula->sha256;
-  const auto file = asked.out / sweep_file;
+  const auto file = options.out / sweep_file;
   const bool is_there = std::filesystem::exists(file) && !explore::sweep_store::is_blank(file);
-  if (is_there && !asked.resume)
+  if (is_there && !options.resume)
     return refuse({fmt::format("{}: there is a sweep already; --resume goes on with it", file.string())});
   if (!is_there) {
     std::error_code failed;
-    std::filesystem::create_directories(asked.out, failed);
-    if (failed) return refuse({fmt::format("{}: {}", asked.out.string(), failed.message())});
+    std::filesystem::create_directories(options.out, failed);
+    if (failed) return refuse({fmt::format("{}: {}", options.out.string(), failed.message())});
   }
   auto store = is_there ? explore::sweep_store::open(file) : explore::sweep_store::create(file, identity);
   if (!store) return refuse(store.error());
@@ -178,12 +178,12 @@ int sweep(const explore_options& asked, std::size_t threads, explore::asking_ran
   std::vector<explore::failed_cell> failed;
   try {
     failed =
-        explore::run_sweep(*cells, *store, {threads, [&](const auto& report) { line.tell(report); }, calling, ranks});
+        explore::run_sweep(*cells, *store, {threads, [&](const auto& report) { line.show(report); }, calling, ranks});
     store->close();
     const auto measured = store->cells();
-    explore::write_documents(asked.out, identity, measured, asked.figures);
-    tell_answers(identity, measured);
-    fmt::print(stderr, "{}\n", (asked.out / "index.html").string());
+    explore::write_documents(options.out, identity, measured, options.figures);
+    print_answers(identity, measured);
+    fmt::print(stderr, "{}\n", (options.out / "index.html").string());
   } catch (const std::runtime_error& e) {
     return refuse({fmt::format("{}: {}; what is in the file is kept: --resume goes on", file.string(), e.what())},
                   own_fault);
@@ -192,52 +192,52 @@ int sweep(const explore_options& asked, std::size_t threads, explore::asking_ran
 }
 
 // As one process, or as one of the ranks that mpirun has started. Shards are runs of their own there, too.
-int launch(const explore_options& asked, int threads) {
+int launch(const explore_options& options, int threads) {
   std::unique_ptr<explore::rank_channel> channel;
-  if (asked.shard.empty()) {
+  if (options.shard.empty()) {
     auto launched = explore::ranks_of_launch();
     if (!launched) return refuse(launched.error());
     channel = std::move(*launched);
   }
   const std::size_t on_threads =
       threads > 0 ? static_cast<std::size_t>(threads) : cores_of_process(channel ? channel->neighbours() : 1);
-  if (!channel) return sweep(asked, on_threads, nullptr);
+  if (!channel) return sweep(options, on_threads, nullptr);
   if (channel->rank() > 0) {
     explore::measure_for_first_rank(*channel, ASSAY_VERSION, on_threads, calling);
     return all_passed;
   }
   explore::asking_ranks others(*channel, ASSAY_VERSION);
   if (!others.difference().empty()) return refuse({others.difference()});
-  return sweep(asked, on_threads, &others);
+  return sweep(options, on_threads, &others);
 }
 
 }  // namespace
 
 command_work explore_command(CLI::App& app) {
-  auto asked = std::make_shared<explore_options>();
+  auto sweep_options = std::make_shared<explore_options>();
   app.require_subcommand(0, 1);
-  const command_work of_others = add_commands(
-      app,
-      std::array{command{"list", "presets and measures", explore_list_command},
-                 command{"merge", "the sweeps of all shards as that of one run", explore_merge_command},
-                 command{"cell", "measures one cell of a sweep again",
-                         [asked](CLI::App& cell) { return explore_cell_command(cell, asked->formula); }},
-                 command{"page", "writes the page and the other documents of a sweep again",
-                         [asked](CLI::App& page) { return explore_page_command(page, asked->figures); }},
-                 command{"findings", "the measured tables beside the laws, in Markdown", explore_findings_command}});
-  app.add_option("--sweep", asked->sweep,
+  const command_work subcommand_work = add_commands(
+      app, std::array{
+               command{"list", "presets and measures", explore_list_command},
+               command{"merge", "the sweeps of all shards as that of one run", explore_merge_command},
+               command{"cell", "measures one cell of a sweep again",
+                       [sweep_options](CLI::App& cell) { return explore_cell_command(cell, sweep_options->formula); }},
+               command{"page", "writes the page and the other documents of a sweep again",
+                       [sweep_options](CLI::App& page) { return explore_page_command(page, sweep_options->figures); }},
+               command{"findings", "the measured tables beside the laws, in Markdown", explore_findings_command}});
+  app.add_option("--sweep", sweep_options->sweep,
                  "a preset, or a file in TOML; see: assay explore list. Without it: standard, or the formula's own");
-  add_formula(app, asked->formula);
-  app.add_option("--out", asked->out, "folder of the sweep");
-  app.add_flag("--resume", asked->resume, "goes on with the sweep in the folder");
-  app.add_option("--candidate", asked->candidate, "measured beside the implementations of the sweep");
-  app.add_option("--shard", asked->shard, "K/N: only every N-th cell, from the K-th on")->check(shard_of_run());
-  app.add_flag("--svg", asked->figures, "every chart as a file for papers, too");
-  return [asked, of_others, &app](const program_options& options) {
+  add_formula(app, sweep_options->formula);
+  app.add_option("--out", sweep_options->out, "folder of the sweep");
+  app.add_flag("--resume", sweep_options->resume, "goes on with the sweep in the folder");
+  app.add_option("--candidate", sweep_options->candidate, "measured beside the implementations of the sweep");
+  app.add_option("--shard", sweep_options->shard, "K/N: only every N-th cell, from the K-th on")->check(shard_of_run());
+  app.add_flag("--svg", sweep_options->figures, "every chart as a file for papers, too");
+  return [sweep_options, subcommand_work, &app](const program_options& options) {
     const auto work = [&] {
-      return app.get_subcommands().empty() ? launch(*asked, options.threads) : of_others(options);
+      return app.get_subcommands().empty() ? launch(*sweep_options, options.threads) : subcommand_work(options);
     };
-    return with_formula(asked->formula, work, true);
+    return with_formula(sweep_options->formula, work, true);
   };
 }
 

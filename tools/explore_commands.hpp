@@ -20,7 +20,7 @@ command_work explore_list_command(CLI::App& app);
 command_work explore_merge_command(CLI::App& app);
 command_work explore_findings_command(CLI::App& app);
 // The formula of a cell and --svg of a page may also be given before the command.
-command_work explore_cell_command(CLI::App& app, asked_formula& formula);
+command_work explore_cell_command(CLI::App& app, formula_options& formula);
 command_work explore_page_command(CLI::App& app, bool& figures);
 
 }  // namespace assay::tools

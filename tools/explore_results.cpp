@@ -84,21 +84,22 @@ struct page_options {
   std::filesystem::path sweep, beside;
 };
 
-int write_page(const page_options& asked, bool figures) {
-  const auto store = explore::sweep_store::open(asked.sweep / sweep_file);
+int write_page(const page_options& options, bool figures) {
+  const auto store = explore::sweep_store::open(options.sweep / sweep_file);
   if (!store) return refuse(store.error());
   std::vector<explore::measured_cell> others;
-  if (!asked.beside.empty()) {
-    const auto other = explore::sweep_store::open(asked.beside / sweep_file);
+  if (!options.beside.empty()) {
+    const auto other = explore::sweep_store::open(options.beside / sweep_file);
     if (!other) return refuse(other.error());
     others = other->cells();
   }
   try {
-    explore::write_documents(asked.sweep, store->identity(), store->cells(), figures, others, asked.beside.string());
+    explore::write_documents(options.sweep, store->identity(), store->cells(), figures, others,
+                             options.beside.string());
   } catch (const std::runtime_error& e) {
     return refuse({e.what()}, own_fault);
   }
-  fmt::print(stderr, "{}\n", (asked.sweep / "index.html").string());
+  fmt::print(stderr, "{}\n", (options.sweep / "index.html").string());
   return all_passed;
 }
 
@@ -156,11 +157,11 @@ command_work explore_merge_command(CLI::App& app) {
 }
 
 command_work explore_page_command(CLI::App& app, bool& figures) {
-  auto asked = std::make_shared<page_options>();
-  app.add_option("sweep", asked->sweep, "folder of the sweep")->required();
-  app.add_option("--beside", asked->beside, "folder of a second sweep, drawn hollow in the same charts");
+  auto options = std::make_shared<page_options>();
+  app.add_option("sweep", options->sweep, "folder of the sweep")->required();
+  app.add_option("--beside", options->beside, "folder of a second sweep, drawn hollow in the same charts");
   app.add_flag("--svg", figures, "every chart as a file for papers, too");
-  return [asked, &figures](const program_options&) { return write_page(*asked, figures); };
+  return [options, &figures](const program_options&) { return write_page(*options, figures); };
 }
 
 command_work explore_findings_command(CLI::App& app) {
@@ -169,7 +170,7 @@ command_work explore_findings_command(CLI::App& app) {
   return [sweep](const program_options&) { return print_findings(*sweep); };
 }
 
-command_work explore_cell_command(CLI::App& app, asked_formula& formula) {
+command_work explore_cell_command(CLI::App& app, formula_options& formula) {
   auto cell = std::make_shared<std::string>();
   add_formula(app, formula);
   app.add_option("cell", *cell, "as the page and the table cell have it")->required();

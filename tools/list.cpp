@@ -169,12 +169,12 @@ int list(const std::string& what, const std::vector<std::string>& names, list_fo
     return all_passed;
   }
   if (format != list_format::text) {
-    const bool of_encodings = what == "encodings" && format != list_format::json;
-    if (!of_encodings && (what != "operations" || format == list_format::page)) {
+    const bool lists_encodings = what == "encodings" && format != list_format::json;
+    if (!lists_encodings && (what != "operations" || format == list_format::page)) {
       complain("--json is for: assay list operations; --page for: assay list encodings; --markdown for either");
       return wrong_input;
     }
-    if (of_encodings)
+    if (lists_encodings)
       list_encodings(format);
     else if (format == list_format::json)
       fmt::print("{}\n", transports::declarations_json());
@@ -207,13 +207,13 @@ int list(const std::string& what, const std::vector<std::string>& names, list_fo
 }  // namespace
 
 command_work list_command(CLI::App& app) {
-  struct asked {
+  struct list_options {
     std::string what{};
     std::vector<std::string> names{};
     bool as_json = false, as_markdown = false, as_page = false;
-    asked_formula formula{};
+    formula_options formula{};
   };
-  auto options = std::make_shared<asked>();
+  auto options = std::make_shared<list_options>();
   app.add_option("what", options->what)
       ->check(CLI::IsMember({"encodings", "operations", "stages", "properties", "mutants", "families", "builtins"}));
   app.add_option("names", options->names, "of operations, or their encodings: what each input and setting is");

@@ -20,11 +20,11 @@ namespace {
 
 struct mutants_options {
   std::vector<std::string> names{};      ///< such as mutant/drops_nan; empty: all
-  std::vector<std::string> encodings{};  ///< only those of these; empty: of all
-  asked_formula formula{};               ///< whose steps are wrong one at a time
+  std::vector<std::string> encodings{};  ///< only the mutants of these encodings; empty: of all
+  formula_options formula{};             ///< whose steps are wrong one at a time
   std::uint64_t seed = 1;
   std::size_t cases = 6;
-  bool generated = false;  ///< those made by rule, too
+  bool generated = false;  ///< also the mutants that are made by rule
   std::filesystem::path out = "assay-mutants";
 };
 

@@ -18,7 +18,7 @@ void print_tensors(const char* title, const core::tensors& all) {
 struct replay_options {
   std::filesystem::path file;
   std::string candidate;
-  asked_formula formula{};
+  formula_options formula{};
   bool strict = false;  ///< inputs outside the operation's domain are an error
   candidate_limits limits;
 };

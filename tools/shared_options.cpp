@@ -44,16 +44,17 @@ CLI::Validator hosted_formula() {
           "python:MODULE:FUNCTION"};
 }
 
-void add_axes(CLI::App& command, asked_formula& asked) {
-  command.add_option("--axes", asked.axes,
+void add_axes(CLI::App& command, formula_options& formula) {
+  command.add_option("--axes", formula.axes,
                      "NAME=AXES of an input of the formula, such as \"q=B h n d\"; may be repeated");
 }
 
-void add_formula(CLI::App& command, asked_formula& asked) {
+void add_formula(CLI::App& command, formula_options& formula) {
   command
-      .add_option("--formula", asked.spec, "a plain function of NumPy, torch or JAX that is the formula: what is right")
+      .add_option("--formula", formula.spec,
+                  "a plain function of NumPy, torch or JAX that is the formula: what is right")
       ->check(hosted_formula());
-  add_axes(command, asked);
+  add_axes(command, formula);
 }
 
 void add_candidate(CLI::App& command, std::string& candidate) {

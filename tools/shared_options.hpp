@@ -12,14 +12,14 @@ namespace assay::tools {
 /// "python:MODULE:FUNCTION".
 CLI::Validator hosted_formula();
 /// --axes
-void add_axes(CLI::App& command, asked_formula& asked);
+void add_axes(CLI::App& command, formula_options& formula);
 /// --formula and --axes
-void add_formula(CLI::App& command, asked_formula& asked);
+void add_formula(CLI::App& command, formula_options& formula);
 /// --candidate, which must be given.
 void add_candidate(CLI::App& command, std::string& candidate);
 /// --start-timeout, --case-timeout and --memory-limit
 void add_limits(CLI::App& command, candidate_limits& limits);
-/// The options that choose the cases: those who run cases and those who export them have the same.
+/// The options that choose the cases: commands that run cases and commands that export cases share them.
 void add_selection(CLI::App& command, gate_options& selected);
 /// A formula of one's own, where no encoding and no operation is named, is all that is selected.
 void select_own_formula(gate_options& selected);

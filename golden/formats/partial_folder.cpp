@@ -25,7 +25,7 @@ bool is_still_there(const fs::path& path, int descriptor) {
 
 }  // namespace
 
-core::result<partial_folder> partial_folder::of(const fs::path& folder) {
+core::result<partial_folder> partial_folder::acquire(const fs::path& folder) {
   fs::path path = folder;
   path += ".partial";
   std::error_code failed;

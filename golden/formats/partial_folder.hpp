@@ -14,8 +14,8 @@ namespace assay::formats {
 /// leaves it, and the next process that asks for it finds its files.
 class partial_folder {
  public:
-  /// Creates it, or takes over that of a process that has ended. An error where another process uses it.
-  static core::result<partial_folder> of(const std::filesystem::path& folder);
+  /// Creates the partial folder, or takes over the one that an ended process left. Fails if another process uses it.
+  static core::result<partial_folder> acquire(const std::filesystem::path& folder);
   partial_folder(partial_folder&& other) noexcept;
   partial_folder& operator=(partial_folder&&) = delete;
   ~partial_folder();

@@ -131,9 +131,9 @@ core::result<core::tensor> decode_tensor(core::dtype type, const core::shape& sh
   core::tensor t = core::zeros(type, shape);
   ASSAY_EXPECTS(bytes.size() == t.size() * static_cast<std::size_t>(width));
   for (std::size_t i = 0; i < t.size(); ++i) {
-    const std::size_t at = i * static_cast<std::size_t>(width);
-    const auto value = decode(type, load(bytes.data() + at, width));
-    if (!value) return core::failure("byte " + std::to_string(offset + at) + ": " + rule_of_values(type));
+    const std::size_t position = i * static_cast<std::size_t>(width);
+    const auto value = decode(type, load(bytes.data() + position, width));
+    if (!value) return core::failure("byte " + std::to_string(offset + position) + ": " + rule_of_values(type));
     t.values.data()[i] = *value;
   }
   return t;

@@ -18,10 +18,10 @@ class counting_iterator {
   using pointer = const char*;
   using reference = const char&;
 
-  counting_iterator(const char* at, const char** furthest) : at_(at), furthest_(furthest) {}
-  reference operator*() const { return *at_; }
+  counting_iterator(const char* position, const char** furthest) : position_(position), furthest_(furthest) {}
+  reference operator*() const { return *position_; }
   counting_iterator& operator++() {
-    *furthest_ = ++at_;
+    *furthest_ = ++position_;
     return *this;
   }
   counting_iterator operator++(int) {
@@ -29,10 +29,10 @@ class counting_iterator {
     ++*this;
     return before;
   }
-  friend bool operator==(const counting_iterator& a, const counting_iterator& b) { return a.at_ == b.at_; }
+  friend bool operator==(const counting_iterator& a, const counting_iterator& b) { return a.position_ == b.position_; }
 
  private:
-  const char* at_;
+  const char* position_;
   const char** furthest_;
 };
 
@@ -122,14 +122,14 @@ class strict_handler final : public nlohmann::json_sax<json> {
   // The string just read ends before read_. Its opening quote is the nearest one with an even number of backslashes
   // before it: a quote inside the string has an odd number.
   [[nodiscard]] std::size_t string_begin() const {
-    auto at = static_cast<std::size_t>(read_ - text_.data()) - 1;
-    while (at > 0) {
-      at = text_.rfind('"', at - 1);
+    auto quote = static_cast<std::size_t>(read_ - text_.data()) - 1;
+    while (quote > 0) {
+      quote = text_.rfind('"', quote - 1);
       std::size_t slashes = 0;
-      while (slashes < at && text_[at - 1 - slashes] == '\\') ++slashes;
+      while (slashes < quote && text_[quote - 1 - slashes] == '\\') ++slashes;
       if (slashes % 2 == 0) break;
     }
-    return at;
+    return quote;
   }
 
   std::string_view text_;

@@ -66,13 +66,13 @@ std::string without_temporary_folders(std::string text) {
   const auto start = beginning();
   if (!start) return text;
   const auto is_part_of_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
-  for (std::size_t at = 0; (at = text.find(*start, at)) != std::string::npos;) {
-    const auto name = text.begin() + static_cast<std::ptrdiff_t>(at + start->size());
+  for (std::size_t position = 0; (position = text.find(*start, position)) != std::string::npos;) {
+    const auto name = text.begin() + static_cast<std::ptrdiff_t>(position + start->size());
     const auto end = std::find_if_not(name, text.end(), is_part_of_name);
     if (end - name == drawn)
-      text.erase(at, start->size() + drawn + (end != text.end() && *end == '/'));
+      text.erase(position, start->size() + drawn + (end != text.end() && *end == '/'));
     else
-      at += start->size();
+      position += start->size();
   }
   return text;
 }

@@ -28,7 +28,7 @@ inline file read(const std::string& path) try {
   const auto check = [](bool holds, const std::string& rule) { if (!holds) throw std::runtime_error(rule); };
   const auto bits = [&](std::size_t i, std::size_t n) { std::uint64_t x = 0; std::memcpy(&x, &data[i], n); return x; };
   check(data.size() >= 8 && bits(0, 8) <= data.size() - 8, "the header does not fit into the file");
-  std::size_t start = 8 + bits(0, 8), at = start;
+  std::size_t start = 8 + bits(0, 8), offset = start;
   auto header = nlohmann::json::parse(&data[8], &data[8] + start - 8, nullptr, false);  // true would quote the file
   file f{{}, header.value("__metadata__", decltype(file::metadata){})};
   std::multimap<nlohmann::json, std::string> order;  // names by offsets
@@ -38,11 +38,12 @@ inline file read(const std::string& path) try {
     const auto [size, value] = formats.at(t.dtype);
     std::size_t bytes = size;
     for (const auto n : t.shape) check(bytes == 0 || n <= SIZE_MAX / bytes, "shape of " + name), bytes *= n;
-    check(bytes <= data.size() - at && header[name]["shape"] == t.shape &&
-          offsets == nlohmann::json{at - start, at - start + bytes}, "shape or offsets of " + name);
-    for (const std::size_t end = at + bytes; at < end; at += size) t.values.push_back(value(bits(at, size)));
+    check(bytes <= data.size() - offset && header[name]["shape"] == t.shape &&
+          offsets == nlohmann::json{offset - start, offset - start + bytes}, "shape or offsets of " + name);
+    for (const std::size_t end = offset + bytes; offset < end; offset += size)
+      t.values.push_back(value(bits(offset, size)));
   }
-  check(at == data.size(), "its tensors do not end where the file ends");
+  check(offset == data.size(), "its tensors do not end where the file ends");
   return f;
 } catch (const std::exception& e) { throw std::runtime_error(path + ": no safetensors file: " + e.what()); }
 }  // namespace golden

@@ -26,7 +26,7 @@ function read(path) {
   const check = (holds, rule) => { if (!holds) throw new Error(`${path}: no safetensors file: ${rule}`); };
   check(data.length >= 8 && view.getBigUint64(0, true) <= data.length - 8, "the header does not fit");
   const start = 8 + Number(view.getBigUint64(0, true));
-  let header, tensors = {}, at = start;
+  let header, tensors = {}, offset = start;
   try { header = JSON.parse(data.toString("utf8", 8, start)); } catch (error) { check(false, error.message); }
   const { __metadata__: metadata = {}, ...entries } = header ?? {};
   const ends = (e) => e[1]?.data_offsets ?? [];
@@ -34,12 +34,12 @@ function read(path) {
   for (const [name, entry] of Object.entries(entries).sort(byOffsets)) {
     const { dtype, shape, data_offsets } = entry ?? {}, [size, get] = types[dtype] ?? [];
     check(size && Array.isArray(shape) && shape.every((n) => Number.isInteger(n) && n >= 0), `entry of ${name}`);
-    const length = shape.reduce((a, b) => a * b, 1), begin = at;
-    check((at += length * size) <= data.length, `${name} ends beyond the file`);
-    check(data_offsets?.[0] === begin - start && data_offsets[1] === at - start, `offsets of ${name}`);
+    const length = shape.reduce((a, b) => a * b, 1), begin = offset;
+    check((offset += length * size) <= data.length, `${name} ends beyond the file`);
+    check(data_offsets?.[0] === begin - start && data_offsets[1] === offset - start, `offsets of ${name}`);
     tensors[name] = { dtype, shape, values: Float64Array.from({ length }, (_, i) => get(view, begin + i * size)) };
   }
-  check(at === data.length, "its tensors do not end where the file ends");
+  check(offset === data.length, "its tensors do not end where the file ends");
   return { tensors, metadata };
 }
 module.exports = { read };

@@ -21,19 +21,19 @@ def read(path):
         data = file.read()
     try:
         length = struct.unpack_from("<Q", data)[0]
-        header, at = json.loads(data[8:8 + length].decode()), 8 + length
+        header, offset = json.loads(data[8:8 + length].decode()), 8 + length
         metadata, tensors = header.pop("__metadata__", {}), {}
         for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
             shape, dtype, (begin, end) = entry["shape"], numpy.dtype(TYPES[entry["dtype"]]), entry["data_offsets"]
             size = math.prod(shape) * dtype.itemsize
-            if min(shape, default=0) < 0 or end - begin != size or 8 + length + begin != at:
+            if min(shape, default=0) < 0 or end - begin != size or 8 + length + begin != offset:
                 raise ValueError(f"the offsets of {name} do not fit its shape or its neighbours")
-            at += end - begin
-            values = numpy.frombuffer(data[8 + length + begin:at], dtype).reshape(shape)
+            offset += end - begin
+            values = numpy.frombuffer(data[8 + length + begin:offset], dtype).reshape(shape)
             if entry["dtype"] == "BF16":
                 values = (values.astype("<u4") << 16).view("<f4")
             tensors[name] = Tensor(entry["dtype"], values)
-        if at != len(data):
+        if offset != len(data):
             raise ValueError("its tensors do not end where the file ends")
     except (struct.error, KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         raise ValueError(f"{path}: no safetensors file: {error!r}") from None

@@ -72,6 +72,6 @@ def test_my_scan(path, tensors, about):
         x, y = x.astype("f8"), y.astype("f8")
         bad = ~right(x, y, bug, LARGEST_EXPONENT[about["dtype"]])
         if bad.any():
-            at = tuple(int(i) for i in numpy.argwhere(bad)[0])
+            index = tuple(int(i) for i in numpy.argwhere(bad)[0])
             pytest.fail(f"{path} ({about['reason']}): {bad.sum()} of {bad.size} elements of {name} are wrong, first "
-                        f"{name}{list(at)} = {x[at]}, truth {y[at]}, allowed {bug[at]}", pytrace=False)
+                        f"{name}{list(index)} = {x[index]}, truth {y[index]}, allowed {bug[index]}", pytrace=False)

@@ -18,15 +18,15 @@ def power_of_two(exponent):
     return power * (Interval.of(2).log() * Interval.of(rest.numerator) / Interval.of(rest.denominator)).exp()
 
 
-def slope_exponents(heads, rule, alpha, of_official=Fraction(8)):
+def slope_exponents(heads, rule, alpha, official_alpha=Fraction(8)):
     below = 1
     while 2 * below <= heads:
         below *= 2
     if rule == "naive":
         return [-alpha * k / heads for k in range(1, heads + 1)]
     if rule == "official":
-        return ([-of_official * k / below for k in range(1, below + 1)]
-                + [-of_official * (2 * t - 1) / (2 * below) for t in range(1, heads - below + 1)])
+        return ([-official_alpha * k / below for k in range(1, below + 1)]
+                + [-official_alpha * (2 * t - 1) / (2 * below) for t in range(1, heads - below + 1)])
     above = below if below == heads else 2 * below
     order = list(range(1, above + 1)) if above == heads else [*range(2, above + 1, 2), *range(1, above + 1, 2)]
     return [-alpha * k / above for k in order[:heads]]
@@ -47,12 +47,12 @@ def coefficient(form, last):
 
 
 def bias(call):
-    causal, of_pair = call.settings["causal"], coefficient(call.settings["form"], int(call.settings["last_position"]))
+    causal, factor_of_pair = call.settings["causal"], coefficient(call.settings["form"], int(call.settings["last_position"]))
     return pair_bias(call, lambda get, head, i, j: MINUS_INFINITY if causal and j > i else
-                     get("slopes", head) * Interval.of(of_pair(i, j)))
+                     get("slopes", head) * Interval.of(factor_of_pair(i, j)))
 
 
 def attention(call):
-    of_pair = coefficient(call.settings["form"], None)
+    factor_of_pair = coefficient(call.settings["form"], None)
     slopes = [float(x) for x in call.inputs["slopes"]]  # constants
-    return attend_in_order(call, lambda get, head, i, j: Interval.of(slopes[head]) * Interval.of(of_pair(i, j)))
+    return attend_in_order(call, lambda get, head, i, j: Interval.of(slopes[head]) * Interval.of(factor_of_pair(i, j)))

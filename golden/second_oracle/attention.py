@@ -87,7 +87,7 @@ def sees(call, i, j):
             and not (s["causal"] and ahead > 0))
 
 
-def logits_of(call, get, block, of_keys, i):
+def logits_of(call, get, block, key_block, i):
     """Capped logits of the query i of a block with the keys of another."""
     n, m, d = call.size("n", "m", "d")
     scale, cap = power_of_width(call.settings["scale"], d), Interval.of(call.settings["softcap"])
@@ -96,35 +96,35 @@ def logits_of(call, get, block, of_keys, i):
         if not sees(call, i, j):
             logits.append(MINUS_INFINITY)
             continue
-        z = total(get("q", (block * n + i) * d + c) * get("k", (of_keys * m + j) * d + c) for c in range(d)) * scale
+        z = total(get("q", (block * n + i) * d + c) * get("k", (key_block * m + j) * d + c) for c in range(d)) * scale
         logits.append(z if call.settings["softcap"] == 0 else tanh(z / cap) * cap)
     return logits
 
 
-def by_groups(call, of_query):
-    """of_query(get, head, block of the head, block of its keys, i) of all queries of heads that share keys."""
+def by_groups(call, query_outputs):
+    """query_outputs(get, head, block of the head, block of its keys, i) of all queries of heads that share keys."""
     key_heads, group, n = call.size("h", "u", "n")
 
-    def of_group(get, key_head, row):
+    def group_outputs(get, key_head, row):
         out = {}
         for head in range(key_head * group, (key_head + 1) * group):
             for i in range(n):
-                out |= of_query(get, head, row * key_heads * group + head, row * key_heads + key_head, i)
+                out |= query_outputs(get, head, row * key_heads * group + head, row * key_heads + key_head, i)
         return out
-    return call.parts(of_group, "h", together="B")  # rows share sinks
+    return call.parts(group_outputs, "h", together="B")  # rows share sinks
 
 
 def grouped_query(call, has_sink=False):
     n, m, e = call.size("n", "m", "e")
 
-    def of_query(get, head, block, of_keys, i):
-        logits = logits_of(call, get, block, of_keys, i)
-        values = [[get("v", (of_keys * m + j) * e + c) for j in range(m)] for c in range(e)]
+    def query_outputs(get, head, block, key_block, i):
+        logits = logits_of(call, get, block, key_block, i)
+        values = [[get("v", (key_block * m + j) * e + c) for j in range(m)] for c in range(e)]
         if has_sink:
             logits.append(get("sink", head))
             values = [v + [ZERO] for v in values]
         return {("o", (block * n + i) * e + c): x for c, x in enumerate(weighted_mean(logits, values))}
-    return by_groups(call, of_query)
+    return by_groups(call, query_outputs)
 
 
 def sinks(call):
@@ -134,8 +134,8 @@ def sinks(call):
 def lse(call):
     n = call.size("n")[0]
 
-    def of_query(get, head, block, of_keys, i):
-        seen = [z for z in logits_of(call, get, block, of_keys, i) if not enclosure_of(z).is_value(fninf)]
+    def query_outputs(get, head, block, key_block, i):
+        seen = [z for z in logits_of(call, get, block, key_block, i) if not enclosure_of(z).is_value(fninf)]
         if not seen:
             return {("lse", block * n + i): MINUS_INFINITY if call.settings["empty"] == "minus_infinity" else -MINUS_INFINITY}
         if any(enclosure_of(z).is_nan for z in seen):
@@ -144,7 +144,7 @@ def lse(call):
         for z in seen[1:]:
             sum_of_all = sum_of_all.log_add_exp(z)
         return {("lse", block * n + i): sum_of_all / Interval.of(2).log() if call.settings["base"] == "2" else sum_of_all}
-    return by_groups(call, of_query)
+    return by_groups(call, query_outputs)
 
 
 def merge(call):
@@ -157,13 +157,13 @@ def merge(call):
         return lse.is_value(fninf) or (with_plus and lse.is_value(finf))
 
     def query(get, b, h, i):
-        at, unit = (b * heads + h) * n + i, Interval.of(2).log() if call.settings["base"] == "2" else ONE
-        lses = [get("lses", at * parts + k) for k in range(parts)]
-        those = [k for k in range(parts) if not says_empty(lses[k])]
-        values = [[get("parts", (at * parts + k) * e + c) for k in those] for c in range(e)]
-        means = weighted_mean([lses[k] * unit for k in those], values)
-        out = {("o", at * e + c): x for c, x in enumerate(means)}
-        out["lse", at] = log_sum([lses[k] for k in those], unit) if those else \
+        row, unit = (b * heads + h) * n + i, Interval.of(2).log() if call.settings["base"] == "2" else ONE
+        lses = [get("lses", row * parts + k) for k in range(parts)]
+        nonempty = [k for k in range(parts) if not says_empty(lses[k])]
+        values = [[get("parts", (row * parts + k) * e + c) for k in nonempty] for c in range(e)]
+        means = weighted_mean([lses[k] * unit for k in nonempty], values)
+        out = {("o", row * e + c): x for c, x in enumerate(means)}
+        out["lse", row] = log_sum([lses[k] for k in nonempty], unit) if nonempty else \
             -MINUS_INFINITY if with_plus else MINUS_INFINITY
         return out
     return call.parts(query, "B", "h", "n")

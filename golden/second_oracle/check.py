@@ -158,10 +158,10 @@ def main():
     tasks = [task for task in tasks if task[1]["operation"] not in without]
     files, elements, rungs, faults = collections.Counter(), collections.Counter(), collections.Counter(), []
     with multiprocessing.Pool(options.jobs) as pool:
-        for operation, count, at, wrong in pool.imap_unordered(check_file, tasks, chunksize=4):
+        for operation, count, file_rungs, wrong in pool.imap_unordered(check_file, tasks, chunksize=4):
             files[operation] += 1
             elements[operation] += count
-            rungs += at
+            rungs += file_rungs
             faults += wrong
     for path, tensor, index, what in sorted(faults):
         print(f"{path}: {tensor}[{index}] {what}")

@@ -23,8 +23,8 @@ def embed(call):
     position = call.integers("position")
 
     def component(get, b, i, c):
-        k, at = (b * n + i) * d + c, b * n + (n - 1 - i if call.settings["reversed"] else i)
-        cosine, sine = (get("frequency", k) * Interval.of(position[at]) + get("phase", k)).cos_sin()
+        k, index = (b * n + i) * d + c, b * n + (n - 1 - i if call.settings["reversed"] else i)
+        cosine, sine = (get("frequency", k) * Interval.of(position[index]) + get("phase", k)).cos_sin()
         return {("f", 2 * k): get("amplitude", k) * cosine, ("f", 2 * k + 1): get("amplitude", k) * sine}
     return call.parts(component, "B", "n", "d")
 
@@ -34,8 +34,8 @@ def scores(call):
 
     def score(get, b, h, i, j):
         block, q, k = b * call.sizes["h"] + h, [], []
-        for numbers, name, at in ((q, "q", block * n + i), (k, "k", block * m + j)):
-            numbers += [(get(name, 2 * (at * d + c)), get(name, 2 * (at * d + c) + 1)) for c in range(d)]
+        for numbers, name, row in ((q, "q", block * n + i), (k, "k", block * m + j)):
+            numbers += [(get(name, 2 * (row * d + c)), get(name, 2 * (row * d + c) + 1)) for c in range(d)]
         pairs = list(zip(q, k))
         if call.settings["product"] == "hermitian":
             product = total(x * u + y * v for (x, y), (u, v) in pairs)

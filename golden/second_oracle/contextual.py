@@ -13,7 +13,7 @@ def path_attention(call):
     """Logits q_i . (H_i ... H_{j+1} k_j), H_t x = x - beta_t (w_t . x) w_t"""
     heads, n, d, e = call.size("h", "n", "d", "e")
 
-    def of_head(get, row, head):
+    def head_outputs(get, row, head):
         first, scale, keys, out = (row * heads + head) * n, power_of_width(call.settings["scale"], d), [], {}
         for i in range(n):
             q, k, w = ([get(name, (first + i) * d + c) for c in range(d)] for name in ("q", "k", "w"))
@@ -27,7 +27,7 @@ def path_attention(call):
             for c, x in enumerate(weighted_mean(logits, values)):
                 out["o", (first + i) * e + c] = x
         return out
-    return call.parts(of_head, "B", "h")
+    return call.parts(head_outputs, "B", "h")
 
 
 def selective_rotation(call):
@@ -36,17 +36,17 @@ def selective_rotation(call):
     def lane(get, row, head, t):
         total_angle, out = get("s0", (row * heads + head) * r + t), {}
         for i in range(n):
-            at = (row * n + i) * heads + head
-            total_angle = total_angle + get("phi", at * r + t)
+            index = (row * n + i) * heads + head
+            total_angle = total_angle + get("phi", index * r + t)
             cosine, sine = (total_angle * get("temperature", t)).cos_sin()
-            first, second = at * 2 * r + t, at * 2 * r + r + t
+            first, second = index * 2 * r + t, index * 2 * r + r + t
             x, y = get("x", first), get("x", second)
             out["y", first], out["y", second] = x * cosine - y * sine, x * sine + y * cosine
         return {**out, ("s_n", (row * heads + head) * r + t): total_angle}
 
-    def of_pair(get, t, row):  # rows and heads share the temperature of a pair
+    def pair_outputs(get, t, row):  # rows and heads share the temperature of a pair
         out = {}
         for head in range(heads):
             out |= lane(get, row, head, t)
         return out
-    return call.parts(of_pair, "r", together="B")
+    return call.parts(pair_outputs, "r", together="B")

@@ -20,7 +20,7 @@ def fourier_features(call):
     """Tancik et al. 2020; points of [0, 1] as in PositionEmbeddingRandom of SAM"""
     n, a, r = call.size("n", "a", "r")
 
-    def of_point(get, b, i):
+    def point_outputs(get, b, i):
         point = [get("points", (b * n + i) * a + k) for k in range(a)]
         if call.settings["range"] == "both_sides":
             point = [x * Interval.of(2) + Interval.of(-1) for x in point]
@@ -29,12 +29,12 @@ def fourier_features(call):
             angle = total(x * get("matrix", k * r + t) for k, x in enumerate(point))
             if call.settings["factor"] == "two_pi":
                 angle = angle * (pi() * Interval.of(2))
-            for number, at in zip(reversed(angle.cos_sin()), (half, r - half)):
+            for number, offset in zip(reversed(angle.cos_sin()), (half, r - half)):
                 if call.settings["scale"] == "inverse_sqrt":
                     number = number * Interval.of(2 * r).inverse_sqrt()
-                out["y", (b * n + i) * 2 * r + at + t] = number
+                out["y", (b * n + i) * 2 * r + offset + t] = number
         return out
-    return call.parts(of_point, together="Bn")
+    return call.parts(point_outputs, together="Bn")
 
 
 def held_period(settings, t, r):
@@ -69,7 +69,7 @@ def rotate(call):
         stretched = ONE if t == 0 else (ratio.log() * Interval.of(-t) / Interval.of(r - 1)).exp()
         return stretched / quotient(low)
 
-    def of_token(get, b, i):
+    def token_outputs(get, b, i):
         out = {}
         place = divmod(i - first, columns)
         for head in range(h):
@@ -83,7 +83,7 @@ def rotate(call):
                     x, y = x * cosine - y * sine, x * sine + y * cosine
                 out["y", start + one], out["y", start + other] = x, y
         return out
-    return call.parts(of_token, "B", "n")
+    return call.parts(token_outputs, "B", "n")
 
 
 def convolved(call):
@@ -92,21 +92,21 @@ def convolved(call):
     height, width = int(call.settings["rows"]), int(call.settings["columns"])
     first = n - height * width
 
-    def of_channel(get, c):
+    def channel_outputs(get, c):
         out = {}
         for b in range(rows):
-            def at(i):
+            def element(i):
                 return get("x", (b * n + i) * d + c)
             for i in range(n):
-                y = at(i)
+                y = element(i)
                 if i >= first:
                     p, q = divmod(i - first, width)
                     y = y + get("bias", c) + total(
-                        get("weight", (c * 3 + u) * 3 + v) * at(first + (p + u - 1) * width + q + v - 1)
+                        get("weight", (c * 3 + u) * 3 + v) * element(first + (p + u - 1) * width + q + v - 1)
                         for u in range(3) for v in range(3) if 0 <= p + u - 1 < height and 0 <= q + v - 1 < width)
                 out["y", (b * n + i) * d + c] = y
         return out
-    return call.parts(of_channel, "d")
+    return call.parts(channel_outputs, "d")
 
 
 def gelu(z):
@@ -120,11 +120,11 @@ def gelu(z):
 
 
 def convolved_line(call):
-    """Padding of k // 2 on both ends, and SamePad: of an even kernel the last token is dropped; or that of "same" """
+    """Padding of k // 2 on both ends, and SamePad: an even kernel drops the last token; or the padding of "same" """
     rows, n, c, k = call.size("B", "n", "c", "k")
     width, before = call.sizes["g"] * c, (k if call.settings["more_padding"] == "before" else k - 1) // 2
 
-    def of_group(get, group):
+    def group_outputs(get, group):
         out = {}
         for b in range(rows):
             for t in range(n):
@@ -135,7 +135,7 @@ def convolved_line(call):
                         for i in range(c) for u, place in window)
                     out["y", (b * n + t) * width + o] = get("x", (b * n + t) * width + o) + gelu(z)
         return out
-    return call.parts(of_group, "g")
+    return call.parts(group_outputs, "g")
 
 
 def bucket_bias(call):
@@ -145,7 +145,7 @@ def bucket_bias(call):
             ("y_table", "y", "box_buckets", "box_max_distance")]
     places = {name: call.integers(name) for _, name, _, _ in axes}
 
-    def of_head(get, head):
+    def head_outputs(get, head):
         def bias(b, i, j):
             terms = []
             for table, name, buckets, last in axes:
@@ -156,4 +156,4 @@ def bucket_bias(call):
             return total(terms)
         return {("bias", ((b * h + head) * n + i) * n + j): bias(b, i, j)
                 for b in range(rows) for i in range(n) for j in range(n)}
-    return call.parts(of_head, "h")
+    return call.parts(head_outputs, "h")

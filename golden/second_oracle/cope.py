@@ -28,8 +28,8 @@ def between(p, size, entry):
     """What entry(k), 0 <= k < size, has at position p."""
     if size == 0 or enclosure_of(p).is_nan:
         return ZERO if size == 0 else p
-    at = enclosure_of(p)
-    below, above = to_int(at.lo, "f"), to_int(at.hi, "c")
+    enclosure = enclosure_of(p)
+    below, above = to_int(enclosure.lo, "f"), to_int(enclosure.hi, "c")
     if above > below + 1:
         raise Undecided
     lower, upper = (entry(min(max(k, 0), size - 1)) for k in (below, above))
@@ -42,10 +42,10 @@ def positions(call):
     table = call.settings["positions"]
 
     def row(get, b, h, i):
-        at = (b * heads + h) * n + i
+        query = (b * heads + h) * n + i
         seen = max(0, i + m - n + 1) if call.settings["causal"] else m
-        p = counted([get("g", at * m + j) for j in range(seen)], Interval.of(int(table) - 1) if table else None)
-        return {("p", at * m + j): p[j] if j < seen else ZERO for j in range(m)}
+        p = counted([get("g", query * m + j) for j in range(seen)], Interval.of(int(table) - 1) if table else None)
+        return {("p", query * m + j): p[j] if j < seen else ZERO for j in range(m)}
     return call.parts(row, "B", "h", "n")
 
 
@@ -53,8 +53,8 @@ def interpolate(call):
     heads, n, m, size = call.size("h", "n", "m", "a")
 
     def row(get, b, h, i):
-        at = (b * heads + h) * n + i
-        return {("b", at * m + j): between(get("p", at * m + j), size, lambda k: get("z", at * size + k))
+        query = (b * heads + h) * n + i
+        return {("b", query * m + j): between(get("p", query * m + j), size, lambda k: get("z", query * size + k))
                 for j in range(m)}
     return call.parts(row, "B", "h", "n")
 
@@ -64,14 +64,14 @@ def attention(call):
 
     def block(get, row, head):
         first, bias = row * heads + head, {}
-        scale, of_positions = (ONE if call.settings[name] == "one" or d == 0 else Interval.of(d).inverse_sqrt()
-                               for name in ("scale", "position_scale"))
+        scale, position_scale = (ONE if call.settings[name] == "one" or d == 0 else Interval.of(d).inverse_sqrt()
+                                 for name in ("scale", "position_scale"))
         for i in range(n):
             q = [get("q", (first * n + i) * d + c) for c in range(d)]
             seen = max(0, i + m - n + 1) if call.settings["causal"] else m
             logits = [total(q[c] * get("k", (first * m + j) * d + c) for c in range(d)) * scale for j in range(seen)]
             for j, p in enumerate(counted(logits, Interval.of(max(size - 1, 0)))):
                 z = between(p, size, lambda k, q=q: total(q[c] * get("table", c * size + k) for c in range(d)))
-                bias[i, j] = z * of_positions
+                bias[i, j] = z * position_scale
         return attend(call, get, row, head, lambda i, j: bias.get((i, j), MINUS_INFINITY))
     return call.parts(block, together=("B", "h"))  # they share the table

@@ -19,10 +19,10 @@ def logits(call):
         def inputs(j):
             """(channel, value) of what the network sees of the pair i, j"""
             for h in range(heads):
-                at = (h * n + i) * m + j
-                if not masked[at]:
-                    yield h, get("s", b * heads * n * m + at)
-                    yield heads + h, get("bias", at)
+                pair = (h * n + i) * m + j
+                if not masked[pair]:
+                    yield h, get("s", b * heads * n * m + pair)
+                    yield heads + h, get("bias", pair)
 
         def hidden(u, j):
             y = get("c1", u) + total(get("w1", (u * 2 * heads + c) * taps + t) * x
@@ -32,12 +32,12 @@ def logits(call):
         y, out = [[hidden(u, j) for u in range(units)] for j in range(m)], {}
         for h in range(heads):
             for j in range(m):
-                at = (h * n + i) * m + j
+                pair = (h * n + i) * m + j
                 a = get("c2", h) + total(get("w2", (h * units + u) * taps + t) * y[key][u]
                                          for t, key in around(j) for u in range(units))
-                if call.settings["form"] == "residual" and not masked[at]:
-                    a = a + get("bias", at)
-                at_row = b * heads * n * m + at
-                out["a", at_row] = MINUS_INFINITY if masked[at] else get("s", at_row) + a
+                if call.settings["form"] == "residual" and not masked[pair]:
+                    a = a + get("bias", pair)
+                score = b * heads * n * m + pair
+                out["a", score] = MINUS_INFINITY if masked[pair] else get("s", score) + a
         return out
     return call.parts(row, together=("B", "n"))

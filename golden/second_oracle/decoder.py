@@ -51,12 +51,12 @@ def temperature(settings, place):
 def attention(call):
     key_heads, group, n, m, d, e = call.size("h", "u", "n", "m", "d", "e")
     positions, documents, s = call.integers("position"), call.integers("document"), call.settings
-    of_places = {**s, "alignment": "last"}
+    aligned_settings = {**s, "alignment": "last"}
 
     class placed:
-        settings, size = of_places, call.size
+        settings, size = aligned_settings, call.size
 
-    def of_group(get, key_head, row):
+    def group_outputs(get, key_head, row):
         out = {}
         keys = [prepared(call, get, row_of(get, "k", (row * key_heads + key_head) * m + j, d), "key_norm",
                          positions[row * m + j]) for j in range(m)]
@@ -83,14 +83,14 @@ def attention(call):
                 for c, x in enumerate(weighted_mean(logits, [[v[c] for v in read] for c in range(e)])):
                     out["o", block * e + c] = x
         return out
-    return call.parts(of_group, together=("h", "B"))
+    return call.parts(group_outputs, together=("h", "B"))
 
 
 def latent(call):
     heads, n, m, d, e, r, width = call.size("h", "n", "m", "d", "e", "r", "l")
     positions, s = call.integers("position"), call.settings
 
-    def of_row(get, row):
+    def row_outputs(get, row):
         out = {}
         latents = [row_of(get, "latent", row * m + j, width) for j in range(m)]
         shared = [turned_at(row_of(get, "k_turned", row * m + j, 2 * r), s, positions[row * m + j]) for j in range(m)]
@@ -107,14 +107,14 @@ def latent(call):
                 for c, x in enumerate(weighted_mean(logits, [[values[j][c] for j in seen] for c in range(e)])):
                     out["o", block * e + c] = x
         return out
-    return call.parts(of_row, together=("B",))
+    return call.parts(row_outputs, together=("B",))
 
 
 def paged(call):
     key_heads, group, n, t, page, d, e = call.size("h", "u", "n", "t", "s", "d", "e")
     table, lengths, s = call.integers("table"), call.integers("length"), call.settings
 
-    def of_row(get, row):
+    def row_outputs(get, row):
         out, length = {}, min(lengths[row], t * page)
         scale = power_of_width(s["scale"], d)
         for head in range(key_heads * group):
@@ -129,4 +129,4 @@ def paged(call):
                 for c, x in enumerate(weighted_mean(logits, [[values[j][c] for j in seen] for c in range(e)])):
                     out["o", block * e + c] = x
         return out
-    return call.parts(of_row, together=("B",))
+    return call.parts(row_outputs, together=("B",))

@@ -60,8 +60,8 @@ class Number:
     def log_add_exp(self, other):
         if isinstance(other, Interval):
             return self._on_tape(self.value.log_add_exp(other), (self, self.value.log_add_exp_derivatives(other)[0]))
-        of_self, of_other = self.value.log_add_exp_derivatives(other.value)
-        return self._on_tape(self.value.log_add_exp(other.value), (self, of_self), (other, of_other))
+        own_derivative, other_derivative = self.value.log_add_exp_derivatives(other.value)
+        return self._on_tape(self.value.log_add_exp(other.value), (self, own_derivative), (other, other_derivative))
 
     def with_derivative(self, value, derivative):
         return self._on_tape(value, (self, derivative))

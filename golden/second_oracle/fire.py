@@ -9,7 +9,7 @@ def bias(call):
     settings, width, keys = call.settings, call.sizes["w"], call.integers("key_position")
     threshold, epsilon = (Interval.of(float(settings[name])) for name in ("threshold", "epsilon"))
 
-    def of_distance(get, head, i, t):
+    def bias_at_distance(get, head, i, t):
         steep = ONE / Interval.of(100) if settings["activation"] == "leaky_relu" else ZERO  # at the precision of the run
 
         def psi(y):
@@ -23,4 +23,4 @@ def bias(call):
         hidden = [get("w1", k) * x + get("b1", k) for k in range(width)]
         return get("b2", head) + total(get("w2", head * width + k) * (y if exceeds(y, ZERO) else y * steep)
                                        for k, y in enumerate(hidden))
-    return distance_bias(call, of_distance, shared=True)
+    return distance_bias(call, bias_at_distance, shared=True)

@@ -14,13 +14,13 @@ def is_below(x, y):
 def kept(call):
     settings, pairs = call.settings, int(call.settings["pairs"])
 
-    def of_length(length):
+    def pairs_kept(length):
         if settings["rule"] == "count":
             return min(int(settings["count"]), pairs)
         # Those of base^(-k/pairs) >= 2 pi / length, counted as the released code does; equal they are never.
         base, turn = Interval.of(float(settings["base"])), Interval.of(2) * pi() / Interval.of(length)
         return sum(not is_below(power(base, -k, pairs), turn) for k in range(pairs))
-    return call.parts(lambda get, i: {("kept", i): Interval.of(of_length(call.integers("length")[i]))}, "n")
+    return call.parts(lambda get, i: {("kept", i): Interval.of(pairs_kept(call.integers("length")[i]))}, "n")
 
 
 def rotate(call):
@@ -28,9 +28,9 @@ def rotate(call):
     positions = call.integers("position")
 
     def coefficient(get, name, group, k, o):
-        at = group * frequencies * columns + o
-        c = get(name, at + k * columns)
-        return c / total(get(name, at + j * columns) for j in range(frequencies)) if call.settings["normalized"] else c
+        first = group * frequencies * columns + o
+        c = get(name, first + k * columns)
+        return c / total(get(name, first + j * columns) for j in range(frequencies)) if call.settings["normalized"] else c
 
     def token(get, row, i):
         waves = [(get("omega", k) * Interval.of(positions[row * n + i])).cos_sin() for k in range(frequencies)]

@@ -82,15 +82,15 @@ def log_sigmoid(g):
 
 # Biases of pairs of a query and a key.
 
-def pair_bias(call, of_pair, shared=False):
-    """bias [h, n, m]: of_pair(get, head, i, j), i and j the positions; whether heads share inputs."""
+def pair_bias(call, bias_of_pair, shared=False):
+    """bias [h, n, m]: bias_of_pair(get, head, i, j), i and j the positions; whether heads share inputs."""
     n, m = call.size("n", "m")
     queries, keys = call.integers("query_position"), call.integers("key_position")
 
-    def of_head(get, head):
-        return {("bias", (head * n + a) * m + b): of_pair(get, head, i, j)
+    def head_outputs(get, head):
+        return {("bias", (head * n + a) * m + b): bias_of_pair(get, head, i, j)
                 for a, i in enumerate(queries) for b, j in enumerate(keys)}
-    return call.parts(of_head, together="h") if shared else call.parts(of_head, "h")
+    return call.parts(head_outputs, together="h") if shared else call.parts(head_outputs, "h")
 
 
 def distance(call, i, j):
@@ -98,12 +98,12 @@ def distance(call, i, j):
     return i - j if j <= i else {"masked": None, "zero": 0, "symmetric": j - i}[call.settings["future"]]
 
 
-def distance_bias(call, of_distance, shared=False):
-    """The same of of_distance(get, head, i, t), i the position of a query and t its distance from a key."""
-    def of_pair(get, head, i, j):
+def distance_bias(call, bias_at_distance, shared=False):
+    """The same for bias_at_distance(get, head, i, t), i the position of a query and t its distance from a key."""
+    def bias_of_pair(get, head, i, j):
         t = distance(call, i, j)
-        return MINUS_INFINITY if t is None else of_distance(get, head, i, t)
-    return pair_bias(call, of_pair, shared)
+        return MINUS_INFINITY if t is None else bias_at_distance(get, head, i, t)
+    return pair_bias(call, bias_of_pair, shared)
 
 
 # Tables of frequencies.

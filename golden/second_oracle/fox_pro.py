@@ -10,7 +10,7 @@ def shift(call):
     n, heads, d = call.size("n", "h", "d")
     visible = call.integers("visible")
 
-    def of_head(get, row, head):
+    def head_outputs(get, row, head):
         z, out = [get("x0", (row * heads + head) * d + c) for c in range(d)], {}
         for t in range(n):
             token = (row * n + t) * heads + head
@@ -21,7 +21,7 @@ def shift(call):
                 z[c] = now
         out.update({("x_n", (row * heads + head) * d + c): z[c] for c in range(d)})
         return out
-    return call.parts(of_head, "B", "h")
+    return call.parts(head_outputs, "B", "h")
 
 
 def norm(call, name="x", gate=lambda get, k: ONE):
@@ -29,7 +29,7 @@ def norm(call, name="x", gate=lambda get, k: ONE):
     heads, d = call.size("h", "d")
     epsilon = Interval.of(float(call.settings["epsilon"]))
 
-    def of_row(get, row, t, head):
+    def row_outputs(get, row, t, head):
         first, out = ((row * call.sizes["n"] + t) * heads + head) * d, {}
         x = [get(name, first + c) for c in range(d)]
         over = ((total(y * y for y in x) / Interval.of(d) + epsilon).log() * Interval.of(-0.5)).exp()
@@ -37,7 +37,7 @@ def norm(call, name="x", gate=lambda get, k: ONE):
             w = get("w", (0 if call.settings["shared"] else head) * d + c)
             out["y", first + c] = x[c] * over * w * gate(get, first + c)
         return out
-    return call.parts(of_row, together=("B", "n", "h"))
+    return call.parts(row_outputs, together=("B", "n", "h"))
 
 
 def output(call):

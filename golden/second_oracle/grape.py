@@ -18,28 +18,28 @@ def gated_bias(call):
     terms = {"query_and_key": "qk", "query": "q", "key": "k"}[call.settings["gates"]]
     later = MINUS_INFINITY if call.settings["future"] == "masked" else None
 
-    def of_head(get, head, row):
+    def head_outputs(get, head, row):
         factor = power_of_width(call.settings["scale"], d)
 
         def gates(tokens, vector):
             return [gate(call, factor * total(get(vector, head * d + c) * get(tokens, ((row * n + i) * heads + head) * d + c)
                                               for c in range(d))) for i in range(n)]
-        of_queries, of_keys = "q" in terms and gates("q", "v"), "k" in terms and gates("k", "u")
+        query_gates, key_gates = "q" in terms and gates("q", "v"), "k" in terms and gates("k", "u")
         out, slope = {}, get("omega", head)
         for i in range(n):
             for j in range(n):
-                rate = total(of[at] for of, at in ((of_queries, i), (of_keys, j)) if of)
+                rate = total(side[token] for side, token in ((query_gates, i), (key_gates, j)) if side)
                 out["bias", ((row * heads + head) * n + i) * n + j] = \
                     later if j > i and later is not None else rate * slope * Interval.of(min(j - i, 0))
         return out
-    return call.parts(of_head, "h", together="B")  # rows share the parameters of a head
+    return call.parts(head_outputs, "h", together="B")  # rows share the parameters of a head
 
 
 def path_bias(call):
     """The sum of slope log_sigmoid(p_i . y_l / d) over the tokens l that come after j and not after i"""
     heads, n, d = call.size("h", "n", "d")
 
-    def of_head(get, head, row):
+    def head_outputs(get, head, row):
         def token(name, i):
             return [get(name, ((row * n + i) * heads + head) * d + c) for c in range(d)]
         out, slope, ys = {}, get("slopes", head), [token("y", l) for l in range(n)]
@@ -53,4 +53,4 @@ def path_bias(call):
                 term = log_sigmoid(score / Interval.of(d) if d else score) * slope
                 so_far = term if so_far is None else so_far + term
         return out
-    return call.parts(of_head, "h", together="B")
+    return call.parts(head_outputs, "h", together="B")

@@ -8,8 +8,8 @@ def scan(call, gate=lambda a: a, name="log_p"):
 
     def lane(get, row, feature):
         s, out = get("s0", row * width + feature), {}
-        for at in range(row * n * width + feature, (row + 1) * n * width, width):
-            s = out["s", at] = (gate(get(name, at)) + s).log_add_exp(get("h", at))
+        for index in range(row * n * width + feature, (row + 1) * n * width, width):
+            s = out["s", index] = (gate(get(name, index)) + s).log_add_exp(get("h", index))
         return {**out, ("s_n", row * width + feature): s}
     return call.parts(lane, "B", "d")
 
@@ -22,8 +22,8 @@ def embed_position(call):
     n, e, d = call.size("n", "e", "d")
 
     def tokens(get, row):
-        def affine(weights, bias, x, at):
-            return get(bias, at) + total(get(weights, at * len(x) + k) * v for k, v in enumerate(x))
+        def affine(weights, bias, x, output):
+            return get(bias, output) + total(get(weights, output * len(x) + k) * v for k, v in enumerate(x))
 
         out, s = {}, [get("s0", row * d + j) for j in range(d)]
         for i in range(n):

@@ -185,9 +185,9 @@ class Interval:
             return Interval.of(1), Interval(fzero)
         x_is_larger = mpf_le(y.lo, x.lo)
         t = (y - x if x_is_larger else x - y).exp()
-        of_larger = Interval.of(1) / (Interval.of(1) + t)
-        of_smaller = t * of_larger
-        return (of_larger, of_smaller) if x_is_larger else (of_smaller, of_larger)
+        larger_share = Interval.of(1) / (Interval.of(1) + t)
+        smaller_share = t * larger_share
+        return (larger_share, smaller_share) if x_is_larger else (smaller_share, larger_share)
 
 
 def sum_of_products(pairs):

@@ -42,9 +42,9 @@ def weighted_scores(call):
         out = {}
         for a, i in enumerate(queries):
             for b, j in enumerate(keys):
-                at, t = ((row * heads + head) * n + a) * m + b, distance(call, i, j)
-                out["scores", at] = MINUS_INFINITY if t is None else (
-                    get("s", at) * (-(get("w1", head) * raised(t, get("w2", head)))).exp()
+                index, t = ((row * heads + head) * n + a) * m + b, distance(call, i, j)
+                out["scores", index] = MINUS_INFINITY if t is None else (
+                    get("s", index) * (-(get("w1", head) * raised(t, get("w2", head)))).exp()
                     - get("r1", head) * raised(t, get("r2", head)))
         return out
     return call.parts(block, "h", together="B")

@@ -10,12 +10,12 @@ def positions(call):
     past, offset = int(settings["past"]), int(settings["offset"])
     padding = {"before_first": offset - 1, "zero": 0, "one": 1}[settings["masked"]]
 
-    def of_token(get, row, i):
+    def token_outputs(get, row, i):
         if settings["rule"] == "as_they_lie":
             return {("position", row * n + i): Interval.of(past + i + offset)}
         tokens = past + sum(mask[row * n:row * n + i + 1])
         return {("position", row * n + i): Interval.of(tokens - 1 + offset if mask[row * n + i] else padding)}
-    return call.parts(of_token, "B", "n")
+    return call.parts(token_outputs, "B", "n")
 
 
 def rows(call, fused):
@@ -23,10 +23,10 @@ def rows(call, fused):
     n, d = call.size("n", "d")
     position = call.integers("position")
 
-    def of_channel(get, c, b, i):
+    def channel_outputs(get, c, b, i):
         k = (b * n + i) * d + c
         return {("y", k): fused(get("x", k), get("table", position[b * n + i] * d + c))}
-    return call.parts(of_channel, "d", together=("B", "n"))
+    return call.parts(channel_outputs, "d", together=("B", "n"))
 
 
 def embed(call):

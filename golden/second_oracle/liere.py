@@ -68,23 +68,23 @@ def entry(call, get, token, first, i, j):
     blocks = call.sizes.get("c", 1)
 
     def generator(k):
-        at = (first + k * blocks) * b * b
-        u = get("generators", at + i * b + j)
-        return u - get("generators", at + j * b + i) if call.settings["form"] == "difference" else u
+        start = (first + k * blocks) * b * b
+        u = get("generators", start + i * b + j)
+        return u - get("generators", start + j * b + i) if call.settings["form"] == "difference" else u
     return total(get("position", token * a + k) * generator(k) for k in range(a))
 
 
 def rotation(call):
     b = call.sizes["b"]
 
-    def of_token(get, token):
+    def token_outputs(get, token):
         out = {}
         for column in range(b):
             unit = [ONE if i == column else ZERO for i in range(b)]
             y = turned(lambda i, j: entry(call, get, token, 0, i, j), unit)
             out.update({("R", (token * b + i) * b + column): y[i] for i in range(b)})
         return out
-    return call.parts(of_token, together="n")
+    return call.parts(token_outputs, together="n")
 
 
 def by_blocks(call, upper):
@@ -95,9 +95,9 @@ def by_blocks(call, upper):
         first = ((row * n + token) * heads + head) * d
         out = {("y", first + k): get("x", first + k) for k in range(c * b, d)}
         for block in range(c):
-            at = first + block * b
-            y = turned(lambda i, j: upper(get, token, head, block, i, j), [get("x", at + i) for i in range(b)])
-            out.update({("y", at + i): y[i] for i in range(b)})
+            start = first + block * b
+            y = turned(lambda i, j: upper(get, token, head, block, i, j), [get("x", start + i) for i in range(b)])
+            out.update({("y", start + i): y[i] for i in range(b)})
         return out
     return call.parts(vector, together="Bnh")
 

@@ -21,7 +21,7 @@ def attend(call, fading=None, change=lambda token, before, faded, j: [k * token[
     """o_t = scale S_t^T q_t, where column j of S_t is fading S_{t-1} + change(token, before, faded, j)"""
     n, heads, d, e = call.size("n", "h", "d", "e")
 
-    def of_head(get, head, row):
+    def head_outputs(get, head, row):
         scale, out, first = power_of_width(call.settings["scale"], d), {}, (row * heads + head) * d
         columns = [[get("s0", (first + i) * e + j) for i in range(d)] for j in range(e)]
         for t in range(n):
@@ -38,7 +38,7 @@ def attend(call, fading=None, change=lambda token, before, faded, j: [k * token[
                 out["o", place * e + j] = dot(columns[j], token["q"]) * scale
         out.update({("s_n", (first + i) * e + j): column[i] for j, column in enumerate(columns) for i in range(d)})
         return out
-    return call.parts(of_head, "h", together=("B",))
+    return call.parts(head_outputs, "h", together=("B",))
 
 
 def by_scalar(call):

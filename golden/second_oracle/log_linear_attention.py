@@ -19,24 +19,25 @@ def scalar_gates(call):
     n, d, e, l, group = call.size("n", "d", "e", "l", "u")
     heads = call.sizes["h"] * group
 
-    def of_group(get, row, head_of_keys):
+    def group_outputs(get, row, head_of_keys):
         out = {}
         for head in range(head_of_keys * group, (head_of_keys + 1) * group):
-            out |= of_head(get, row, head)
+            out |= head_outputs(get, row, head)
         return out
 
-    def of_head(get, row, head):
+    def head_outputs(get, row, head):
         scale, out, fading = power_of_width(call.settings["scale"], d), {}, []
-        at = [(row * n + t) * heads + head for t in range(n)]
-        shared = [x // group * d for x in at]
+        vectors = [(row * n + t) * heads + head for t in range(n)]
+        shared = [x // group * d for x in vectors]
         for t in range(n):
-            by = get("g", at[t]).exp()
+            by = get("g", vectors[t]).exp()
             fading = [x * by for x in fading] + [ONE]
             weights = []
             for s, level in sorted(buckets(t).items()):
                 product = total(get("q", shared[t] + c) * get("k", shared[s] + c) for c in range(d))
-                weights.append(get("level_scales", at[t] * l + level) * fading[s] * product)
+                weights.append(get("level_scales", vectors[t] * l + level) * fading[s] * product)
             for c in range(e):
-                out["o", at[t] * e + c] = total(w * get("v", at[s] * e + c) for s, w in enumerate(weights)) * scale
+                out["o", vectors[t] * e + c] = total(w * get("v", vectors[s] * e + c)
+                                                     for s, w in enumerate(weights)) * scale
         return out
-    return call.parts(of_group, "B", "h")
+    return call.parts(group_outputs, "B", "h")

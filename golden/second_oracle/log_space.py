@@ -16,8 +16,8 @@ def logcumsumexp(call):
 
     def lane(get, row, feature):
         y, out = MINUS_INFINITY, {}
-        for at in range(row * n * width + feature, (row + 1) * n * width, width):
-            y = out["y", at] = get("x", at).log_add_exp(y)
+        for index in range(row * n * width + feature, (row + 1) * n * width, width):
+            y = out["y", index] = get("x", index).log_add_exp(y)
         return out
     return call.parts(lane, "B", "d")
 
@@ -30,15 +30,15 @@ def positive(v):
     return sigmoid(v) if exceeds(ZERO, v) else v + HALF
 
 
-def states(call, of_gates, *gates):
-    """h = kept h + taken g(v), of (kept, taken) = of_gates(logits)"""
+def states(call, shares_of_gates, *gates):
+    """h = kept h + taken g(v), of (kept, taken) = shares_of_gates(logits)"""
     n, width = call.size("n", "d")
 
     def lane(get, row, feature):
         h, out = get("h0", row * width + feature), {}
-        for at in range(row * n * width + feature, (row + 1) * n * width, width):
-            kept, taken = of_gates(*(get(gate, at) for gate in gates))
-            h = out["h", at] = kept * h + taken * positive(get("v", at))
+        for index in range(row * n * width + feature, (row + 1) * n * width, width):
+            kept, taken = shares_of_gates(*(get(gate, index) for gate in gates))
+            h = out["h", index] = kept * h + taken * positive(get("v", index))
         return {**out, ("h_n", row * width + feature): h}
     return call.parts(lane, "B", "d")
 
@@ -97,8 +97,8 @@ def signed_scan(call):
     def lane(get, row, feature):
         first = row * width + feature
         m, x, out = get("log_x0", first), sign["sign_x0"][first], {}
-        for at in range(row * n * width + feature, (row + 1) * n * width, width):
-            m, x = added([(get("log_a", at) + m, sign["sign_a"][at] * x), (get("log_b", at), sign["sign_b"][at])])
-            out.update(in_logarithms(m, x, "log_x", "sign_x", at))
+        for index in range(row * n * width + feature, (row + 1) * n * width, width):
+            m, x = added([(get("log_a", index) + m, sign["sign_a"][index] * x), (get("log_b", index), sign["sign_b"][index])])
+            out.update(in_logarithms(m, x, "log_x", "sign_x", index))
         return out
     return call.parts(lane, "B", "d")

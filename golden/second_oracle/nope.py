@@ -9,15 +9,15 @@ def attention(call):
     heads, n, m, d, e = call.size("h", "n", "m", "d", "e")
 
     def block(get, row, head):
-        at, out = row * heads + head, {}
+        row_head, out = row * heads + head, {}
         factor = power_of_width(call.settings["scale"], d) * get("head_scale", head)
         for i in range(n):
             seen = range(max(0, i + m - n + 1) if call.settings["causal"] else m)
-            q = [get("q", (at * n + i) * d + c) for c in range(d)]
-            logits = [factor * total(q[c] * get("k", (at * m + j) * d + c) for c in range(d)) for j in seen]
-            values = [[get("v", (at * m + j) * e + c) for j in seen] for c in range(e)]
+            q = [get("q", (row_head * n + i) * d + c) for c in range(d)]
+            logits = [factor * total(q[c] * get("k", (row_head * m + j) * d + c) for c in range(d)) for j in seen]
+            values = [[get("v", (row_head * m + j) * e + c) for j in seen] for c in range(e)]
             for c, x in enumerate(weighted_mean(logits, values)):
-                out["o", (at * n + i) * e + c] = x
+                out["o", (row_head * n + i) * e + c] = x
         return out
     return call.parts(block, together=("B", "h"))  # rows share the factors of heads
 

@@ -40,10 +40,10 @@ def scores(call):
             terms.append(magnitude(settings, q[c]) * magnitude(settings, k[c]) * angle.cos_sin()[0])
         return total(terms) * power_of_width(settings["scale"], d)
 
-    def of_row(get, row):
+    def row_outputs(get, row):
         return {("s", ((row * heads + head) * n + i) * m + j): score(get, row, head, i, j)
                 for head in range(heads) for i in range(n) for j in range(m)}
-    return call.parts(of_row, together="B")
+    return call.parts(row_outputs, together="B")
 
 
 def root(x):

@@ -45,7 +45,7 @@ class Node:
         inputs = self._check_inputs(kinds, earlier)
         body = None
         if "body" in attributes:
-            body = self.attributes["body"] = Program.of(members["body"], loops + 1)
+            body = self.attributes["body"] = Program.from_document(members["body"], loops + 1)
         self.kind, self.shape = result(self.attributes, inputs)
         self.size = math.prod(self.shape)
         require(len(self.shape) <= AXES, f"more than {AXES} axes")
@@ -82,10 +82,10 @@ class Program:
         require(isinstance(document, dict) and "schema" in document, "a program has the members schema, nodes, outputs")
         schema = document.pop("schema")
         require(schema == "assay-program/1", f"unknown schema {schema!r}")
-        return Program.of(document)
+        return Program.from_document(document)
 
     @staticmethod
-    def of(document, loops=0):
+    def from_document(document, loops=0):
         """A program; the body of a loop has that many loops around it."""
         require(loops <= LOOPS, f"loops are nested more than {LOOPS} deep")
         require(isinstance(document, dict) and set(document) == {"nodes", "outputs"},

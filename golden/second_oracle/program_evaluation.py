@@ -48,7 +48,7 @@ def node_values(program, inputs, outputs):
     return values
 
 
-def at_turn(turn, elements, size):
+def elements_of_turn(turn, elements, size):
     return elements[turn * size:(turn + 1) * size]
 
 
@@ -60,7 +60,7 @@ def turns_of(node, operands):
         inputs = {}
         for k, (name, index) in enumerate(body.inputs.items()):
             is_stepped = 0 <= k - carried < stepped
-            inputs[name] = at_turn(turn, taken[k], body.nodes[index].size) if is_stepped else taken[k]
+            inputs[name] = elements_of_turn(turn, taken[k], body.nodes[index].size) if is_stepped else taken[k]
         values = node_values(body, inputs, body.outputs)
         yield values
         taken[:carried] = [values[index] for index in list(body.outputs.values())[:carried]]

@@ -11,18 +11,18 @@ from formula import exceeds
 from interval import GUARD, Interval, Undecided, added, is_special, spread
 from program_numbers import (INFINITY, MINUS_INFINITY, NAN, ONE, PLUS_ZERO, add, divide, sign_of, subtract, total)
 
-LARGEST_EXPONENT = 4096  # of what exp is computed of; of a smaller number it is below 2^-2^4096, and that is all
+LARGEST_EXPONENT = 4096  # of the arguments of exp; for a lower argument the result is only known to be below 2^-2^4096
 
 
-def increasing(of_point, x):
+def increasing(function, x):
     if x.is_point:
-        return of_point(x)
-    low, high = of_point(Interval(x.lo)), of_point(Interval(x.hi))
+        return function(x)
+    low, high = function(Interval(x.lo)), function(Interval(x.hi))
     return Interval(low.lo, high.hi, (x.open or low.open) and (x.open or high.open))
 
 
 def clipped(x, low, high):
-    """x, of which it is known that it lies between two points."""
+    """x cut to lie between two points, where it is known to lie."""
     lo, hi = low if mpf_lt(x.lo, low) else x.lo, high if mpf_gt(x.hi, high) else x.hi
     return x if lo == x.lo and hi == x.hi else Interval(lo, hi)
 
@@ -135,25 +135,25 @@ def log_sum_exp(numbers):
     finite = [x for x in numbers if x.lo != fninf]
     if not finite:
         return MINUS_INFINITY
-    at = index_of_largest(finite)
-    rest = [exp(subtract(x, finite[at])) for k, x in enumerate(finite) if k != at]
-    return add(finite[at], log1p(total(rest))) if rest else finite[at]
+    largest = index_of_largest(finite)
+    rest = [exp(subtract(x, finite[largest])) for k, x in enumerate(finite) if k != largest]
+    return add(finite[largest], log1p(total(rest))) if rest else finite[largest]
 
 
 def index_of_largest(numbers):
     """By lower ends; of a common shift, where any will do."""
-    at = 0
+    largest = 0
     for k, x in enumerate(numbers):
-        at = k if mpf_gt(x.lo, numbers[at].lo) else at
-    return at
+        largest = k if mpf_gt(x.lo, numbers[largest].lo) else largest
+    return largest
 
 
 def shares_of_largest(numbers):
     """1 / k for each of the k largest, 0 for others."""
     if any(x.is_nan for x in numbers):
         return [NAN] * len(numbers)
-    at = index_of_largest(numbers)
-    are_largest = [x is numbers[at] or not exceeds(numbers[at], x) for x in numbers]
+    largest = index_of_largest(numbers)
+    are_largest = [x is numbers[largest] or not exceeds(numbers[largest], x) for x in numbers]
     share = divide(ONE, Interval.of(sum(are_largest)))
     return [share if is_one else PLUS_ZERO for is_one in are_largest]
 

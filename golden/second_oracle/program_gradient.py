@@ -9,7 +9,7 @@ from mpmath.libmp import finf, fninf
 
 from formula import exceeds
 from interval import Interval, Undecided, pi
-from program_evaluation import at_turn, turns_of
+from program_evaluation import elements_of_turn, turns_of
 from program_functions import cos_sin, exp, index_of_largest, log, sigmoid, softmax
 from program_numbers import NAN, ONE, PLUS_ZERO, add, divide, known_sign, multiply, negative, sign_of, subtract, total
 from program_operators import (SCATTERS, broadcast_places, contracted_places, fraction, moved_from, rows_of,
@@ -25,7 +25,7 @@ class Convention(Exception):
 MINUS_ONE, TWO = Interval.of(-1), Interval.of(2)
 
 
-def of_magnitude(x, _):
+def slope_of_magnitude(x, _):
     if x.is_nan:
         return x
     sign = sign_of(x)
@@ -84,7 +84,7 @@ DERIVATIVES = {
     "multiply": (lambda x, y, out: y, lambda x, y, out: x),
     "divide": (lambda x, y, out: divide(ONE, y), lambda x, y, out: negative(divide(out, y))),
     "negative": (lambda x, out: MINUS_ONE,),
-    "magnitude": (of_magnitude,),
+    "magnitude": (slope_of_magnitude,),
     "maximum": (lambda x, y, out: ONE if is_larger(x, y) else None, lambda x, y, out: ONE if is_larger(y, x) else None),
     "minimum": (lambda x, y, out: ONE if is_larger(y, x) else None, lambda x, y, out: ONE if is_larger(x, y) else None),
     "exp": (lambda x, out: out,),
@@ -121,7 +121,7 @@ def accumulate_all(bars, added, first=0):
         accumulate(bars, place, x)
 
 
-def of_softmax(p, bars):
+def gradient_of_softmax(p, bars):
     """p_i times the sum of p_j (g_i - g_j): a weight that is 1 or 0 has the derivative 0 exactly."""
     out = []
     for i, weight in enumerate(p):
@@ -131,15 +131,15 @@ def of_softmax(p, bars):
     return out
 
 
-def of_largest(row):
-    at = index_of_largest(row)
+def slopes_of_largest(row):
+    largest = index_of_largest(row)
     for k, x in enumerate(row):
-        if k != at:
-            is_larger(row[at], x)  # raises where it is not decided
-    return [ONE if k == at else None for k in range(len(row))]
+        if k != largest:
+            is_larger(row[largest], x)  # raises where it is not decided
+    return [ONE if k == largest else None for k in range(len(row))]
 
 
-def of_running_sums(bars):
+def gradient_of_running_sums(bars):
     out = [None] * (len(bars) + 1)
     for k in range(len(bars) - 1, -1, -1):
         out[k] = bars[k]
@@ -148,7 +148,7 @@ def of_running_sums(bars):
 
 
 class Pullback:
-    """What the cotangents of one node give those of its operands, whose lists it fills."""
+    """Adds what the cotangents of one node contribute to those of its operands, into their lists."""
 
     def __init__(self, node, nodes, values, result):
         self.node, self.nodes, self.values, self.result = node, nodes, values, result
@@ -202,7 +202,8 @@ class Pullback:
             if all(bar is None for bar in row_bars):
                 continue
             softened = self.node.op == "softmax"
-            out = of_softmax([self.result[i] for i in row], row_bars) if softened else of_running_sums(row_bars)
+            out = (gradient_of_softmax([self.result[i] for i in row], row_bars) if softened
+                   else gradient_of_running_sums(row_bars))
             for place, x in zip(row, out):
                 accumulate(into, place, x)
 
@@ -220,11 +221,11 @@ class Pullback:
             given.append(bars[place:place + size])
             place += size
         for turn in range(len(turns) - 1, -1, -1):
-            of_outputs = {}
+            output_bars = {}
             for k, index in enumerate(outputs):
-                one = given[k] if k < carried else at_turn(turn, given[k], body.nodes[index].size)
-                of_outputs.setdefault(index, []).append(one)
-            sums = swept(body.nodes, turns[turn], of_outputs, passes[turn])
+                one = given[k] if k < carried else elements_of_turn(turn, given[k], body.nodes[index].size)
+                output_bars.setdefault(index, []).append(one)
+            sums = swept(body.nodes, turns[turn], output_bars, passes[turn])
             for k, index in enumerate(inputs):
                 found = sums.get(index, [None] * body.nodes[index].size)
                 if k < carried:
@@ -242,7 +243,7 @@ class Pullback:
                 continue
             derivatives = {
                 "sum": lambda row: [ONE] * len(row), "mean": lambda row: [fraction(1, len(row))] * len(row),
-                "largest": lambda row: of_largest([x[i] for i in row]),
+                "largest": lambda row: slopes_of_largest([x[i] for i in row]),
                 "log_sum_exp": lambda row: weights([x[i] for i in row]),
             }[self.node.op](row)
             for place, derivative in zip(row, derivatives):

@@ -89,7 +89,7 @@ BOOLEAN_FUNCTIONS = {
     "to_real": lambda x: numbers.ONE if x else numbers.PLUS_ZERO,
 }
 FUNCTIONS = {REAL: REAL_FUNCTIONS, INTEGER: INTEGER_FUNCTIONS, BOOLEAN: BOOLEAN_FUNCTIONS}
-OF_ROWS = {
+ROW_FUNCTIONS = {
     "sum": numbers.total, "mean": lambda row: numbers.divide(numbers.total(row), Interval.of(len(row))),
     "log_sum_exp": functions.log_sum_exp, "any": any, "all": all,
 }
@@ -116,7 +116,7 @@ def broadcast_places(shape, result):
 
 
 def rows_of(shape, axes):
-    """The places of what is reduced together, a row for each element of the result."""
+    """For each element of the result a row: the places of the elements that are reduced to it."""
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     rows = places(shape).transpose(kept + list(axes))
     count = int(numpy.prod([shape[axis] for axis in axes]))
@@ -166,7 +166,7 @@ def taken(node, table, nodes, values):
 
 
 def scattered_places(node, nodes, values):
-    """The place in x that each element of what is added is added to."""
+    """The place in x to which each element of the update is added."""
     return taken(node, places(nodes[node.inputs[0]].shape), nodes, values).ravel().tolist()
 
 
@@ -255,8 +255,8 @@ def values_of(node, nodes, values):
     if node.op == "largest_share":
         return along(node, x, functions.shares_of_largest, node.attributes["axes"])
     if "axes" in node.attributes:
-        of_row = largest if node.op == "largest" else OF_ROWS[node.op]
-        return [of_row([x[i] for i in row]) for row in rows_of(shape, node.attributes["axes"])]
+        row_function = largest if node.op == "largest" else ROW_FUNCTIONS[node.op]
+        return [row_function([x[i] for i in row]) for row in rows_of(shape, node.attributes["axes"])]
     if node.op == "power":
         return [power(one, node.attributes["p"], node.attributes["q"]) for one in x]
     if node.op == "geometric_frequencies":

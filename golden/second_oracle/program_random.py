@@ -66,9 +66,9 @@ class Drawing:
         return self.text("sum_of_products", *(self.one(REALS) for _ in range(4)))
 
     def frequencies(self):
-        of, first = self.one(REALS), self.draws.randrange(3)
+        source, first = self.one(REALS), self.draws.randrange(3)
         rows = ROWS if first == 2 else 1
-        x = self.text("slice", of, start=[0, 0], stop=[rows, 1], step=[1, 1])
+        x = self.text("slice", source, start=[0, 0], stop=[rows, 1], step=[1, 1])
         base = self.text("exp", self.text("reshape", x, shape=[] if rows == 1 else [rows]))
         return self.spread(self.text("geometric_frequencies", base, first=first, count=COLUMNS, steps=4))
 

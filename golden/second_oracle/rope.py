@@ -113,7 +113,7 @@ def switched_frequencies(call):
 def magnitude_of(settings, s):
     """By the rule, of contexts s times as long."""
     trained = Interval.of(int(settings["trained_length"]))
-    of_yarn, of_all = (Interval.of(0.1) * Interval.of(float(settings[name])) for name in ("mscale", "mscale_all_dim"))
+    yarn_scale, full_scale = (Interval.of(0.1) * Interval.of(float(settings[name])) for name in ("mscale", "mscale_all_dim"))
     if enclosure_of(s).is_nan:
         return s
     if not exceeds(s, ONE):
@@ -122,8 +122,8 @@ def magnitude_of(settings, s):
     if settings["rule"] == "su":
         return ((growth / trained.log() + ONE).log() * Interval.of(0.5)).exp()
     if settings["rule"] == "ratio":
-        return ONE if of_yarn.lo == of_all.lo else (growth * of_yarn + ONE) / (growth * of_all + ONE)
-    return growth * of_yarn + ONE
+        return ONE if yarn_scale.lo == full_scale.lo else (growth * yarn_scale + ONE) / (growth * full_scale + ONE)
+    return growth * yarn_scale + ONE
 
 
 def magnitude(call):
@@ -150,11 +150,11 @@ def turned(x, settings, angles, pairs=None):
     return x
 
 
-def rotated(call, get, token, angles, of_heads=None, pairs=None):
+def rotated(call, get, token, angles, chosen_heads=None, pairs=None):
     """y of a token, whose pairs are turned by these angles; of all heads or of these."""
     heads, d = call.size("h", "d")
     out = {}
-    for head in range(heads) if of_heads is None else of_heads:
+    for head in range(heads) if chosen_heads is None else chosen_heads:
         first = (token * heads + head) * d
         x = turned([get("x", first + k) for k in range(d)], call.settings, angles, pairs)
         out.update({("y", first + k): v for k, v in enumerate(x)})
@@ -203,7 +203,7 @@ def scores_of(call, vector):
         by = Interval.of(float(call.settings["logit_factor"]))
         return by if call.settings["scale"] == "one" or d == 0 else by * Interval.of(d).inverse_sqrt()
 
-    def of_group(get, row, key_head):
+    def group_outputs(get, row, key_head):
         k = [vector(get, "k", ((row * m + j) * key_heads + key_head) * d, keys[row * m + j]) for j in range(m)]
         out = {}
         for head in range(key_head * group, (key_head + 1) * group):
@@ -212,7 +212,7 @@ def scores_of(call, vector):
                 out.update({("s", ((row * heads + head) * n + i) * m + j): total(a * b for a, b in zip(q, k[j])) * factor()
                             for j in range(m)})
         return out
-    return call.parts(of_group, "B", "h")
+    return call.parts(group_outputs, "B", "h")
 
 
 def scores(call):

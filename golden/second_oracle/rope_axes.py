@@ -60,11 +60,11 @@ def rotate_by(call):
     n, h, axes, r = call.size("n", "h", "a", "r")
 
     def token(get, row, i):
-        at = row * n + i
+        index = row * n + i
         out = {}
         for head in range(h):
-            angles = [total(get("position", at * axes + k) * get("theta", (head * axes + k) * r + t)
+            angles = [total(get("position", index * axes + k) * get("theta", (head * axes + k) * r + t)
                             for k in range(axes)) for t in range(r)]
-            out.update(rotated(call, get, at, angles, [head]))
+            out.update(rotated(call, get, index, angles, [head]))
         return out
     return call.parts(token, together="Bn")

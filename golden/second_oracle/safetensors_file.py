@@ -36,14 +36,14 @@ def read(path):
     header = json.loads(data[8:8 + length])
     data = data[8 + length:]
     metadata = header.pop("__metadata__", {})
-    out, at = {}, 0
+    out, offset = {}, 0
     for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
         begin, end = entry["data_offsets"]
-        if begin != at or end - begin != SIZES[entry["dtype"]] * math.prod(entry["shape"]) or end > len(data):
+        if begin != offset or end - begin != SIZES[entry["dtype"]] * math.prod(entry["shape"]) or end > len(data):
             raise ValueError(f"{path}: the bytes of {name} are not where they should be")
         out[name] = entry["dtype"], doubles(entry["dtype"], data[begin:end]).reshape(entry["shape"])
-        at = end
-    if at != len(data):
+        offset = end
+    if offset != len(data):
         raise ValueError(f"{path}: bytes after the last tensor")
     return out, metadata
 

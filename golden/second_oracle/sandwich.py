@@ -14,10 +14,10 @@ def bias(call):
     first = {"one": 1, "zero": 0}[settings["first"]]
 
     @functools.cache
-    def of_all_heads(t, precision):
+    def sum_of_waves(t, precision):
         waves = total((Interval.of(t) * interval.power(base, -k, half)).cos_sin()[0]
                       for k in range(first, first + half))
         return waves - Interval.of(half) if settings["offset"] else waves
 
-    return distance_bias(call, lambda get, head, i, t: of_all_heads(t, interval.PRECISION) * Interval.of(heads)
+    return distance_bias(call, lambda get, head, i, t: sum_of_waves(t, interval.PRECISION) * Interval.of(heads)
                          / Interval.of(8 * (head + 1)), shared=True)

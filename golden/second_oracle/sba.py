@@ -25,9 +25,9 @@ def weights(call):
     heads, n, m = call.size("h", "n", "m")
 
     def row(get, b, h, i):
-        at, keys = (b * heads + h) * n + i, seen(call, i)
-        a, r = broken([get("z", at * m + j) for j in keys], call.settings["softplus"])
-        return {("r", at): r} | {("a", at * m + j): a[j] if j in keys else ZERO for j in range(m)}
+        query, keys = (b * heads + h) * n + i, seen(call, i)
+        a, r = broken([get("z", query * m + j) for j in keys], call.settings["softplus"])
+        return {("r", query): r} | {("a", query * m + j): a[j] if j in keys else ZERO for j in range(m)}
     return call.parts(row, "B", "h", "n")
 
 
@@ -38,14 +38,14 @@ def attention(call):
         out, block = {}, b * heads + h
         scale = ONE if call.settings["scale"] == "one" or d == 0 else Interval.of(d).inverse_sqrt()
         for i in range(n):
-            at, keys = block * n + i, seen(call, i)
-            a, r = broken([total(get("q", at * d + c) * get("k", (block * m + j) * d + c) for c in range(d)) * scale
+            query, keys = block * n + i, seen(call, i)
+            a, r = broken([total(get("q", query * d + c) * get("k", (block * m + j) * d + c) for c in range(d)) * scale
                            for j in keys], call.settings["softplus"])
             parts = [(a[j], j) for j in keys]
             if call.settings["remainder"] == "value" and i + m >= n:
                 parts.append((r, i + m - n))
-            out["r", at] = r
+            out["r", query] = r
             for c in range(e):
-                out["o", at * e + c] = total(x * get("v", (block * m + j) * e + c) for x, j in parts)
+                out["o", query * e + c] = total(x * get("v", (block * m + j) * e + c) for x, j in parts)
         return out
     return call.parts(head, "B", "h")

@@ -17,8 +17,8 @@ def row_of(call, i, j):
 
 def score(call, get, table, factor, block, i, j):
     n, m, d = call.size("n", "m", "d")
-    q, k, a = ([get(name, at * d + c) for c in range(d)]
-               for name, at in (("q", block * n + i), ("k", block * m + j), (table, row_of(call, i, j))))
+    q, k, a = ([get(name, index * d + c) for c in range(d)]
+               for name, index in (("q", block * n + i), ("k", block * m + j), (table, row_of(call, i, j))))
     terms = [q[c] * k[c] for c in range(d)] + [q[c] * a[c] for c in range(d)]
     if call.settings["meets"] == "both":
         terms += [k[c] * a[c] for c in range(d)]
@@ -39,14 +39,14 @@ def attention(call):
     heads, n, m, e = call.size("h", "n", "m", "e")
 
     def block(get, row, head):
-        at, out = row * heads + head, {}
+        row_head, out = row * heads + head, {}
         for i in range(n):
             seen = range(max(0, i + m - n + 1) if call.settings["causal"] else m)
-            logits = [score(call, get, "table_k", call.settings["scale"], at, i, j) for j in seen]
-            values = [[get("v", (at * m + j) * e + c) for j in seen] for c in range(e)]
+            logits = [score(call, get, "table_k", call.settings["scale"], row_head, i, j) for j in seen]
+            values = [[get("v", (row_head * m + j) * e + c) for j in seen] for c in range(e)]
             if call.settings["where"] == "keys_values":
                 values = [[values[c][j] + get("table_v", row_of(call, i, j) * e + c) for j in seen] for c in range(e)]
             for c, x in enumerate(weighted_mean(logits, values)):
-                out["o", (at * n + i) * e + c] = x
+                out["o", (row_head * n + i) * e + c] = x
         return out
     return call.parts(block, together=("B", "h"))  # they share the tables

@@ -21,8 +21,8 @@ def row_of(i, width, call, angles):
 def table(call):
     settings, width, positions = call.settings, call.sizes["d"], call.integers("position")
     count = (width + 1) // 2 if settings["odd"] == "extra" else width // 2
-    of_paper = (2, 2 * count if settings["odd"] == "padded" else width)
-    numerator, denominator = (1, max(count - 1, 1)) if settings["rule"] == "tensor2tensor" else of_paper
+    paper_exponent = (2, 2 * count if settings["odd"] == "padded" else width)
+    numerator, denominator = (1, max(count - 1, 1)) if settings["rule"] == "tensor2tensor" else paper_exponent
     base, alpha = (Interval.of(float(settings[name])) for name in ("base", "alpha"))
 
     def frequency(k):

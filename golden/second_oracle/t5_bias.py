@@ -45,24 +45,25 @@ def bucket(call):
 
 
 def bias(call):
-    width, at = call.sizes["b"], functools.cache(functools.partial(bucket_of, call.settings))
-    return pair_bias(call, lambda get, head, i, j: get("table", head * width + at(j - i)))
+    width, bucket_at = call.sizes["b"], functools.cache(functools.partial(bucket_of, call.settings))
+    return pair_bias(call, lambda get, head, i, j: get("table", head * width + bucket_at(j - i)))
 
 
 def contextual(call):
     """q_i . w[head, :, bucket], as tensorflow/mesh gathers it"""
     heads, n, m, d, width = call.size("h", "n", "m", "d", "b")
     queries, keys = call.integers("query_position"), call.integers("key_position")
-    at = functools.cache(functools.partial(bucket_of, call.settings))
+    bucket_at = functools.cache(functools.partial(bucket_of, call.settings))
 
-    def of_head(get, h, b):
+    def head_outputs(get, h, b):
         block = (b * heads + h) * n
         return {("bias", (block + i) * m + j): total(get("q", (block + i) * d + c) *
-                                                     get("w", (h * d + c) * width + at(key - query)) for c in range(d))
+                                                     get("w", (h * d + c) * width + bucket_at(key - query))
+                                                     for c in range(d))
                 for i, query in enumerate(queries) for j, key in enumerate(keys)}
-    return call.parts(of_head, "h", together="B")
+    return call.parts(head_outputs, "h", together="B")
 
 
 def attention(call):
-    width, at = call.sizes["b"], functools.cache(functools.partial(bucket_of, call.settings))
-    return attend_in_order(call, lambda get, head, i, j: get("table", head * width + at(j - i)))
+    width, bucket_at = call.sizes["b"], functools.cache(functools.partial(bucket_of, call.settings))
+    return attend_in_order(call, lambda get, head, i, j: get("table", head * width + bucket_at(j - i)))

@@ -32,8 +32,8 @@ def mix(call):
                         change = total(get("mix", h * heads + g) * seen[g] for g in range(heads))
                     else:
                         change = total(get("mix", h * heads + g) for g in range(heads)) * seen[h]
-                    at = ((b * heads + h) * n + i) * r + c
-                    out[target, at] = get(source, at) + change
+                    index = ((b * heads + h) * n + i) * r + c
+                    out[target, index] = get(source, index) + change
         return out
     return call.parts(channel, together=("B", "d"))
 
@@ -48,11 +48,11 @@ def update(call):
             gates.append(z * gate_of(z))
         for source, target in STATES:
             for c in range(r):
-                at = [((b * heads + h) * n + i) * r + c for h in range(heads)]
-                lifted = [gates[k] * total(get("up", k * heads + h) * get(source, at[h]) for h in range(heads))
+                indices = [((b * heads + h) * n + i) * r + c for h in range(heads)]
+                lifted = [gates[k] * total(get("up", k * heads + h) * get(source, indices[h]) for h in range(heads))
                           for k in range(hidden)]
                 for h in range(heads):
-                    out[target, at[h]] = get(source, at[h]) + total(get("down", h * hidden + k) * lifted[k]
-                                                                    for k in range(hidden))
+                    out[target, indices[h]] = get(source, indices[h]) + total(get("down", h * hidden + k) * lifted[k]
+                                                                              for k in range(hidden))
         return out
     return call.parts(token, together=("B", "n"))

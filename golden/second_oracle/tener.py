@@ -20,18 +20,18 @@ def scores(call):
     heads, n, d = call.size("h", "n", "d")
     code = call.settings["terms"] == "code"
 
-    def of_block(get, row, head):
-        at, out, factor = row * heads + head, {}, power_of_width(call.settings["scale"], d)
+    def block_outputs(get, row, head):
+        row_head, out, factor = row * heads + head, {}, power_of_width(call.settings["scale"], d)
         table = {t: row_of(t, d, call.settings["rule"]) for t in range(1 - n, n)}
         u, v = ([get(name, head * d + c) for c in range(d)] for name in ("u", "v"))
         for i in range(n):
-            q = [get("q", (at * n + i) * d + c) for c in range(d)]
+            q = [get("q", (row_head * n + i) * d + c) for c in range(d)]
             for j in range(n):
-                k = [get("k", (at * n + j) * d + c) for c in range(d)]
+                k = [get("k", (row_head * n + j) * d + c) for c in range(d)]
                 to_query = table[j - i if code else i - j]
                 terms = [(q[c] + u[c]) * k[c] for c in range(d)] + [(q[c] + v[c]) * to_query[c] for c in range(d)]
                 if code:
                     terms += [k[c] * table[i - j][c] for c in range(d)]
-                out["s", (at * n + i) * n + j] = factor * total(terms)
+                out["s", (row_head * n + i) * n + j] = factor * total(terms)
         return out
-    return call.parts(of_block, together=("B", "h"))  # rows share the vectors of heads
+    return call.parts(block_outputs, together=("B", "h"))  # rows share the vectors of heads

@@ -159,10 +159,10 @@ class derivatives(unittest.TestCase):
     def test_of_quotients_are_those_of_either_side(self):
         tape = []
         x, y = (differentiation.Number(tape, Interval.of(k)) for k in (3, 4))
-        for quotient, of_x, of_y in ((x / y, 0.25, -0.1875), (Interval.of(3) / y, None, -0.1875), (x / Interval.of(4), 0.25, None)):
+        for quotient, slope_x, slope_y in ((x / y, 0.25, -0.1875), (Interval.of(3) / y, None, -0.1875), (x / Interval.of(4), 0.25, None)):
             found = {x: None, y: None} | dict(quotient.arguments)
             self.assertEqual(quotient.value.lo, Interval.of(0.75).lo)
-            self.assertEqual([d and d.lo for d in (found[x], found[y])], [d and Interval.of(d).lo for d in (of_x, of_y)])
+            self.assertEqual([d and d.lo for d in (found[x], found[y])], [d and Interval.of(d).lo for d in (slope_x, slope_y)])
 
 
 class check(unittest.TestCase):

@@ -151,8 +151,8 @@ def operators():
         yield text.json(y=text(op, *range(len(inputs)), **attributes)), inputs
 
 
-def of_tests(module):
-    """What the tests of a module give to `certified`."""
+def calls_of_tests(module):
+    """The calls of `certified` that the tests of a module make."""
     calls = []
 
     def note(program, inputs, *others, function=module.certified):
@@ -222,7 +222,7 @@ class Comparison:
 
 def compared(programs, seed):
     comparison, draws = Comparison(), random.Random(seed)
-    calls = [*operators(), *of_tests(test_program_formulas), *of_tests(test_program_domains)]
+    calls = [*operators(), *calls_of_tests(test_program_formulas), *calls_of_tests(test_program_domains)]
     for text, inputs in calls:
         for dtype in DTYPES:
             comparison.run(text, inputs, dtype)

@@ -15,7 +15,7 @@ from program_random import random_call
 from program_text import Text
 from test_program_gradient import agrees_with_differences, cotangents_of, number
 from test_program_random import enclosures
-from test_program_text import B, I, X, document, of
+from test_program_text import B, I, X, document, op
 
 
 class Unrolling:
@@ -44,7 +44,7 @@ class Unrolling:
         body, carried, stepped = scan["body"], scan["carried"], scan["stepped"]
         shapes = [members["shape"] for members in body["nodes"] if members["op"] == "input"]
         outputs = [entry["node"] for entry in body["outputs"]]
-        sizes = [Program.of(body, 1).nodes[index].size for index in outputs]
+        sizes = [Program.from_document(body, 1).nodes[index].size for index in outputs]
         parts = [[] for _ in outputs]
         for turn in range(scan["turns"]):
             given = [self._element(x, shape, turn) if carried <= k < carried + stepped else x
@@ -75,7 +75,7 @@ def recurrence(decay=None, *, size=2):
     return text.body(s=out, y=out)
 
 
-def of_recurrence(turns, size, decay=None):
+def scan_of_recurrence(turns, size, decay=None):
     text = Text()
     s, a, b = text.array("s", size), text.array("a", turns, size), text.array("b", turns, size)
     flat = text("scan", s, a, b, turns=turns, carried=1, stepped=2, body=recurrence(decay, size=size))
@@ -108,13 +108,13 @@ class scans(unittest.TestCase):
 
     def test_of_a_linear_recurrence_are_those_of_its_turns(self):
         for turns, size, decay in ((1, 1, None), (5, 3, None), (4, 2, "sigmoid"), (3, 0, None)):
-            text = of_recurrence(turns, size, decay)
+            text = scan_of_recurrence(turns, size, decay)
             program = Program.read(text)
             self.assertEqual(program.nodes[program.outputs["flat"]].shape, [size + turns * size])
             self.agree(text, self.reals(program))
 
     def test_of_a_linear_recurrence_by_hand(self):
-        program = Program.read(of_recurrence(3, 1))
+        program = Program.read(scan_of_recurrence(3, 1))
         inputs = {"s": [10.0], "a": [2.0, 3.0, -1.0], "b": [1.0, 0.0, 5.0]}
         got = certified(program, inputs, "f32")
         self.assertEqual(got, {"last": [-58], "stack": [21, 63, -58], "flat": [-58, 21, 63, -58]})
@@ -126,19 +126,19 @@ class scans(unittest.TestCase):
         body = Text()
         p, q = body.array("p", 2), body.array("q", 2)
         step, t = body.array("step", 2, 3), body.array("t", kind="integer")
-        table, at = body.array("table", 4, 2), body.array("at", 1, kind="integer")
+        table, offset = body.array("table", 4, 2), body.array("at", 1, kind="integer")
         keep = body.array("keep", kind="boolean")
         x = body.array("x", 3, 2, 3)
-        row = body("reshape", body("gather", table, body("add", at, t), axis=0), shape=[2])
+        row = body("reshape", body("gather", table, body("add", offset, t), axis=0), shape=[2])
         mixed = body("add", body("contract", step, body("sum", x, axes=[0]), of="ad,ad->a"), row)
         new = body("where", keep, body("multiply", p, mixed), body("tanh", p))
         outputs = body.body(p=q, q=new, pairs=body("contract", p, q, of="a,b->ab"), one=body("number", value=0.5))
         text = Text()
         x, table = text.array("x", 3, 2, 3), text.array("table", 4, 2)
         p = text("reshape", text("slice", x, start=[0, 0, 0], stop=[1, 2, 1], step=[1, 1, 1]), shape=[2])
-        at = text("data", kind="integer", shape=[1], values=[1])
+        offset = text("data", kind="integer", shape=[1], values=[1])
         for keep in (True, False):
-            flat = text("scan", p, p, x, text("iota", size=3), table, at, text("boolean", value=keep), x,
+            flat = text("scan", p, p, x, text("iota", size=3), table, offset, text("boolean", value=keep), x,
                         turns=3, carried=2, stepped=2, body=outputs)
             self.assertEqual(Program.read(text.json(y=flat)).nodes[-1].shape, [2 + 2 + 3 * 4 + 3])
             self.agree(text.json(y=flat), self.reals(Program.read(text.json(y=flat))))
@@ -228,11 +228,11 @@ def body(*nodes, outputs=(0,)):
 
 
 def scan(*inputs, turns=2, carried=0, stepped=1, nodes, outputs=(0,)):
-    return of("scan", *inputs, turns=turns, carried=carried, stepped=stepped, body=body(*nodes, outputs=outputs))
+    return op("scan", *inputs, turns=turns, carried=carried, stepped=stepped, body=body(*nodes, outputs=outputs))
 
 
 ROW = X | {"shape": [3]}  # what a turn has of X
-SUM = of("sum", 0, axes=[0])
+SUM = op("sum", 0, axes=[0])
 GOOD = scan(0, nodes=[ROW])
 # The last node after X, I and B (0, 1, 2), and a part of what is said of it.
 REFUSED = [
@@ -243,7 +243,7 @@ REFUSED = [
     (GOOD | {"more": 1}, "scan has no member 'more'"), (GOOD | {"body": {"nodes": []}}, "members nodes and outputs"),
     (GOOD | {"body": json.loads(document(ROW))}, "members nodes and outputs"),
     ({name: value for name, value in GOOD.items() if name != "body"}, "needs the member 'body'"),
-    (of("scan", turns=1, carried=0, stepped=0, body=body(of("pi"))), "needs the member 'in'"),
+    (op("scan", turns=1, carried=0, stepped=0, body=body(op("pi"))), "needs the member 'in'"),
     (GOOD | {"in": []}, "scan has 1 inputs, not 0"), (GOOD | {"in": [3]}, "3 is no earlier node"),
     (GOOD | {"carried": 1}, "1 carried and 1 stepped arrays of 1"), (GOOD | {"stepped": 2}, "0 carried and 2 stepped"),
     (GOOD | {"stepped": 2**62, "carried": 2**62}, "stepped arrays of 1"),
@@ -252,17 +252,17 @@ REFUSED = [
     (scan(0, nodes=[X]), "takes [2, 2, 3], not [2, 3]"), (scan(0, nodes=[X | {"shape": []}]), "takes [2], not [2, 3]"),
     (scan(0, stepped=0, nodes=[ROW]), "takes [3], not [2, 3]"), (scan(0, nodes=[I | {"shape": [3]}]), "is a integer"),
     (scan(0, nodes=[ROW, X | {"name": "y"}]), "has 2 inputs, not 1"),
-    (scan(0, nodes=[of("pi")]), "has 0 inputs, not 1"),
+    (scan(0, nodes=[op("pi")]), "has 0 inputs, not 1"),
     (scan(0, nodes=[ROW, ROW]), "node 1: a second input 'x'"), (scan(0, nodes=[ROW], outputs=[]), "has 0 outputs"),
     (scan(0, 0, carried=2, stepped=0, nodes=[X, X | {"name": "y"}]), "has 1 outputs"),
     (scan(0, nodes=[ROW], outputs=[1]), "there is no node 1"),
-    (scan(0, nodes=[ROW, of("is_nan", 0)], outputs=[0, 1]), "output 1 of its body is no real"),
+    (scan(0, nodes=[ROW, op("is_nan", 0)], outputs=[0, 1]), "output 1 of its body is no real"),
     (scan(0, carried=1, stepped=0, nodes=[X, SUM], outputs=[1]), "output 0 of its body is not what is carried"),
     (scan(1, carried=1, stepped=0, nodes=[I]), "output 0 of its body is no real"),
-    (scan(1, carried=1, stepped=0, nodes=[I, of("to_real", 0)], outputs=[1]), "output 0 of its body is not what is"),
-    (scan(0, stepped=0, nodes=[X, of("reshape", 0, shape=[1] * 6 + [2, 3])], outputs=[1]), "no axis left"),
-    (scan(0, nodes=[ROW, of("exp", 2)]), "node 1: 2 is no earlier node"),
-    (scan(0, nodes=[ROW, of("add", 0, 0, 0)]), "node 1: add has 2 inputs"),
+    (scan(1, carried=1, stepped=0, nodes=[I, op("to_real", 0)], outputs=[1]), "output 0 of its body is not what is"),
+    (scan(0, stepped=0, nodes=[X, op("reshape", 0, shape=[1] * 6 + [2, 3])], outputs=[1]), "no axis left"),
+    (scan(0, nodes=[ROW, op("exp", 2)]), "node 1: 2 is no earlier node"),
+    (scan(0, nodes=[ROW, op("add", 0, 0, 0)]), "node 1: add has 2 inputs"),
     (scan(0, turns=2**31, stepped=0, nodes=[X]), "more than 67108864 elements"),
 ]
 
@@ -281,19 +281,19 @@ class reading(unittest.TestCase):
 
     def test_nests_loops_four_deep(self):
         whole = {"turns": 1, "carried": 0, "stepped": 0}
-        node = of("exp", 0)
+        node = op("exp", 0)
         for _ in range(4):
-            node = of("scan", 0, **whole, body=body(ROW, node, outputs=[1]))
+            node = op("scan", 0, **whole, body=body(ROW, node, outputs=[1]))
         self.assertEqual(Program.read(document(ROW, node)).nodes[-1].shape, [3])
-        node = of("scan", 0, **whole, body=body(ROW, node, outputs=[1]))
+        node = op("scan", 0, **whole, body=body(ROW, node, outputs=[1]))
         self.refuse(document(ROW, node), "node 1: node 1: ", "loops are nested more than 4 deep")
 
     def test_counts_nodes_and_elements_with_those_of_bodies(self):
-        half = scan(0, nodes=[ROW, *[of("pi")] * (2**15 - 2)])
-        Program.read(document(X, half, *[of("pi")] * (2**15 - 1)))
-        self.refuse(document(X, half, *[of("pi")] * 2**15), "node 32769: more than 65536 nodes in all")
+        half = scan(0, nodes=[ROW, *[op("pi")] * (2**15 - 2)])
+        Program.read(document(X, half, *[op("pi")] * (2**15 - 1)))
+        self.refuse(document(X, half, *[op("pi")] * 2**15), "node 32769: more than 65536 nodes in all")
         self.refuse(document(X, half, half), "node 2: more than 65536 nodes in all")
-        large = scan(0, nodes=[ROW, *[of("iota", size=2**26)] * 8])
+        large = scan(0, nodes=[ROW, *[op("iota", size=2**26)] * 8])
         self.refuse(document(X, large, large), "node 2: more than 1073741824 elements in all")
 
 

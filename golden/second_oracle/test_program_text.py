@@ -21,66 +21,66 @@ def document(*nodes, outputs=(), **members):
     return json.dumps({"schema": "assay-program/1", "nodes": nodes, "outputs": list(outputs)} | members)
 
 
-def of(op, *inputs, **attributes):
-    return {"op": op} | ({"in": list(inputs)} if inputs else {}) | attributes
+def op(operator, /, *inputs, **attributes):
+    return {"op": operator} | ({"in": list(inputs)} if inputs else {}) | attributes
 
 
 # The last node after X, I and B (0, 1, 2), and a part of what is said of it.
 REFUSED = [
-    (of("cosh", 0), "unknown operator 'cosh'"), ({"in": [0]}, "unknown operator None"), (["exp", 0], "no object"),
-    (of("exp", 0, axis=0), "exp has no member 'axis'"), (of("sum", 0), "sum needs the member 'axes'"),
-    (of("pi", **{"in": []}), "pi has no member 'in'"), (of("exp"), "exp needs the member 'in'"),
-    (of("exp", 3), "3 is no earlier node"), (of("exp", -1), "-1 is no earlier node"),
-    (of("exp", 7), "7 is no earlier"), (of("exp", 0.0), "0.0 is no earlier node"),
-    (of("exp", True), "True is no earlier"), (of("exp", **{"in": 0}), "no list"),
-    (of("exp", 0, 0), "exp has 1 inputs, not 2"), (of("add", 0), "add has 2 inputs, not 1"),
-    (of("concatenate", axis=0, **{"in": []}), "inputs"), (of("exp", 0, stage=3), "stage"),
-    (of("exp", 0, stage=""), "stage"), (of("exp", 1), "exp of a integer"), (of("add", 0, 1), "add of two kinds"),
-    (of("add", 2, 2), "add of a boolean"), (of("divide", 1, 1), "divide of a integer"),
-    (of("floor_divide", 0, 0), "floor_divide of a real"), (of("and", 1, 1), "and of a integer"),
-    (of("where", 0, 0, 0), "where of a real"), (of("where", 2, 0, 1), "two kinds"),
-    (of("to_real", 0), "to_real of a real"), (of("to_integer", 1), "to_integer of a integer"),
-    (of("any", 0, axes=[0]), "of a"), (of("sum", 1, axes=[0]), "sum of a integer"),
-    (of("cumulative_sum", 2, axis=0), "of a boolean"), (of("is_nan", 1), "of a"),
-    (of("gather", 0, 0, axis=0), "gather of a real"), (of("update", 0, 1, start=[0, 0]), "two kinds"),
-    (of("concatenate", 1, 2, axis=0), "two kinds"), (of("equal", 2, 2), "of a boolean"),
-    (of("detach", 1), "of a integer"), (of("input", name="x", kind="real", shape=[]), "a second input 'x'"),
+    (op("cosh", 0), "unknown operator 'cosh'"), ({"in": [0]}, "unknown operator None"), (["exp", 0], "no object"),
+    (op("exp", 0, axis=0), "exp has no member 'axis'"), (op("sum", 0), "sum needs the member 'axes'"),
+    (op("pi", **{"in": []}), "pi has no member 'in'"), (op("exp"), "exp needs the member 'in'"),
+    (op("exp", 3), "3 is no earlier node"), (op("exp", -1), "-1 is no earlier node"),
+    (op("exp", 7), "7 is no earlier"), (op("exp", 0.0), "0.0 is no earlier node"),
+    (op("exp", True), "True is no earlier"), (op("exp", **{"in": 0}), "no list"),
+    (op("exp", 0, 0), "exp has 1 inputs, not 2"), (op("add", 0), "add has 2 inputs, not 1"),
+    (op("concatenate", axis=0, **{"in": []}), "inputs"), (op("exp", 0, stage=3), "stage"),
+    (op("exp", 0, stage=""), "stage"), (op("exp", 1), "exp of a integer"), (op("add", 0, 1), "add of two kinds"),
+    (op("add", 2, 2), "add of a boolean"), (op("divide", 1, 1), "divide of a integer"),
+    (op("floor_divide", 0, 0), "floor_divide of a real"), (op("and", 1, 1), "and of a integer"),
+    (op("where", 0, 0, 0), "where of a real"), (op("where", 2, 0, 1), "two kinds"),
+    (op("to_real", 0), "to_real of a real"), (op("to_integer", 1), "to_integer of a integer"),
+    (op("any", 0, axes=[0]), "of a"), (op("sum", 1, axes=[0]), "sum of a integer"),
+    (op("cumulative_sum", 2, axis=0), "of a boolean"), (op("is_nan", 1), "of a"),
+    (op("gather", 0, 0, axis=0), "gather of a real"), (op("update", 0, 1, start=[0, 0]), "two kinds"),
+    (op("concatenate", 1, 2, axis=0), "two kinds"), (op("equal", 2, 2), "of a boolean"),
+    (op("detach", 1), "of a integer"), (op("input", name="x", kind="real", shape=[]), "a second input 'x'"),
     (X | {"name": ""}, "name of input"), (X | {"kind": "complex"}, "kind of input"),
     (X | {"name": "y", "shape": [-1]}, "shape of input"), (X | {"name": "y", "shape": 3}, "shape of input"),
     (X | {"name": "y", "shape": [1.0]}, "shape of input"), (X | {"name": "y", "shape": [1] * 9}, "more than 8 axes"),
     (X | {"name": "y", "shape": [2**13, 2**13, 2]}, "elements"),
-    (of("iota", size=2**26 + 1), "more than 67108864 elements"), (of("iota", size=-1), "size of iota"),
-    (of("number", value="NaN"), "value of number"), (of("number", value=True), "value"),
-    (of("number", value=10**400), "value"), (of("fraction", numerator=1, denominator=0), "denominator"),
-    (of("fraction", numerator=2**53, denominator=1), "numerator"), (of("integer", value=2**63), "value of integer"),
-    (of("integer", value=1.0), "value"), (of("boolean", value=1), "value"),
-    (of("power", 0, p=2, q=4), "common divisor"), (of("power", 0, p=0, q=2), "common"),
-    (of("power", 0, p=1, q=0), "q of power"), (of("power", 0, p=2**31, q=1), "p of power"),
-    (of("power", 0, p=1, q=-2), "q of power"), (of("add", 0, 4), "earlier"), (of("less", 0, 1), "two kinds"),
-    (of("reshape", 0, shape=[4]), "has other elements than"), (of("reshape", 0, shape=[-1]), "shape of reshape"),
-    (of("transpose", 0, axes=[0]), "no permutation"), (of("transpose", 0, axes=[0, 0]), "no permutation"),
-    (of("broadcast", 0, shape=[3]), "does not broadcast"), (of("broadcast", 0, shape=[2, 1]), "does not broadcast"),
-    (of("broadcast", 0, shape=[3, 3]), "do not broadcast"),
-    (of("slice", 0, start=[0, 0], stop=[2, 4], step=[1, 1]), "leaves an axis of 3"),
-    (of("slice", 0, start=[0], stop=[2], step=[1]), "one integer an axis"),
-    (of("slice", 0, start=[0, 0], stop=[2, 3], step=[1, 0]), "out of range"),
-    (of("slice", 0, start=[-1, 0], stop=[2, 3], step=[1, 1]), "out of range"),
-    (of("slice", 0, start=[0, 0], stop=[2, -1], step=[1, 1]), "out of range"),
-    (of("slice", 0, start=[1, 3], stop=[-1, -1], step=[-1, -1]), "leaves an axis of 3"),
-    (of("concatenate", 0, 0, axis=2), "axis 2 is none of 2"), (of("softmax", 0, axis=-1), "axis -1 is none"),
-    (of("gather", 0, 1, axis=2), "axis 2"), (of("take_along", 0, 1, axis=0), "differ beside axis 0"),
-    (of("scatter_add", 0, 1, 0, axis=1), "is added where"), (of("scatter_add", 1, 1, 1, axis=0), "of a integer"),
-    (of("scatter_add_along", 0, 1, 0, axis=0), "differ beside"), (of("largest_share", 0, axes=[]), "distinct"),
-    (of("update", 0, 0, start=[0, 1]), "leaves the array"), (of("update", 0, 0, start=[0]), "numbers of axes"),
-    (of("sum", 0, axes=[]), "distinct, ascending"), (of("sum", 0, axes=[1, 0]), "distinct"),
-    (of("sum", 0, axes=[1, 1]), "distinct"), (of("sum", 0, axes=[2]), "distinct, ascending"),
-    (of("all", 2, axes=[-1]), "distinct"), (of("sum", 0, axes=1), "axes of sum"),
-    (of("contract", 0, 0, of="nd,md"), "of of contract"), (of("contract", 0, 0, of="nn,md->nm"), "of of contract"),
-    (of("contract", 0, 0, of="nd,md->nn"), "of of contract"), (of("contract", 0, 0, of="n,md->nm"), "other axes"),
-    (of("contract", 0, 0, of="nd,dm->nm"), "d has two sizes"),
-    (of("contract", 0, 0, of="nd,md->nmk"), "in no operand"),
-    (of("contract", 0, 0, of="nd,md->n"), "one operand alone"),
-    (of("contract", 0, 0, of="n d,md->nm"), "of of contract"),
+    (op("iota", size=2**26 + 1), "more than 67108864 elements"), (op("iota", size=-1), "size of iota"),
+    (op("number", value="NaN"), "value of number"), (op("number", value=True), "value"),
+    (op("number", value=10**400), "value"), (op("fraction", numerator=1, denominator=0), "denominator"),
+    (op("fraction", numerator=2**53, denominator=1), "numerator"), (op("integer", value=2**63), "value of integer"),
+    (op("integer", value=1.0), "value"), (op("boolean", value=1), "value"),
+    (op("power", 0, p=2, q=4), "common divisor"), (op("power", 0, p=0, q=2), "common"),
+    (op("power", 0, p=1, q=0), "q of power"), (op("power", 0, p=2**31, q=1), "p of power"),
+    (op("power", 0, p=1, q=-2), "q of power"), (op("add", 0, 4), "earlier"), (op("less", 0, 1), "two kinds"),
+    (op("reshape", 0, shape=[4]), "has other elements than"), (op("reshape", 0, shape=[-1]), "shape of reshape"),
+    (op("transpose", 0, axes=[0]), "no permutation"), (op("transpose", 0, axes=[0, 0]), "no permutation"),
+    (op("broadcast", 0, shape=[3]), "does not broadcast"), (op("broadcast", 0, shape=[2, 1]), "does not broadcast"),
+    (op("broadcast", 0, shape=[3, 3]), "do not broadcast"),
+    (op("slice", 0, start=[0, 0], stop=[2, 4], step=[1, 1]), "leaves an axis of 3"),
+    (op("slice", 0, start=[0], stop=[2], step=[1]), "one integer an axis"),
+    (op("slice", 0, start=[0, 0], stop=[2, 3], step=[1, 0]), "out of range"),
+    (op("slice", 0, start=[-1, 0], stop=[2, 3], step=[1, 1]), "out of range"),
+    (op("slice", 0, start=[0, 0], stop=[2, -1], step=[1, 1]), "out of range"),
+    (op("slice", 0, start=[1, 3], stop=[-1, -1], step=[-1, -1]), "leaves an axis of 3"),
+    (op("concatenate", 0, 0, axis=2), "axis 2 is none of 2"), (op("softmax", 0, axis=-1), "axis -1 is none"),
+    (op("gather", 0, 1, axis=2), "axis 2"), (op("take_along", 0, 1, axis=0), "differ beside axis 0"),
+    (op("scatter_add", 0, 1, 0, axis=1), "is added where"), (op("scatter_add", 1, 1, 1, axis=0), "of a integer"),
+    (op("scatter_add_along", 0, 1, 0, axis=0), "differ beside"), (op("largest_share", 0, axes=[]), "distinct"),
+    (op("update", 0, 0, start=[0, 1]), "leaves the array"), (op("update", 0, 0, start=[0]), "numbers of axes"),
+    (op("sum", 0, axes=[]), "distinct, ascending"), (op("sum", 0, axes=[1, 0]), "distinct"),
+    (op("sum", 0, axes=[1, 1]), "distinct"), (op("sum", 0, axes=[2]), "distinct, ascending"),
+    (op("all", 2, axes=[-1]), "distinct"), (op("sum", 0, axes=1), "axes of sum"),
+    (op("contract", 0, 0, of="nd,md"), "of of contract"), (op("contract", 0, 0, of="nn,md->nm"), "of of contract"),
+    (op("contract", 0, 0, of="nd,md->nn"), "of of contract"), (op("contract", 0, 0, of="n,md->nm"), "other axes"),
+    (op("contract", 0, 0, of="nd,dm->nm"), "d has two sizes"),
+    (op("contract", 0, 0, of="nd,md->nmk"), "in no operand"),
+    (op("contract", 0, 0, of="nd,md->n"), "one operand alone"),
+    (op("contract", 0, 0, of="n d,md->nm"), "of of contract"),
 ]
 
 
@@ -98,10 +98,10 @@ class reading(unittest.TestCase):
 
     def test_refuses_shapes_that_do_not_broadcast_and_means_of_nothing(self):
         empty = X | {"shape": [0, 3]}
-        for op in ("mean", "largest"):
-            self.refuse(document(empty, of(op, 0, axes=[0])), "node 1: of no elements")
-            self.assertEqual(Program.read(document(empty, of(op, 0, axes=[1]))).nodes[1].shape, [0])
-        self.refuse(document(X, I | {"kind": "real"}, of("add", 0, 1)), "node 2: ", "[2, 3], [2]")
+        for operator in ("mean", "largest"):
+            self.refuse(document(empty, op(operator, 0, axes=[0])), "node 1: of no elements")
+            self.assertEqual(Program.read(document(empty, op(operator, 0, axes=[1]))).nodes[1].shape, [0])
+        self.refuse(document(X, I | {"kind": "real"}, op("add", 0, 1)), "node 2: ", "[2, 3], [2]")
 
     def test_refuses_what_is_no_document(self):
         good = {"schema": "assay-program/1", "nodes": [X], "outputs": []}
@@ -110,12 +110,12 @@ class reading(unittest.TestCase):
             self.refuse(json.dumps(good | wrong))
         for name in good:
             self.refuse(json.dumps({key: value for key, value in good.items() if key != name}), "members")
-        self.refuse(document(*[of("pi")] * (2**16 + 1)), "65536")
+        self.refuse(document(*[op("pi")] * (2**16 + 1)), "65536")
         self.refuse('{"schema": "assay-program/1", "nodes": [{"op": "pi", "op": "pi"}], "outputs": []}', "twice")
         self.refuse('{"schema": "assay-program/1", "nodes": [{"op": "number", "value": NaN}], "outputs": []}', "NaN")
         for text in ("", "[]", "7", "{", "[" * 100000):
             self.refuse(text)
-        many = [of("iota", size=2**26)] * 17
+        many = [op("iota", size=2**26)] * 17
         self.refuse(document(*many), "node 16: more than 1073741824 elements in all")
         Program.read(document(*many[1:]))
 
@@ -133,8 +133,8 @@ class reading(unittest.TestCase):
 
 
 class evaluation(unittest.TestCase):
-    def refuse(self, part, op, *inputs, given, **attributes):
-        program = Program.read(document(X, I, B, of(op, *inputs, **attributes), outputs=[{"name": "y", "node": 3}]))
+    def refuse(self, part, operator, *inputs, given, **attributes):
+        program = Program.read(document(X, I, B, op(operator, *inputs, **attributes), outputs=[{"name": "y", "node": 3}]))
         with self.assertRaises(ValueError) as caught:
             evaluate(program, given)
         self.assertIn(part, str(caught.exception))
@@ -150,10 +150,10 @@ class evaluation(unittest.TestCase):
         self.refuse("divided by 0", "remainder", 1, 1, given={"i": [1, 0]})
         two = Text()
         i, j = two.array("i", 1, kind="integer"), two.array("j", 1, kind="integer")
-        for op in ("subtract", "floor_divide"):
-            program = Program.read(two.json(y=two(op, i, j)))
+        for operator in ("subtract", "floor_divide"):
+            program = Program.read(two.json(y=two(operator, i, j)))
             with self.assertRaisesRegex(ValueError, "64 bits"):
-                evaluate(program, {"i": [smallest], "j": [1 if op == "subtract" else -1]})
+                evaluate(program, {"i": [smallest], "j": [1 if operator == "subtract" else -1]})
 
     def test_refuses_indices_outside(self):
         for indices in ([0, 2], [-1, 0]):
@@ -169,12 +169,12 @@ class evaluation(unittest.TestCase):
 
     def test_needs_the_inputs_of_the_outputs_that_are_wanted_alone(self):
         outputs = [{"name": "x", "node": 0}, {"name": "y", "node": 2}]
-        program = Program.read(document(X, I, of("negative", 1), outputs=outputs))
+        program = Program.read(document(X, I, op("negative", 1), outputs=outputs))
         self.assertEqual(evaluate(program, {"i": [3, 4]}, ["y"]), {"y": [-3, -4]})
 
 
 class command(unittest.TestCase):
-    PROGRAM = document(X, I, B, of("log", 0), of("negative", 1), of("not", 2), of("magnitude", 0), outputs=[
+    PROGRAM = document(X, I, B, op("log", 0), op("negative", 1), op("not", 2), op("magnitude", 0), outputs=[
         {"name": "y", "node": 3}, {"name": "n", "node": 4}, {"name": "no", "node": 5}])
     GIVEN = {"x": {"shape": [2, 3], "values": [1, 0.0, -1, "inf", "nan", 2]},
              "i": {"shape": [2], "values": [2**62, -3]}, "b": {"shape": [3], "values": [True, False, False]}}
@@ -204,8 +204,8 @@ class command(unittest.TestCase):
 
     def test_ends_with_a_code_for_each_reason(self):
         cotangent = {"grad_y": {"shape": [2, 3], "values": [1] * 6}}
-        magnitude = document(X, of("magnitude", 0), outputs=[{"name": "y", "node": 1}])
-        third = document(X, of("log", 0), of("exp", 1), of("floor", 2), outputs=[{"name": "y", "node": 3}])
+        magnitude = document(X, op("magnitude", 0), outputs=[{"name": "y", "node": 1}])
+        third = document(X, op("log", 0), op("exp", 1), op("floor", 2), outputs=[{"name": "y", "node": 3}])
         x = {"x": {"shape": [2, 3], "values": [3, 0, 0, 0, 0, 0]}}
         for program, given, options, code, part in (
                 (self.PROGRAM, {}, (), 2, "'x' is missing"), ("[]", {}, (), 2, "members"),

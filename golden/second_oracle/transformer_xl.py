@@ -12,8 +12,8 @@ def reshaped(get, block, n, columns, zeros, kept):
         flat += [(i, None)] * zeros + [(i, (block * n + i) * columns + c) for c in range(columns)]
     for i in range(n):
         for j in range(kept):
-            row, at = flat[n + i * width + j]
-            out["y", (block * n + i) * kept + j] = (row == i, ZERO if at is None else get("x", at))
+            row, index = flat[n + i * width + j]
+            out["y", (block * n + i) * kept + j] = (row == i, ZERO if index is None else get("x", index))
     return out
 
 
@@ -44,13 +44,13 @@ def scores(call):
         block, out = b * heads + h, {}
         for i in range(n):
             for j in range(m):
-                t, at = i + m - n - j, (block * n + i) * m + j
+                t, index = i + m - n - j, (block * n + i) * m + j
                 if t < 0:
-                    out["s", at] = MINUS_INFINITY
+                    out["s", index] = MINUS_INFINITY
                     continue
                 t = min(t, clamp) if clamp else t
                 q = [get("q", (block * n + i) * d + c) for c in range(d)]
-                out["s", at] = power_of_width("inverse_sqrt", d) * total(
+                out["s", index] = power_of_width("inverse_sqrt", d) * total(
                     (q[c] + get("u", h * d + c)) * get("k", (block * m + j) * d + c)
                     + (q[c] + get("v", h * d + c)) * get("p", (h * m + t) * d + c) for c in range(d))
         return out

@@ -9,7 +9,7 @@ def bias(call):
     n, d, width = call.size("n", "d", "b")
     settings = {**call.settings, "bidirectional": True, "form": "log"}
 
-    def of_head(get, h):
+    def head_outputs(get, h):
         out, factor = {}, power_of_width("inverse_sqrt", 2 * d)
         for i in range(n):
             for j in range(n):
@@ -22,4 +22,4 @@ def bias(call):
                         x = x + get("table", h * width + bucket_of(settings, j - i))
                 out["bias", (h * n + i) * n + j] = x
         return out
-    return call.parts(of_head, "h")
+    return call.parts(head_outputs, "h")

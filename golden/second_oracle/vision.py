@@ -46,18 +46,18 @@ def interpolated_table(call):
     is_same = (h, w) == (y, x)
     rows, columns = list(weights(call.settings, h, y, is_same)), list(weights(call.settings, w, x, is_same))
 
-    def of_channel(get, c):
+    def channel_outputs(get, c):
         out = {("y", t * d + c): get("kept", t * d + c) for t in range(kept)}
-        for i, of_row in enumerate(rows):
-            for j, of_column in enumerate(columns):
+        for i, row_weights in enumerate(rows):
+            for j, column_weights in enumerate(columns):
                 # Whole numbers in front of the sum, and one quotient behind it.
-                shares = {(a, b): s * t for a, s in of_row.items() for b, t in of_column.items()}
+                shares = {(a, b): s * t for a, s in row_weights.items() for b, t in column_weights.items()}
                 common = math.lcm(*(share.denominator for share in shares.values()))
                 sums = total(get("table", (a * w + b) * d + c) * Interval.of(int(share * common))
                              for (a, b), share in shares.items())
                 out["y", (kept + i * x + j) * d + c] = sums * Interval.of(1) / Interval.of(common)
         return out
-    return call.parts(of_channel, "d")
+    return call.parts(channel_outputs, "d")
 
 
 def biases(call, first):
@@ -66,7 +66,7 @@ def biases(call, first):
     sign = 1 if call.settings["sign"] == "query_minus_key" else -1
     n = h * w - first
 
-    def of_head(get, head):
+    def head_outputs(get, head):
         def entry(i, j):
             if i < 0 or j < 0:
                 return get("rows", (2 if i == j else 0 if i < 0 else 1) * heads + head)
@@ -74,7 +74,7 @@ def biases(call, first):
             return get("table", (row * (2 * w - 1) + column) * heads + head)
         return {("bias", (head * n + i - first) * n + j - first): entry(i, j)
                 for i in range(first, h * w) for j in range(first, h * w)}
-    return call.parts(of_head, "h")
+    return call.parts(head_outputs, "h")
 
 
 def relative_bias(call):
@@ -90,16 +90,16 @@ def decomposed_bias(call):
     h, w, d = call.size("H", "W", "d")
     n = h * w
 
-    def of_pair(get, b, i, j):
+    def bias_of_pair(get, b, i, j):
         def dot(table, row):
             return total(get("q", (b * n + i) * d + c) * get(table, row * d + c) for c in range(d))
         rows, columns = dot("rel_rows", i // w - j // w + h - 1), dot("rel_columns", i % w - j % w + w - 1)
         return rows + columns
 
-    def of_all(get):
-        return {("bias", (b * n + i) * n + j): of_pair(get, b, i, j)
+    def all_outputs(get):
+        return {("bias", (b * n + i) * n + j): bias_of_pair(get, b, i, j)
                 for b in range(call.sizes["B"]) for i in range(n) for j in range(n)}
-    return [of_all]
+    return [all_outputs]
 
 
 def row_of(call, places):
@@ -119,10 +119,10 @@ def sinusoids(call):
     w, r = call.size("W", "r")
     rows, columns = call.integers("rows"), call.integers("columns")
 
-    def of_place(get, i, j):
+    def place_outputs(get, i, j):
         return {("p", (i * w + j) * 4 * r + k): x
                 for k, x in enumerate(row_of(call, [Interval.of(rows[i]), Interval.of(columns[j])]))}
-    return call.parts(of_place, "H", "W")
+    return call.parts(place_outputs, "H", "W")
 
 
 def masked_sinusoids(call):
@@ -136,12 +136,12 @@ def masked_sinusoids(call):
             return Interval.of(counted) - half
         return (Interval.of(counted) - half) / (Interval.of(last) + Interval.of(1e-6)) * interval.pi() * Interval.of(2)
 
-    def of_place(get, b, i, j):
+    def place_outputs(get, b, i, j):
         image = [mask[(b * h + y) * w:(b * h + y + 1) * w] for y in range(h)]
         row = place(sum(image[y][j] for y in range(i + 1)), sum(line[j] for line in image))
         column = place(sum(image[i][:j + 1]), sum(image[i]))
         return {("p", ((b * h + i) * w + j) * 4 * r + k): x for k, x in enumerate(row_of(call, [row, column]))}
-    return call.parts(of_place, "B", "H", "W")
+    return call.parts(place_outputs, "B", "H", "W")
 
 
 def log_coordinates(call):
@@ -158,7 +158,7 @@ def log_coordinates(call):
             size = (size + ONE).log()
         return -size if distance < 0 else size
 
-    def of_place(get, i, j):
-        return {("x", (i * w + j) * 2 + k): coordinate(distances[k][at], int(call.settings[inputs[k][1]]))
-                for k, at in enumerate((i, j))}
-    return call.parts(of_place, "H", "W")
+    def place_outputs(get, i, j):
+        return {("x", (i * w + j) * 2 + k): coordinate(distances[k][index], int(call.settings[inputs[k][1]]))
+                for k, index in enumerate((i, j))}
+    return call.parts(place_outputs, "H", "W")

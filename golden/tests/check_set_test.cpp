@@ -70,11 +70,11 @@ TEST_CASE("golden/check/every_flipped_bit_is_found") {
   const small_set set;
   const std::string bytes = slurp(set.file);
   // 3 and 8 have no common factor, so bits at all places are flipped.
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+  for (std::size_t index = 0; index < bytes.size(); index += 3) {
     std::string flipped = bytes;
-    flipped[at] = static_cast<char>(flipped[at] ^ (1 << at % 8));
+    flipped[index] = static_cast<char>(flipped[index] ^ (1 << index % 8));
     spill(set.file, flipped);
-    INFO("byte " << at);
+    INFO("byte " << index);
     CHECK_THAT(set.problems(), Contains("a.f32.safetensors") && Contains("SHA-256"));
   }
 }
@@ -298,7 +298,7 @@ TEST_CASE("golden/compare/outputs_of_a_file") {
   const small_set set;
   const golden::golden_file file = golden::read_golden_file(set.file).value();
   core::tensors outputs{{"s", file.tensors.at("s")}, {"s_n", file.tensors.at("s_n")}};
-  const auto agrees = [&](golden::question asked) { return golden::agrees(file, outputs, asked, file.about.type); };
+  const auto agrees = [&](golden::question kind) { return golden::agrees(file, outputs, kind, file.about.type); };
   CHECK(agrees(golden::question::bug));
   CHECK(agrees(golden::question::accuracy_class));
   double& x = outputs.at("s").values.data()[1];

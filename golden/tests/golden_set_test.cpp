@@ -89,7 +89,7 @@ TEST_CASE("golden/set/of_two_runs_at_once_one_is_refused") {
   r.entries.resize(1);
   const fs::path folder = outer.path() / "set";
   {
-    const auto other = formats::partial_folder::of(folder).value();
+    const auto other = formats::partial_folder::acquire(folder).value();
     spill(other.path() / "its-file", "bytes");
     CHECK_THAT(golden::make_set(r, folder).error().message, Contains("set.partial: another run is filling it"));
     CHECK(slurp(other.path() / "its-file") == "bytes");
@@ -158,13 +158,13 @@ TEST_CASE("golden/proof/allowances_of_arithmetic_in_f32", "[property]") {
       for (const auto& [name, t] :
            reference::evaluate({entry.operation, core::dtype::f32, wide}, reference::accuracy_class::sequential))
         for (std::size_t i = 0; i < t.size(); ++i) {
-          const auto at = [&](const char* beside) { return proved.at(name + beside).values.storage()[i]; };
+          const auto proved_number = [&](const char* beside) { return proved.at(name + beside).values.storage()[i]; };
           const double x = core::round_to(type, t.values.storage()[i]);
           INFO(entry.id << " " << core::name_of(type) << " " << name << " " << i);
-          CHECK(std::fabs(x - at("")) <= at(":class.f32"));
-          CHECK(at(":class.f32") <= at(":bug.f32"));
-          CHECK(at(":bug.f32") <= at(":bug"));
-          narrower += at(":bug.f32") < 0.5 * at(":bug");
+          CHECK(std::fabs(x - proved_number("")) <= proved_number(":class.f32"));
+          CHECK(proved_number(":class.f32") <= proved_number(":bug.f32"));
+          CHECK(proved_number(":bug.f32") <= proved_number(":bug"));
+          narrower += proved_number(":bug.f32") < 0.5 * proved_number(":bug");
           ++elements;
         }
     }

@@ -30,9 +30,9 @@ class embedding_problem {
   template <class Floor, class Ours>
   measurement beside(const char* operation, Floor products, Ours ours) {
     const auto elements = static_cast<double>(shape_.states.size());
-    std::vector<member> members{{"products", elements, timed(how_.threads, products)},
-                                {"ours", elements, timed(how_.threads, ours)}};
-    run_side_by_side(how_.rounds, members);
+    std::vector<member> members{{"products", elements, timed(settings_.threads, products)},
+                                {"ours", elements, timed(settings_.threads, ours)}};
+    run_side_by_side(settings_.rounds, members);
     return {operation,
             {batch_, tokens_, d_},
             e_,
@@ -55,8 +55,8 @@ class embedding_problem {
   }
 
  public:
-  embedding_problem(const options& how, const embedding_shape& shape)
-      : how_(how),
+  embedding_problem(const options& settings, const embedding_shape& shape)
+      : settings_(settings),
         shape_(shape),
         batch_(shape.states.batch),
         tokens_(shape.states.tokens),
@@ -72,10 +72,10 @@ class embedding_problem {
         states_(3 * batch_ * d_),
         grad_W_H_(2 * d_ * e_),
         grad_W_R_(e_ * d_),
-        of_logits_(rows_ * 2 * d_),
-        of_states_(rows_ * d_),
+        logit_rows_(rows_ * 2 * d_),
+        state_rows_(rows_ * d_),
         on_(optimized::process_execution()) {
-    on_.threads = how.threads;
+    on_.threads = settings.threads;
     fill(x_, rows_ * e_, 1, 1), fill(grad_y_, rows_ * e_, 1, 2);
     fill(W_H_, 2 * d_ * e_, 2 / std::sqrt(static_cast<double>(e_)), 3);
     fill(W_R_, e_ * d_, 1 / std::sqrt(static_cast<double>(d_)), 4);
@@ -110,40 +110,40 @@ class embedding_problem {
     float* c;
   };
   void multiply(const std::vector<product>& all) const {
-    const auto parts = static_cast<std::size_t>(how_.threads);
+    const auto parts = static_cast<std::size_t>(settings_.threads);
     for (const product& p : all)
-      optimized::for_each_task(how_.threads, parts, [&](std::size_t i) {
+      optimized::for_each_task(settings_.threads, parts, [&](std::size_t i) {
         const std::size_t first = p.a.rows * i / parts, count = p.a.rows * (i + 1) / parts - first;
         const matrix<float> c{p.c + first * p.b.columns, count, p.b.columns, p.b.columns};
         std::fill_n(c.data, count * c.columns, 0.0f);
         add_product(p.a.rows_from(first, count), p.b, c);
       });
   }
-  product logits() const { return {plain(x_, rows_, e_), transpose_of(plain(W_H_, 2 * d_, e_)), of_logits_.data}; }
+  product logits() const { return {plain(x_, rows_, e_), transpose_of(plain(W_H_, 2 * d_, e_)), logit_rows_.data}; }
   void value_products() const {
-    multiply({logits(), {plain(of_states_, rows_, d_), transpose_of(plain(W_R_, e_, d_)), to_tokens_.data}});
+    multiply({logits(), {plain(state_rows_, rows_, d_), transpose_of(plain(W_R_, e_, d_)), to_tokens_.data}});
   }
   void adjoint_products() const {
-    const matrix<const float> grad_y = plain(grad_y_, rows_, e_), of_logits = plain(of_logits_, rows_, 2 * d_);
+    const matrix<const float> grad_y = plain(grad_y_, rows_, e_), logit_rows = plain(logit_rows_, rows_, 2 * d_);
     multiply({logits(),
-              {grad_y, plain(W_R_, e_, d_), of_states_.data},
-              {of_logits, plain(W_H_, 2 * d_, e_), to_tokens_.data},
-              {transpose_of(grad_y), plain(of_states_, rows_, d_), grad_W_R_.data},
-              {transpose_of(of_logits), plain(x_, rows_, e_), grad_W_H_.data}});
+              {grad_y, plain(W_R_, e_, d_), state_rows_.data},
+              {logit_rows, plain(W_H_, 2 * d_, e_), to_tokens_.data},
+              {transpose_of(grad_y), plain(state_rows_, rows_, d_), grad_W_R_.data},
+              {transpose_of(logit_rows), plain(x_, rows_, e_), grad_W_H_.data}});
   }
 
-  const options& how_;
+  const options& settings_;
   embedding_shape shape_;
   std::size_t batch_, tokens_, d_, e_, rows_;
-  array x_, grad_y_, W_H_, W_R_, biases_, to_tokens_, states_, grad_W_H_, grad_W_R_, of_logits_, of_states_;
+  array x_, grad_y_, W_H_, W_R_, biases_, to_tokens_, states_, grad_W_H_, grad_W_R_, logit_rows_, state_rows_;
   std::vector<float> grad_biases_ = std::vector<float>(2 * d_ + e_);
   optimized::execution on_;
 };
 
 }  // namespace
 
-std::vector<measurement> measure_embedding(const options& how, const embedding_shape& shape) {
-  embedding_problem p(how, shape);
+std::vector<measurement> measure_embedding(const options& settings, const embedding_shape& shape) {
+  embedding_problem p(settings, shape);
   return {p.value(), p.adjoint()};
 }
 

@@ -6,6 +6,6 @@
 namespace assay::bench {
 
 /// The floor is the time of the bare products: each matrix is whole, and its rows are divided among the threads.
-std::vector<measurement> measure_embedding(const options& how, const embedding_shape& shape);
+std::vector<measurement> measure_embedding(const options& settings, const embedding_shape& shape);
 
 }  // namespace assay::bench

@@ -30,14 +30,14 @@ class products {
         n_(s.tokens),
         d_(s.features),
         adjoint_(adjoint),
-        of_rows_(4 * heads_ * n_ * d_),
-        of_pairs_(heads_ * n_ * n_) {
-    std::fill_n(of_rows_.data, 4 * heads_ * n_ * d_, 0.5f);
+        row_data_(4 * heads_ * n_ * d_),
+        pair_data_(heads_ * n_ * n_) {
+    std::fill_n(row_data_.data, 4 * heads_ * n_ * d_, 0.5f);
   }
   void operator()() {
     optimized::for_each_task(threads_, heads_, [&](std::size_t head) {
       const matrix<const float> q = rows(0, head), k = rows(1, head), v = rows(2, head);
-      const matrix<float> pairs{of_pairs_.data + head * n_ * n_, n_, n_, n_}, to = rows(3, head);
+      const matrix<float> pairs{pair_data_.data + head * n_ * n_, n_, n_, n_}, to = rows(3, head);
       const matrix<const float> weights{pairs.data, n_, n_, n_};
       multiply(q, transpose_of(k), pairs);
       if (adjoint_)
@@ -48,7 +48,7 @@ class products {
 
  private:
   matrix<float> rows(std::size_t which, std::size_t head) {
-    return {of_rows_.data + (which * heads_ + head) * n_ * d_, n_, d_, d_};
+    return {row_data_.data + (which * heads_ + head) * n_ * d_, n_, d_, d_};
   }
   static void multiply(const matrix<const float>& a, const matrix<const float>& b, const matrix<float>& c) {
     std::fill_n(c.data, c.rows * c.columns, 0.0f);
@@ -58,7 +58,7 @@ class products {
   int threads_;
   std::size_t heads_, n_, d_;
   bool adjoint_;
-  array of_rows_, of_pairs_;
+  array row_data_, pair_data_;
 };
 
 core::request call_of(const core::operation& op, const heads_shape& s) {
@@ -79,12 +79,12 @@ std::size_t elements_of(const core::tensors& all) {
   return sum;
 }
 
-measurement measure_one(const options& how, const heads_shape& shape, const optimized::routine& r,
+measurement measure_one(const options& settings, const heads_shape& shape, const optimized::routine& r,
                         const core::operation& op) {
   const core::request call = call_of(op, shape);
   const bool attends = op.input("q") != nullptr && op.input("k") != nullptr && op.input("v") != nullptr;
   const core::tensors sizes = r.evaluate({call.type, call.inputs, call.attributes, optimized::process_execution()});
-  // The size is counted by the largest tensor; attention by its queries, whatever its bias holds.
+  // The size is that of the largest tensor. The size of attention is that of its queries: its bias does not count.
   const core::tensor* counted = attends ? &call.inputs.at("q") : nullptr;
   if (!attends)
     for (const core::tensors* all : {&call.inputs, &sizes})
@@ -92,36 +92,36 @@ measurement measure_one(const options& how, const heads_shape& shape, const opti
         if (counted == nullptr || t.size() > counted->size()) counted = &t;
   const auto elements = static_cast<double>(counted->size());
   const std::size_t read = elements_of(call.inputs), written = elements_of(sizes);
-  array of_reading(read), of_writing(written);
-  std::fill_n(of_reading.data, read, 0.5f);
-  std::function<void()> floor = [from = time_to_read(how.threads, of_reading.data, read),
-                                 to = time_to_write(how.threads, of_writing.data, written)] { from(), to(); };
-  if (attends) floor = [all = std::make_shared<products>(how.threads, shape, op.is_vjp())] { (*all)(); };
+  array source(read), target(written);
+  std::fill_n(source.data, read, 0.5f);
+  std::function<void()> floor = [from = time_to_read(settings.threads, source.data, read),
+                                 to = time_to_write(settings.threads, target.data, written)] { from(), to(); };
+  if (attends) floor = [all = std::make_shared<products>(settings.threads, shape, op.is_vjp())] { (*all)(); };
   measurement found{op.name, counted->shape()};
   const std::function<void(const std::function<void()>&)> again = [&](const std::function<void()>& kernel) {
-    std::vector<member> members{{"floor", elements, timed(how.threads, floor)},
-                                {"ours", elements, timed(how.threads, kernel)}};
-    run_side_by_side(how.rounds, members);
+    std::vector<member> members{{"floor", elements, timed(settings.threads, floor)},
+                                {"ours", elements, timed(settings.threads, kernel)}};
+    run_side_by_side(settings.rounds, members);
     found.ns = spread_of(members[1].ns).median;
     found.floor_ns = spread_of(members[0].ns).median;
     found.share = spread_of(ratios(members[0].ns, members[1].ns));
   };
   optimized::execution on = optimized::process_execution();
-  on.threads = how.threads;
+  on.threads = settings.threads;
   r.evaluate({call.type, call.inputs, call.attributes, on, 1, 0, &again});
   return found;
 }
 
 }  // namespace
 
-std::vector<measurement> measure_encodings(const options& how, const heads_shape& shape) {
+std::vector<measurement> measure_encodings(const options& settings, const heads_shape& shape) {
   std::vector<measurement> all;
   for (const optimized::routine& r : optimized::routines()) {
     const core::operation* op = reference::find_operation(r.name);
     // Recurrences have other shapes, and operations without tokens take no time.
     if (op == nullptr || reference::forward_of(*op).recurrent || core::axis_with(*op, axis_role::token).empty())
       continue;
-    all.push_back(measure_one(how, shape, r, *op));
+    all.push_back(measure_one(settings, shape, r, *op));
   }
   return all;
 }

@@ -6,6 +6,6 @@
 
 namespace assay::bench {
 
-std::vector<measurement> measure_encodings(const options& how, const heads_shape& shape);
+std::vector<measurement> measure_encodings(const options& settings, const heads_shape& shape);
 
 }  // namespace assay::bench

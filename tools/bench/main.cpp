@@ -38,15 +38,15 @@ std::vector<std::size_t> parse_shape(const std::string& text, const std::string&
   return begin > text.size() ? sizes : std::vector<std::size_t>{};
 }
 
-// Adds a shape of scans, of embed_position or of the other encodings; false if it is none.
-bool add_shape(const std::string& text, options& how) {
+// Adds a shape of scans, of embed_position or of the other encodings. Returns false if the text is no such shape.
+bool add_shape(const std::string& text, options& settings) {
   if (const auto s = parse_shape(text, "Bnd"); !s.empty())
-    how.shapes.push_back({s[0], s[1], s[2]});
+    settings.shapes.push_back({s[0], s[1], s[2]});
   else if (const auto e = parse_shape(text, "Bnde"); !e.empty() && e[2] < most_elements / (2 * e[3]))
-    how.embeddings.push_back({{e[0], e[1], e[2]}, e[3]});
+    settings.embeddings.push_back({{e[0], e[1], e[2]}, e[3]});
   else if (const auto h = parse_shape(text, "Bnhd");
            !h.empty() && std::max(h[1], h[3]) < most_elements / (h[0] * h[1] * h[2]))
-    how.heads.push_back({h[0], h[1], h[2], h[3]});
+    settings.heads.push_back({h[0], h[1], h[2], h[3]});
   else
     return false;
   return true;
@@ -85,7 +85,7 @@ void print_markdown(const std::vector<measurement>& all) {
 
 nlohmann::json json_of(const spread& s) { return {{"median", s.median}, {"least", s.least}, {"most", s.most}}; }
 
-void print_json(const options& how, const std::vector<measurement>& all) {
+void print_json(const options& settings, const std::vector<measurement>& all) {
   nlohmann::json rows = nlohmann::json::array();
   for (const measurement& m : all) {
     nlohmann::json peers = nlohmann::json::array();
@@ -107,8 +107,8 @@ void print_json(const options& how, const std::vector<measurement>& all) {
                     {"peers", peers}});
   }
   const nlohmann::json report = {{"target", *optimized::active_target()},
-                                 {"threads", how.threads},
-                                 {"rounds", how.rounds},
+                                 {"threads", settings.threads},
+                                 {"rounds", settings.rounds},
                                  {"measurements", rows}};
   fmt::print("{}\n", report.dump(2));
 }
@@ -130,22 +130,22 @@ int run(int argc, char** argv) {
       "scans beside peers, "
       "embed_position and attention beside the time of their products of matrices alone"};
   app.name("assay bench");
-  options how;
+  options settings;
   std::vector<std::string> shapes;
   std::string target;
   bool as_json = false, as_markdown = false, without_torch = false;
   app.add_option("--shape", shapes,
                  "B=8,n=1000,d=1024 for scans, B=1,n=4096,d=512,e=512 for embed_position on tokens of e numbers, "
                  "B=1,n=1024,h=8,d=64 for the other encodings; may be repeated");
-  app.add_option("--rounds", how.rounds, "of which medians and extremes are given")
+  app.add_option("--rounds", settings.rounds, "of which medians and extremes are given")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--threads", how.threads,
+  app.add_option("--threads", settings.threads,
                  "of ours, of the floor and of PyTorch; scans stand beside themselves on one thread")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app.add_option("--target", target, "instruction set of ours (also: ASSAY_TARGET)");
-  app.add_option("--python", how.python, "a Python that has torch (default: looked for)");
+  app.add_option("--python", settings.python, "a Python that has torch (default: looked for)");
   app.add_flag("--no-torch", without_torch, "PyTorch is no peer");
   app.add_flag("--json", as_json, "for a program to read");
   app.add_flag("--markdown", as_markdown, "as a table for a document")->excludes("--json");
@@ -158,7 +158,7 @@ int run(int argc, char** argv) {
     shapes = {"B=8,n=1000,d=1024", "B=1,n=10000000,d=1",     "B=1,n=1000000,d=8",
               "B=1,n=1000,d=1",    "B=1,n=4096,d=512,e=512", "B=1,n=1024,h=8,d=64"};
   for (const std::string& text : shapes)
-    if (!add_shape(text, how)) {
+    if (!add_shape(text, settings)) {
       fmt::print(
           stderr,
           "assay bench: --shape {}: expected B=8,n=1000,d=1024 or B=1,n=4096,d=512,e=512 or B=1,n=1024,h=8,d=64, "
@@ -170,10 +170,10 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "assay bench: unknown or unsupported instruction set '{}'\n", target);
     return wrong_input;
   }
-  if (how.python.empty() && !without_torch) how.python = find_python();
-  if (without_torch) how.python.clear();
-  const std::vector<measurement> all = measure(how);
-  as_json ? print_json(how, all) : as_markdown ? print_markdown(all) : print_text(all);
+  if (settings.python.empty() && !without_torch) settings.python = find_python();
+  if (without_torch) settings.python.clear();
+  const std::vector<measurement> all = measure(settings);
+  as_json ? print_json(settings, all) : as_markdown ? print_markdown(all) : print_text(all);
   for (const measurement& m : all)
     for (const peer_result& p : m.peers)
       if (!p.agrees) {

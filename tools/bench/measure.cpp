@@ -29,8 +29,8 @@ double size_of(const float* x, std::size_t count) {
 
 class problem {
  public:
-  problem(const options& how, const scan_shape& shape, bool long_memory)
-      : how_(how),
+  problem(const options& settings, const scan_shape& shape, bool long_memory)
+      : settings_(settings),
         shape_(shape),
         long_memory_(long_memory),
         part_{1, std::clamp<std::size_t>(most_of_peer / shape.features, 1, shape.tokens), shape.features},
@@ -44,14 +44,14 @@ class problem {
         peer_s_(part_.size()),
         states_(2 * shape.batch * shape.features),
         on_(optimized::process_execution()) {
-    on_.threads = how.threads;
+    on_.threads = settings.threads;
     fill_scan_inputs(long_memory, log_p_, g_, h_, grad_s_, shape.size());
   }
 
   measurement scan(bool gated) {
     const std::vector<const float*> read{log_p_.data, h_.data};
     std::vector<member> members = floors(read, {grad_decay_.data});
-    members.push_back({"ours", elements(shape_), timed(how_.threads, [&] { forward(gated, shape_); })});
+    members.push_back({"ours", elements(shape_), timed(settings_.threads, [&] { forward(gated, shape_); })});
     std::vector<double> sums;
     add_one_thread(members, sums, s_, [this, gated] { forward(gated, shape_); });
     std::unique_ptr<torch_peer> torch;
@@ -63,7 +63,7 @@ class problem {
     }
     forward(gated, part_);
     const double ours = sum_of(s_.data, part_.size()), size = size_of(s_.data, part_.size());
-    run_side_by_side(how_.rounds, members);
+    run_side_by_side(settings_.rounds, members);
     return measured(gated ? "heinsen/gated_scan" : "heinsen/scan", members, sums, ours, size);
   }
 
@@ -71,12 +71,12 @@ class problem {
     forward(gated, shape_);
     const std::vector<const float*> read{log_p_.data, h_.data, grad_s_.data, s_.data};
     std::vector<member> members = floors(read, {grad_decay_.data, grad_h_.data});
-    members.push_back({"ours", elements(shape_), timed(how_.threads, [&] { backward(gated, shape_); })});
+    members.push_back({"ours", elements(shape_), timed(settings_.threads, [&] { backward(gated, shape_); })});
     std::vector<double> sums;
     add_one_thread(members, sums, grad_h_, [this, gated] { backward(gated, shape_); });
     backward(gated, shape_);
     const double ours = sum_of(grad_h_.data, part_.size()), size = size_of(grad_h_.data, part_.size());
-    run_side_by_side(how_.rounds, members);
+    run_side_by_side(settings_.rounds, members);
     return measured(gated ? "heinsen/gated_scan:vjp" : "heinsen/scan:vjp", members, sums, ours, size);
   }
 
@@ -86,19 +86,19 @@ class problem {
     const std::vector<const float*> two{log_p_.data, h_.data}, four{log_p_.data, h_.data, grad_s_.data, s_.data};
     std::vector<member> members;
     const auto add_floor = [&](const char* name, auto copy) {
-      members.push_back({name, elements(shape_), timed(how_.threads, [=, this] {
-                           copy(how_.threads, two, {grad_decay_.data}, shape_.size());
-                           copy(how_.threads, four, {grad_decay_.data, grad_h_.data}, shape_.size());
+      members.push_back({name, elements(shape_), timed(settings_.threads, [=, this] {
+                           copy(settings_.threads, two, {grad_decay_.data}, shape_.size());
+                           copy(settings_.threads, four, {grad_decay_.data, grad_h_.data}, shape_.size());
                          })});
     };
     forward(false, shape_);
     add_floor("floor", floor<false>), add_floor("floor past the caches", floor<true>);
-    members.push_back({"ours", elements(shape_), timed(how_.threads, [&] { both(shape_); })});
+    members.push_back({"ours", elements(shape_), timed(settings_.threads, [&] { both(shape_); })});
     std::vector<double> sums;
     const std::unique_ptr<torch_peer> torch = add_torch(members, sums, {{"PyTorch, cumsum form", "cumsum_vjp"}});
     both(part_);
     const double ours = sum_of(grad_h_.data, part_.size()), size = size_of(grad_h_.data, part_.size());
-    run_side_by_side(how_.rounds, members);
+    run_side_by_side(settings_.rounds, members);
     return measured("heinsen/scan, scan:vjp", members, sums, ours, size);
   }
 
@@ -107,12 +107,12 @@ class problem {
     std::copy_n(grad_s_.data, shape_.size(), grad_decay_.data);
     const std::vector<const float*> read{log_p_.data, h_.data, grad_s_.data, grad_decay_.data};
     std::vector<member> members = floors(read, {s_.data, grad_h_.data});
-    members.push_back({"ours", elements(shape_), timed(how_.threads, [&] { push(gated); })});
+    members.push_back({"ours", elements(shape_), timed(settings_.threads, [&] { push(gated); })});
     std::vector<double> sums;
     add_one_thread(members, sums, grad_h_, [this, gated] { push(gated); });
     push(gated);
     const double ours = sum_of(grad_h_.data, part_.size()), size = size_of(grad_h_.data, part_.size());
-    run_side_by_side(how_.rounds, members);
+    run_side_by_side(settings_.rounds, members);
     return measured(gated ? "heinsen/gated_scan:jvp" : "heinsen/scan:jvp", members, sums, ours, size);
   }
 
@@ -132,18 +132,18 @@ class problem {
 
   std::vector<member> floors(std::vector<const float*> read, std::vector<float*> written) {
     return {{"floor", elements(shape_),
-             timed(how_.threads, [=, this] { floor<false>(how_.threads, read, written, shape_.size()); })},
+             timed(settings_.threads, [=, this] { floor<false>(settings_.threads, read, written, shape_.size()); })},
             {"floor past the caches", elements(shape_),
-             timed(how_.threads, [=, this] { floor<true>(how_.threads, read, written, shape_.size()); })}};
+             timed(settings_.threads, [=, this] { floor<true>(settings_.threads, read, written, shape_.size()); })}};
   }
   // On several threads: also measures one thread, which writes the same `result`.
   template <class Work>
   void add_one_thread(std::vector<member>& members, std::vector<double>& sums, const array& result, Work work) {
-    if (how_.threads == 1) return;
-    members.push_back({"ours on one thread", elements(shape_), timed(how_.threads, [this, work] {
+    if (settings_.threads == 1) return;
+    members.push_back({"ours on one thread", elements(shape_), timed(settings_.threads, [this, work] {
                          on_.threads = 1;
                          work();
-                         on_.threads = how_.threads;
+                         on_.threads = settings_.threads;
                        })});
     members.back().run();
     sums.push_back(sum_of(result.data, part_.size()));
@@ -159,9 +159,9 @@ class problem {
   // Starts the process that runs the functions, or returns null.
   std::unique_ptr<torch_peer> add_torch(std::vector<member>& members, std::vector<double>& sums,
                                         const std::vector<std::pair<const char*, const char*>>& functions) {
-    if (how_.python.empty()) return nullptr;
+    if (settings_.python.empty()) return nullptr;
     const auto part = [this](const array& x) { return std::span<const float>(x.data, part_.size()); };
-    auto torch = torch_peer::start(how_.python, part_, {part(log_p_), part(h_), part(grad_s_)}, how_.threads);
+    auto torch = torch_peer::start(settings_.python, part_, {part(log_p_), part(h_), part(grad_s_)}, settings_.threads);
     if (!torch) return nullptr;
     for (const auto& [name, word] : functions) {
       sums.push_back(torch->run(word).sum);
@@ -210,7 +210,7 @@ class problem {
     return m;
   }
 
-  const options& how_;
+  const options& settings_;
   scan_shape shape_;
   bool long_memory_;
   scan_shape part_;  ///< the part that peers compute: the first tokens
@@ -221,23 +221,23 @@ class problem {
 
 }  // namespace
 
-std::vector<measurement> measure(const options& how) {
+std::vector<measurement> measure(const options& settings) {
   take_turns();
   std::vector<measurement> all;
-  for (const scan_shape& shape : how.shapes)
+  for (const scan_shape& shape : settings.shapes)
     for (const bool long_memory : {false, true}) {
       if (long_memory && shape.features > 64) continue;
-      problem p(how, shape, long_memory);
+      problem p(settings, shape, long_memory);
       for (const bool gated : {false, true}) all.push_back(p.scan(gated));
       for (const bool gated : {false, true}) all.push_back(p.adjoint(gated));
       all.push_back(p.scan_and_adjoint());
       for (const bool gated : {false, true}) all.push_back(p.tangent(gated));
-      for (const measurement& m : measure_stored_scans(how, shape, long_memory)) all.push_back(m);
+      for (const measurement& m : measure_stored_scans(settings, shape, long_memory)) all.push_back(m);
     }
-  for (const embedding_shape& shape : how.embeddings)
-    for (const measurement& m : measure_embedding(how, shape)) all.push_back(m);
-  for (const heads_shape& shape : how.heads)
-    for (const measurement& m : measure_encodings(how, shape)) all.push_back(m);
+  for (const embedding_shape& shape : settings.embeddings)
+    for (const measurement& m : measure_embedding(settings, shape)) all.push_back(m);
+  for (const heads_shape& shape : settings.heads)
+    for (const measurement& m : measure_encodings(settings, shape)) all.push_back(m);
   return all;
 }
 

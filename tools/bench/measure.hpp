@@ -52,6 +52,6 @@ struct measurement {
 };
 
 /// Runs `rounds` repetitions of all members in random order, for each operation and shape.
-std::vector<measurement> measure(const options& how);
+std::vector<measurement> measure(const options& settings);
 
 }  // namespace assay::bench

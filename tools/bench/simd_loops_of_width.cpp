@@ -28,11 +28,12 @@ void scan(const float* log_p, const float* h, float* s, std::size_t tokens, std:
   };
   for (std::size_t i = 0; i < tokens; ++i)
     for (std::size_t j = 0; j < features; j += lanes) {
-      const std::size_t at = i * features + j;
-      const registers past = load(log_p + at) + (i == 0 ? registers{} : load(s + at - features)), x = load(h + at);
+      const std::size_t index = i * features + j;
+      const registers past = load(log_p + index) + (i == 0 ? registers{} : load(s + index - features)),
+                      x = load(h + index);
       const registers distance = past > x ? past - x : x - past;
       const registers state = (past > x ? past : x) + Math::log1p(Math::exp(-distance));
-      __builtin_memcpy(s + at, &state, sizeof state);
+      __builtin_memcpy(s + index, &state, sizeof state);
     }
 }
 

@@ -23,8 +23,8 @@ struct stored_array {
 template <class Storage>
 class stored_problem {
  public:
-  stored_problem(const options& how, const scan_shape& shape, bool long_memory)
-      : how_(how),
+  stored_problem(const options& settings, const scan_shape& shape, bool long_memory)
+      : settings_(settings),
         shape_(shape),
         long_memory_(long_memory),
         log_p_(shape.size()),
@@ -35,7 +35,7 @@ class stored_problem {
         also_to_(shape.size()),
         states_(shape.batch * shape.features),
         on_(optimized::process_execution()) {
-    on_.threads = how.threads;
+    on_.threads = settings.threads;
     array log_p(shape.size()), g(shape.size()), h(shape.size()), grad_s(shape.size());
     fill_scan_inputs(long_memory, log_p, g, h, grad_s, shape.size());
     const auto round = optimized::storage_for<Storage>(*on_.kernels).round;
@@ -74,17 +74,18 @@ class stored_problem {
     const auto elements = static_cast<double>(shape_.size());
     const std::size_t floats = shape_.size() / 2;
     std::vector<member> members{
-        {"floor", elements, timed(how_.threads, [&] { floor<false>(how_.threads, from, to, floats); })},
-        {"floor past the caches", elements, timed(how_.threads, [&] { floor<true>(how_.threads, from, to, floats); })},
-        {"ours", elements, timed(how_.threads, ours)}};
-    run_side_by_side(how_.rounds, members);
+        {"floor", elements, timed(settings_.threads, [&] { floor<false>(settings_.threads, from, to, floats); })},
+        {"floor past the caches", elements,
+         timed(settings_.threads, [&] { floor<true>(settings_.threads, from, to, floats); })},
+        {"ours", elements, timed(settings_.threads, ours)}};
+    run_side_by_side(settings_.rounds, members);
     measurement m = beside_best_floor(operation, {shape_.batch, shape_.tokens, shape_.features}, members);
     m.dtype = std::is_same_v<Storage, optimized::float16> ? "f16" : "bf16";
     m.long_memory = long_memory_;
     return m;
   }
 
-  const options& how_;
+  const options& settings_;
   scan_shape shape_;
   bool long_memory_;
   stored_array<Storage> log_p_, g_, h_, grad_s_, to_, also_to_;
@@ -93,18 +94,18 @@ class stored_problem {
 };
 
 template <class Storage>
-void add_all(const options& how, const scan_shape& shape, bool long_memory, std::vector<measurement>& all) {
-  stored_problem<Storage> p(how, shape, long_memory);
+void add_all(const options& settings, const scan_shape& shape, bool long_memory, std::vector<measurement>& all) {
+  stored_problem<Storage> p(settings, shape, long_memory);
   for (const bool gated : {false, true}) all.push_back(p.scan(gated));
   for (const bool gated : {false, true}) all.push_back(p.adjoint(gated));
 }
 
 }  // namespace
 
-std::vector<measurement> measure_stored_scans(const options& how, const scan_shape& shape, bool long_memory) {
+std::vector<measurement> measure_stored_scans(const options& settings, const scan_shape& shape, bool long_memory) {
   std::vector<measurement> all;
-  add_all<optimized::bfloat16>(how, shape, long_memory, all);
-  add_all<optimized::float16>(how, shape, long_memory, all);
+  add_all<optimized::bfloat16>(settings, shape, long_memory, all);
+  add_all<optimized::float16>(settings, shape, long_memory, all);
   return all;
 }
 

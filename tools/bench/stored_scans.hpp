@@ -9,6 +9,6 @@ namespace assay::bench {
 
 /// Measures bf16 and f16, forwards and backwards. An adjoint reads three arrays and writes two; its floor is for four
 /// and two.
-std::vector<measurement> measure_stored_scans(const options& how, const scan_shape& shape, bool long_memory);
+std::vector<measurement> measure_stored_scans(const options& settings, const scan_shape& shape, bool long_memory);
 
 }  // namespace assay::bench

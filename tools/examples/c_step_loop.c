@@ -23,8 +23,8 @@ static int scan(assay_call* call) {
   const size_t B = h->shape[0], n = h->shape[1], d = h->shape[2];
   for (size_t lane = 0; lane < B * d; ++lane) {
     double s = get(s0, lane);
-    for (size_t i = 0, at = lane / d * n * d + lane % d; i < n; ++i, at += d)
-      put(&call->outputs[0], at, s = log_add_exp(get(log_p, at) + s, get(h, at))); /* equation (3) */
+    for (size_t i = 0, index = lane / d * n * d + lane % d; i < n; ++i, index += d)
+      put(&call->outputs[0], index, s = log_add_exp(get(log_p, index) + s, get(h, index))); /* equation (3) */
     put(&call->outputs[1], lane, s);
   }
   return ASSAY_OK;
@@ -41,11 +41,11 @@ static int scan_vjp(assay_call* call) {
     double grad = get(grad_s_n, lane);
     s[0] = get(s0, lane);
     for (size_t i = 0; i < n; ++i) s[i + 1] = log_add_exp(get(log_p, first + i * d) + s[i], get(h, first + i * d));
-    for (size_t i = n, at = first + (n - 1) * d; i > 0; --i, at -= d) {
+    for (size_t i = n, index = first + (n - 1) * d; i > 0; --i, index -= d) {
       const int lives = s[i] != -INFINITY; /* a state of -inf depends on nothing */
-      grad = lives ? grad + get(grad_s, at) : 0;
-      put(&out[1], at, lives ? grad * exp(get(h, at) - s[i]) : 0);
-      put(&out[0], at, grad = lives ? grad * exp(get(log_p, at) + s[i - 1] - s[i]) : 0);
+      grad = lives ? grad + get(grad_s, index) : 0;
+      put(&out[1], index, lives ? grad * exp(get(h, index) - s[i]) : 0);
+      put(&out[0], index, grad = lives ? grad * exp(get(log_p, index) + s[i - 1] - s[i]) : 0);
     }
     put(&out[2], lane, grad);
   }

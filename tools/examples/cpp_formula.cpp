@@ -31,12 +31,12 @@ R capped_logit(const R& score, const R& slope, const R& distance) {
 
 // One call on arrays: the formula for one element is recorded for all elements.
 formula::program recorded(std::size_t heads, std::size_t queries, std::size_t keys) {
-  formula::recording of;
-  const auto scores = of.input("scores", {heads, queries, keys});
-  const auto slopes = of.input("slopes", {heads, 1, 1});
-  const auto distances = of.input("distances", {1, queries, keys});
-  of.output("logits", capped_logit(scores, slopes, distances));
-  return of.finish();
+  formula::recording recording;
+  const auto scores = recording.input("scores", {heads, queries, keys});
+  const auto slopes = recording.input("slopes", {heads, 1, 1});
+  const auto distances = recording.input("distances", {1, queries, keys});
+  recording.output("logits", capped_logit(scores, slopes, distances));
+  return recording.finish();
 }
 
 int main(int count, char** arguments) {
@@ -70,8 +70,10 @@ int main(int count, char** arguments) {
   double largest = 0.0;
   for (std::size_t k = 0; k < heads * queries * keys; ++k) {
     const std::size_t head = k / (queries * keys), pair = k % (queries * keys);
-    const auto of = [&](const char* name, std::size_t at) { return static_cast<float>(numbers(name)[at]); };
-    const float found = capped_logit(of("scores", k), of("slopes", head), of("distances", pair));
+    const auto number_at = [&](const char* name, std::size_t index) {
+      return static_cast<float>(numbers(name)[index]);
+    };
+    const float found = capped_logit(number_at("scores", k), number_at("slopes", head), number_at("distances", pair));
     const double error = std::fabs(logits.error_of(static_cast<double>(found), k));
     const double allowed =
         bug_bound(core::dtype::f32, core::dtype::f32, allowances->at("logits").storage()[k], logits.truth(k));

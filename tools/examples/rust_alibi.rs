@@ -15,7 +15,7 @@ macro_rules! biases {
             let slopes = inputs.values::<$real>("slopes");
             let (queries, keys) = (inputs.values::<i64>("query_position"), inputs.values::<i64>("key_position"));
             let bias = outputs.values::<$real>("bias");
-            let mut at = 0;
+            let mut index = 0;
             for &slope in slopes {
                 for &i in queries {
                     for &j in keys {
@@ -25,8 +25,8 @@ macro_rules! biases {
                             "key" => j,
                             _ => j - last, // key_from_last
                         };
-                        bias[at] = if causal && j > i { -<$real>::INFINITY } else { slope * steps as $real };
-                        at += 1;
+                        bias[index] = if causal && j > i { -<$real>::INFINITY } else { slope * steps as $real };
+                        index += 1;
                     }
                 }
             }

@@ -20,9 +20,9 @@ macro_rules! step_loop {
             s_n.copy_from_slice(s0);
             for lane in 0..s_n.len() {
                 for i in 0..n {
-                    let at = (lane / d * n + i) * d + lane % d;
-                    s_n[lane] = log_add_exp(log_p[at] + s_n[lane], h[at]); // equation (3)
-                    s[at] = s_n[lane];
+                    let index = (lane / d * n + i) * d + lane % d;
+                    s_n[lane] = log_add_exp(log_p[index] + s_n[lane], h[index]); // equation (3)
+                    s[index] = s_n[lane];
                 }
             }
         }

@@ -26,7 +26,7 @@ def official(heads):
     return geometric(power, 8.0) + geometric(2 * power, 8.0)[0::2][:heads - power]
 
 
-def of_next_power(heads, alpha_max):
+def mpt(heads, alpha_max):
     power = 2 ** math.ceil(math.log2(heads))
     all_of_them = geometric(power, alpha_max)
     return all_of_them if power == heads else (all_of_them[1::2] + all_of_them[0::2])[:heads]
@@ -35,7 +35,7 @@ def of_next_power(heads, alpha_max):
 @candidate.torch("alibi/slopes", dtypes=["f32", "f64"], vjp=False)
 def slopes(heads, rule, alpha_max, dtype):
     chosen = {"official": lambda: official(heads), "naive": lambda: geometric(heads, alpha_max),
-              "mpt": lambda: of_next_power(heads, alpha_max)}[rule]()
+              "mpt": lambda: mpt(heads, alpha_max)}[rule]()
     return {"slopes": torch.tensor(chosen, dtype=torch.float64).to(dtype)}
 
 

@@ -34,7 +34,7 @@ def drawn(panels: Dict[str, List[Row]], label: str) -> str:
     margin = 0.03 * (high - low) or 0.1
     low, high = low - margin, high + margin
 
-    def at(x: float) -> float:
+    def position(x: float) -> float:
         return LEFT + (x - low) / (high - low) * (WIDTH - LEFT - RIGHT)
 
     height = LINE * (sum(len(rows) + 1 for rows in panels.values()) + 2) + 10
@@ -42,19 +42,19 @@ def drawn(panels: Dict[str, List[Row]], label: str) -> str:
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}">',
              f'<style>{STYLE}</style>', '<rect width="100%" height="100%" fill="#fff"/>']
     for x in ticks(low, high):
-        parts.append(f'<path class="grid" d="M{at(x):.1f} 10V{bottom}"/>'
-                     f'<text x="{at(x):.1f}" y="{bottom + 18}" text-anchor="middle">{x:g}</text>')
+        parts.append(f'<path class="grid" d="M{position(x):.1f} 10V{bottom}"/>'
+                     f'<text x="{position(x):.1f}" y="{bottom + 18}" text-anchor="middle">{x:g}</text>')
     y = LINE
     for name, rows in panels.items():
         parts.append(f'<text class="head" x="10" y="{y + 4}">{escape(name)}</text>')
         for row in rows:
             y += LINE
             parts.append(f'<text x="24" y="{y + 4}">{escape(row.name)}</text>')
-            parts += [f'<circle class="seed" cx="{at(x):.1f}" cy="{y}" r="3"/>' for x in row.numbers]
+            parts += [f'<circle class="seed" cx="{position(x):.1f}" cy="{y}" r="3"/>' for x in row.numbers]
             mean, half = row.interval.mean, row.interval.half
             if math.isfinite(half):
-                parts.append(f'<path class="interval" d="M{at(mean - half):.1f} {y}H{at(mean + half):.1f}"/>')
-            parts.append(f'<circle class="mean" cx="{at(mean):.1f}" cy="{y}" r="4"/>')
+                parts.append(f'<path class="interval" d="M{position(mean - half):.1f} {y}H{position(mean + half):.1f}"/>')
+            parts.append(f'<circle class="mean" cx="{position(mean):.1f}" cy="{y}" r="4"/>')
         y += LINE
     parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{height - 8}" text-anchor="middle">{escape(label)}</text>')
     return "\n".join(parts) + "\n</svg>\n"

@@ -25,8 +25,8 @@ def keep(outcomes: Sequence[Outcome], folder: str) -> Dict[str, str]:
     for kind in KINDS:
         for encoding in ("detached", "attached"):
             paths[f"{kind}, {encoding}"] = os.path.join(os.path.abspath(folder), f"gates-{kind}-{encoding}.safetensors")
-            of_seeds = [o.gates for o in outcomes if (o.run.kind, o.run.encoding) == (kind, encoding)]
-            log_p, h = numpy.stack(of_seeds, -1).reshape(2, 1, len(of_seeds[0][0]), -1)
+            gates_of_seeds = [o.gates for o in outcomes if (o.run.kind, o.run.encoding) == (kind, encoding)]
+            log_p, h = numpy.stack(gates_of_seeds, -1).reshape(2, 1, len(gates_of_seeds[0][0]), -1)
             write_safetensors(paths[f"{kind}, {encoding}"], {"log_p": ("F32", log_p), "h": ("F32", h)})
     return paths
 

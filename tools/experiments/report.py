@@ -45,15 +45,15 @@ def table(outcomes: Sequence[Outcome]) -> str:
     lines = ["| model | positions | cross-entropy, nats | less that of learned positions | in words | parameters |",
              "|---|---|---|---|---|---|"]
     for kind in KINDS:
-        of_kind = [o for o in outcomes if o.run.kind == kind]
+        outcomes_of_kind = [o for o in outcomes if o.run.kind == kind]
         apart = differences(outcomes, kind)
         for encoding in ENCODINGS:
             mean = interval(losses(outcomes, kind, encoding), CONFIDENCE)
-            size = next(o.parameters for o in of_kind if o.run.encoding == encoding)
+            size = next(o.parameters for o in outcomes_of_kind if o.run.encoding == encoding)
             words = ["", ""] if encoding == BASELINE else [shown(apart[encoding], "+"), verdict(apart[encoding])]
             lines.append(f"| {kind} | {WORDS[encoding]} | {shown(mean)} | {words[0]} | {words[1]} | {size} |")
         if kind == "autoregressive":
-            least = interval([o.least for o in of_kind if o.run.encoding == BASELINE], CONFIDENCE)
+            least = interval([o.least for o in outcomes_of_kind if o.run.encoding == BASELINE], CONFIDENCE)
             lines.append(f"| {kind} | one who knows the rules and all tokens before | {shown(least)} | | | |")
     return "\n".join(lines) + "\n"
 

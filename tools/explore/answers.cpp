@@ -47,13 +47,13 @@ std::string answer_of(const answer_words& a, const all_cells& cells) {
 }  // namespace
 
 std::vector<std::string> answers_of(const std::vector<measured_cell>& cells, const std::string& candidate) {
-  std::vector<std::pair<const measure*, const answer_words*>> asked;
+  std::vector<std::pair<const measure*, const answer_words*>> ranked_answers;
   for (const measure& m : measures())
-    for (const answer_words& a : m.presented->answers) asked.emplace_back(&m, &a);
-  std::stable_sort(asked.begin(), asked.end(),
+    for (const answer_words& a : m.presented->answers) ranked_answers.emplace_back(&m, &a);
+  std::stable_sort(ranked_answers.begin(), ranked_answers.end(),
                    [](const auto& x, const auto& y) { return x.second->rank < y.second->rank; });
   std::vector<std::string> all;
-  for (const auto& [about, answer] : asked) {
+  for (const auto& [about, answer] : ranked_answers) {
     all_cells own, by_candidate;
     for (const measured_cell& m : cells) {
       if (m.what.measure != about->name) continue;

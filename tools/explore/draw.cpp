@@ -56,7 +56,7 @@ std::string line_through(const std::vector<chart_point>& points, const log_axis&
   bool pen_down = false;
   for (const chart_point& p : points) {
     if (is_drawn(p.y) && is_drawn(p.x))
-      path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", x.at(p.x), y.at(p.y));
+      path += fmt::format("{}{:.1f} {:.1f}", pen_down ? "L" : "M", x.position(p.x), y.position(p.y));
     pen_down = is_drawn(p.y);
   }
   return path;
@@ -75,10 +75,10 @@ std::string drawn_series(const chart& c, const chart_series& s, std::size_t colo
     if (!is_drawn(p.x)) continue;
     // A result that is no number of the format is a cross at the upper edge; an error of 0 is at the lower edge.
     const bool is_number = is_drawn(p.y);
-    const double at_y = is_number ? y.at(p.y) : p.y == 0.0 ? bottom - 5 : top + 6;
+    const double point_y = is_number ? y.position(p.y) : p.y == 0.0 ? bottom - 5 : top + 6;
     const std::string shape = is_number || p.y == 0.0
-                                  ? mark(colour, x.at(p.x), at_y)
-                                  : fmt::format("M{0:.1f} {1:.1f}l7 7m0 -7l-7 7", x.at(p.x) - 3.5, at_y - 3.5);
+                                  ? mark(colour, x.position(p.x), point_y)
+                                  : fmt::format("M{0:.1f} {1:.1f}l7 7m0 -7l-7 7", x.position(p.x) - 3.5, point_y - 3.5);
     text += fmt::format(
         "<path class=\"point{}\" d=\"{}\" data-x=\"{}\" data-y=\"{}\" data-cell=\"{}\"><title>{}: {} at {} "
         "{}</title></path>\n",

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "tools/explore/asked_operation.hpp"
+#include "tools/explore/cell_operation.hpp"
 #include "tools/explore/measure.hpp"
 #include "tools/explore/presentation.hpp"
 

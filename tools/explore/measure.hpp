@@ -29,10 +29,10 @@ struct measure {
   bool takes_candidates = false;        ///< an implementation may be a candidate's specification, too
   /// Whether a family is a file of recorded inputs that it takes, too; null: it takes none.
   bool (*takes_file)(const std::string& family) = nullptr;
-  /// The hash of what such a file holds, begun with `hash`; that one where it cannot be read.
+  /// The hash of the contents of such a file, begun with `hash`; `hash` itself if the file cannot be read.
   std::uint64_t (*hash_of_file)(const std::string& family, std::uint64_t hash) = nullptr;
   std::string_view family_means{};
-  std::string (*asks)(const std::string& family) = nullptr;  ///< for a candidate: its operation
+  std::string (*operation_of)(const std::string& family) = nullptr;  ///< for a candidate: its operation
   /// The values of "each" in a grid: families, of which only those count that the measure accepts, and implementations
   /// of a family.
   std::vector<std::string> (*each_family)() = nullptr;
@@ -46,7 +46,7 @@ struct measure {
   std::string (*batch)(const cell& c) = nullptr;
   /// Precondition: check_cell accepts all cells, and they have the same batch.
   std::function<core::result<std::vector<results>>(std::span<const cell> batch, const caller& call)> run{};
-  std::string_view encoding{};              ///< that it is of; empty: that of the family
+  std::string_view encoding{};              ///< the encoding of the measure; empty: the encoding of the family
   const presentation* presented = nullptr;  ///< presentation.hpp
 };
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tools/explore/asked_operation.hpp"
+#include "tools/explore/cell_operation.hpp"
 #include "tools/explore/operations.hpp"
 
 namespace assay::explore {
@@ -15,12 +15,13 @@ sentences sentences_of_errors(const all_cells& cells) {
     return fmt::format("{}, {} in {}, scale {}", c.family, c.implementation, format_words(c), c.scale);
   };
   for (const auto& [words, group] : grouped(cells, name)) {
-    std::vector<std::string> at;
+    std::vector<std::string> entries;
     for (const measured_cell* m : group)
-      at.push_back(std::isnan(value_of(*m, "largest"))
-                       ? fmt::format("no number at {}", m->what.size)
-                       : fmt::format("{:.1f} at {}", value_of(*m, "digits"), m->what.size));
-    all.push_back(fmt::format("{}: digits by {}: {}.", words, size_words(group.front()->what), fmt::join(at, ", ")));
+      entries.push_back(std::isnan(value_of(*m, "largest"))
+                            ? fmt::format("no number at {}", m->what.size)
+                            : fmt::format("{:.1f} at {}", value_of(*m, "digits"), m->what.size));
+    all.push_back(
+        fmt::format("{}: digits by {}: {}.", words, size_words(group.front()->what), fmt::join(entries, ", ")));
   }
   return all;
 }
@@ -31,11 +32,11 @@ sentences sentences_of_inputs(const all_cells& cells) {
     return fmt::format("{}, scale {}: inputs rounded to {}", c.family, c.scale, c.storage);
   };
   for (const auto& [words, group] : grouped(cells, name)) {
-    std::vector<std::string> at;
+    std::vector<std::string> entries;
     for (const measured_cell* m : group)
-      at.push_back(fmt::format("{:.1f} at {}", value_of(*m, "digits"), m->what.size));
+      entries.push_back(fmt::format("{:.1f} at {}", value_of(*m, "digits"), m->what.size));
     all.push_back(fmt::format("{} leave these digits, by {}, whatever the code: {}.", words,
-                              size_words(group.front()->what), fmt::join(at, ", ")));
+                              size_words(group.front()->what), fmt::join(entries, ", ")));
   }
   return all;
 }
@@ -89,7 +90,7 @@ std::vector<measure> measures_of_operations() {
 }
 
 std::vector<finding> findings_of_operations() {
-  const auto asked = [](const cell& c) {
+  const auto operation_words = [](const cell& c) {
     return fmt::format("{}, {}{}", c.family, implementation_words(c),
                        c.scale == 1 ? "" : fmt::format(", d = {}", c.scale));
   };
@@ -97,7 +98,7 @@ std::vector<finding> findings_of_operations() {
     const double wrong = value_of(m, "wrong"), first = value_of(m, "first_wrong");
     std::string words = beside_law("largest")(m);
     if (wrong > 0) words += fmt::format(", {} wrong", shown(wrong));
-    if (wrong > 0 && !std::isnan(first))  // places are told of positions alone
+    if (wrong > 0 && !std::isnan(first))  // only errors along positions have places
       words += fmt::format(" from {} to {}", shown(first), shown(value_of(m, "last_wrong")));
     return words;
   };
@@ -107,14 +108,14 @@ std::vector<finding> findings_of_operations() {
        "Relative to the scale of the output. In brackets what the rounding of the algorithm explains. An angle, a "
        "product: this stage is computed in the stored format, all others as said. Wrong: without a digit. –: no "
        "number.",
-       of_measure("error"),
-       {"operation", asked, size_number, with_wrong}},
+       has_measure("error"),
+       {"operation", operation_words, size_number, with_wrong}},
       {"Operations: what a rounding of the inputs moves, by the same",
        "angles",
        "The largest change of an element, relative to the scale of the output, in brackets digits. Each input goes "
        "up or down by a rounding of the stored format, and the rest is exact: code that takes rounded inputs has no "
        "more digits of what they stood for.",
-       of_measure("sensitivity"),
+       has_measure("sensitivity"),
        {"operation", [](const cell& c) { return fmt::format("{}, {}", c.family, c.storage); }, size_number,
         [](const measured_cell& m) {
           return fmt::format("{} ({:.1f})", shown(value_of(m, "largest")), value_of(m, "digits"));
@@ -123,16 +124,16 @@ std::vector<finding> findings_of_operations() {
        "angles",
        "In radians, of the base 10000: m theta off by its rounding and by m times the error of theta. In brackets "
        "digits; a digit less is a position ten times as far.",
-       of_measure("angles"),
-       {"operation", asked, size_number,
+       has_measure("angles"),
+       {"operation", operation_words, size_number,
         [](const measured_cell& m) {
           return fmt::format("{} ({:.1f})", shown(value_of(m, "largest")), value_of(m, "digits"));
         }}},
       {"Operations: the first position, or distance from the query, with the row of the next one",
        "angles",
        "And how many of the first 16 rows differ from the next one.",
-       of_measure("repeats"),
-       {"operation", asked, size_number, [](const measured_cell& m) {
+       has_measure("repeats"),
+       {"operation", operation_words, size_number, [](const measured_cell& m) {
           return fmt::format("{}, {} of 16", shown(value_of(m, "merged_at")), shown(value_of(m, "distinct_of_16")));
         }}}};
 }

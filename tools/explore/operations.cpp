@@ -16,7 +16,7 @@
 #include "reference/error_bound.hpp"
 #include "reference/evaluate_in.hpp"
 #include "reference/oracle.hpp"
-#include "tools/explore/asked_operation.hpp"
+#include "tools/explore/cell_operation.hpp"
 #include "tools/explore/formats.hpp"
 #include "tools/explore/single_cells.hpp"
 
@@ -28,11 +28,12 @@ double place_of(const core::request& call, const core::tensor_declaration& outpu
                 std::size_t element, double size, std::size_t rows) {
   const core::operation& op = *call.operation;
   const core::place_inputs places = core::places_of(op);
-  const core::tensor_declaration* of_rows = places.key == nullptr ? places.own : places.key;
-  const auto axis = of_rows == nullptr ? std::nullopt : core::axis_of(output, axis_of_places(op, *of_rows));
+  const core::tensor_declaration* positions = places.key == nullptr ? places.own : places.key;
+  const auto axis = positions == nullptr ? std::nullopt : core::axis_of(output, axis_of_places(op, *positions));
   if (!axis || grows_along_axis(op)) return nothing;
   const std::size_t k = element / core::stride_of(shape, *axis) % shape[*axis];
-  if (of_rows->role == core::input_role::distance) return std::fabs(call.inputs.at(of_rows->name).values.storage()[k]);
+  if (positions->role == core::input_role::distance)
+    return std::fabs(call.inputs.at(positions->name).values.storage()[k]);
   const auto row = static_cast<double>(k);
   return places.key == nullptr ? size - static_cast<double>(rows - 1) + row : size - row;
 }
@@ -44,15 +45,15 @@ double digits_of(double error) {
 
 // Errors, relative to the scale of the output (core::error_scales), where the quantity with which errors grow is up to
 // `size`: at the last positions up to it, for a query at it and the first keys, or for so many tokens.
-core::result<results> errors_of(const asked& what, const cell& c, const caller& outside) {
-  const core::operation& op = *what.operation;
-  const core::request call = call_growing_to_size(what, c);
-  const reference::accuracy_class law_of = what.algorithm.value_or(reference::one_algorithm);
+core::result<results> errors_of(const cell_operation& requested, const cell& c, const caller& outside) {
+  const core::operation& op = *requested.operation;
+  const core::request call = call_growing_to_size(requested, c);
+  const reference::accuracy_class law_of = requested.algorithm.value_or(reference::one_algorithm);
   const reference::certified_outputs truth = reference::truth_of(call);
-  const reference::allowances allowed = reference::allow(call, what.formats, law_of);
-  const auto out = computed(what, c, call, outside);
+  const reference::allowances allowed = reference::allow(call, requested.formats, law_of);
+  const auto out = computed(requested, c, call, outside);
   if (!out) return tl::make_unexpected(out.error());
-  const double u = core::unit_roundoff(what.formats.unit()), u_stored = find_format(c.storage)->unit_roundoff();
+  const double u = core::unit_roundoff(requested.formats.unit()), u_stored = find_format(c.storage)->unit_roundoff();
   double largest = 0, squares = 0, count = 0, law = 0, wrong = 0, first = nothing, last = nothing;
   for (const core::tensor_declaration& d : op.outputs) {
     const core::tensor& found = out->at(d.name);
@@ -60,11 +61,12 @@ core::result<results> errors_of(const asked& what, const cell& c, const caller& 
     const auto& k = allowed.at(d.name).k[static_cast<std::size_t>(law_of)];
     std::vector<double> values(found.values.size());
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = proved.truth(i);
-    const std::vector<double> scales = core::error_scales(d, d.type_in(what.type), found.shape(), values);
+    const std::vector<double> scales = core::error_scales(d, d.type_in(requested.type), found.shape(), values);
     // For numbers relative to themselves, only those count that are so large that a subnormal number is less than a
     // rounding: below them a law allows the whole number. In f16 most numbers are below, and all count.
-    const bool is_relative = d.scale == core::error_scale::relative && what.type != core::dtype::f16 && !d.own_type;
-    const double least = is_relative ? core::smallest_normal(what.type) / u : 0;
+    const bool is_relative =
+        d.scale == core::error_scale::relative && requested.type != core::dtype::f16 && !d.own_type;
+    const double least = is_relative ? core::smallest_normal(requested.type) / u : 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double x = found.values.storage()[i];
       if (std::fabs(values[i]) < least && std::fabs(x) < least) continue;
@@ -73,16 +75,16 @@ core::result<results> errors_of(const asked& what, const cell& c, const caller& 
       squares += error * error;
       count += 1;
       if (std::isfinite(values[i]) && !d.own_type) {
-        const bool is_judged = !reference::is_not_judged(d.type_in(what.type), k.storage()[i], values[i]);
+        const bool is_judged = !reference::is_not_judged(d.type_in(requested.type), k.storage()[i], values[i]);
         const double by_law =
-            is_judged ? reference::allowed_by(what.formats.unit(), k.storage()[i], values[i]) : HUGE_VAL;
+            is_judged ? reference::allowed_by(requested.formats.unit(), k.storage()[i], values[i]) : HUGE_VAL;
         law = std::max(law, (2 * by_law + u_stored * std::fabs(values[i])) / scales[i]);
       }
       if (error < 1) continue;
-      const double at = place_of(call, d, found.shape(), i, static_cast<double>(c.size), rows_of(c));
+      const double place = place_of(call, d, found.shape(), i, static_cast<double>(c.size), rows_of(c));
       wrong += 1;
-      first = std::fmin(first, at);
-      last = std::fmax(last, at);
+      first = std::fmin(first, place);
+      last = std::fmax(last, place);
     }
   }
   return results{{"largest", largest},
@@ -96,10 +98,10 @@ core::result<results> errors_of(const asked& what, const cell& c, const caller& 
 
 // For an output: how far a rounding of each input moves an element, relative to its scale. No code that takes rounded
 // inputs has more digits of the intended result.
-core::result<results> moved_by_inputs(const asked& what, const cell& c, const caller&) {
+core::result<results> moved_by_inputs(const cell_operation& requested, const cell& c, const caller&) {
   constexpr int draws = 8;
-  const core::operation& op = *what.operation;
-  core::request call = call_growing_to_size(what, c);
+  const core::operation& op = *requested.operation;
+  core::request call = call_growing_to_size(requested, c);
   const core::precisions exactly(core::dtype::f64);
   const double u = find_format(c.storage)->unit_roundoff();
   call.type = core::dtype::f64;
@@ -123,7 +125,7 @@ core::result<results> moved_by_inputs(const asked& what, const cell& c, const ca
   for (const core::tensor_declaration& d : op.outputs) {
     const core::tensor& y = before.at(d.name);
     const std::vector<double> values(y.values.begin(), y.values.end());
-    const std::vector<double> scales = core::error_scales(d, d.type_in(what.type), y.shape(), values);
+    const std::vector<double> scales = core::error_scales(d, d.type_in(requested.type), y.shape(), values);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double square = squares.at(d.name).storage()[i] / (scales[i] * scales[i]);
       if (!std::isfinite(square)) continue;
@@ -136,13 +138,13 @@ core::result<results> moved_by_inputs(const asked& what, const cell& c, const ca
 
 // The first position, or distance of a key from the query, whose row equals the next one; all other inputs are those of
 // one token.
-core::result<results> first_repeated_row(const asked& what, const cell& c, const caller& outside) {
-  const core::operation& op = *what.operation;
+core::result<results> first_repeated_row(const cell_operation& requested, const cell& c, const caller& outside) {
+  const core::operation& op = *requested.operation;
   const auto [own, key] = core::places_of(op);
   const bool has_key = key != nullptr;
   const std::string& axis = axis_of_places(op, *(has_key ? key : own));
   const std::size_t rows = std::max<std::size_t>(2, rows_of(c));
-  core::request call = call_of(what, c, rows);
+  core::request call = call_of(requested, c, rows);
   call.inputs = core::restrict_axis(op, call.inputs, axis, std::vector<std::size_t>(rows, 0));
   constexpr std::size_t near = 16;
   const auto size = static_cast<double>(c.size);
@@ -151,7 +153,7 @@ core::result<results> first_repeated_row(const asked& what, const cell& c, const
     const auto start = static_cast<double>(from);
     put(call, own, [&](double i) { return has_key ? size : start + i; });
     put(call, key, [&](double i) { return size - start - i; });
-    const auto out = computed(what, c, call, outside);
+    const auto out = computed(requested, c, call, outside);
     if (!out) return tl::make_unexpected(out.error());
     for (std::size_t i = 0; i + 1 < rows && from + i < c.size; ++i) {
       bool is_same = true;
@@ -171,21 +173,22 @@ core::result<results> first_repeated_row(const asked& what, const cell& c, const
 // The error of m theta in radians, with theta as the implementation gives it for the base 10000, and the product
 // rounded to the arithmetic. Code that rotates by this angle has no more digits, in whatever format it computes the
 // rest.
-core::result<results> errors_of_angles(const asked& what, const cell& c, const caller& outside) {
-  core::request call = call_of(what, c, 1);
-  put(call, what.operation->input("base"), [](double) { return 10000.0; });
+core::result<results> errors_of_angles(const cell_operation& requested, const cell& c, const caller& outside) {
+  core::request call = call_of(requested, c, 1);
+  put(call, requested.operation->input("base"), [](double) { return 10000.0; });
   const reference::certified theta = reference::truth_of(call).at("theta");
-  const auto out = computed(what, c, call, outside);
+  const auto out = computed(requested, c, call, outside);
   if (!out) return tl::make_unexpected(out.error());
   const core::tensor& found = out->at("theta");
   const auto m = static_cast<double>(c.size);
   const core::dtype arithmetic = *core::dtype_named(c.arithmetic);
-  const auto allowed = reference::allow(call, what.formats, reference::one_algorithm);
+  const auto allowed = reference::allow(call, requested.formats, reference::one_algorithm);
   const auto& k = allowed.at("theta").k[static_cast<std::size_t>(reference::one_algorithm)].storage();
   const double u = core::unit_roundoff(arithmetic), u_stored = find_format(c.storage)->unit_roundoff();
   double largest = 0, law = 0, pair = 0;
   for (std::size_t t = 0; t < found.size(); ++t) {
-    law = std::max(law, m * (2 * core::unit_roundoff(what.formats.unit()) * k[t] + (u + u_stored) * theta.truth(t)));
+    law =
+        std::max(law, m * (2 * core::unit_roundoff(requested.formats.unit()) * k[t] + (u + u_stored) * theta.truth(t)));
     const double x = found.values.storage()[t], product = core::round_to(arithmetic, m * x);
     const double error = std::fabs(m * theta.error_of(x, t) - std::fma(m, x, -product));
     if (error > largest || std::isnan(error)) pair = static_cast<double>(t);
@@ -199,7 +202,7 @@ core::result<void> check_error(const cell& c) {
   const core::operation& op = *operation_from(c.family)->operation;
   if (!op.grows_with) return refuse_cell(c, op.name + ": its errors grow with nothing");
   constexpr double most = 4096.0 * 4096.0;
-  const double pairs = pairs_in_call(asked_by(c), c);
+  const double pairs = pairs_in_call(cell_operation_of(c), c);
   return pairs > most ? refuse_cell(c, fmt::format("at most {} pairs of tokens, and it has {}", most, pairs))
                       : core::result<void>();
 }
@@ -224,9 +227,9 @@ core::result<void> check_repeats(const cell& c) {
   if (const auto checked = check_operation(c); !checked) return checked;
   const core::operation& op = *operation_from(c.family)->operation;
   const auto [own, key] = core::places_of(op);
-  const core::tensor_declaration* of_rows = key == nullptr ? own : key;
-  const bool has_rows = of_rows != nullptr && std::all_of(op.outputs.begin(), op.outputs.end(), [&](const auto& d) {
-                          return core::axis_of(d, axis_of_places(op, *of_rows)).has_value();
+  const core::tensor_declaration* positions = key == nullptr ? own : key;
+  const bool has_rows = positions != nullptr && std::all_of(op.outputs.begin(), op.outputs.end(), [&](const auto& d) {
+                          return core::axis_of(d, axis_of_places(op, *positions)).has_value();
                         });
   return has_rows ? core::result<void>() : refuse_cell(c, op.name + " has no positions");
 }
@@ -241,9 +244,9 @@ measure operation_errors() {
             .scale_means = "",
             .check = check_error};
   m.steps = [](std::span<const cell> batch) {
-    return batch.front().scale * pairs_in_call(asked_by(batch.front()), batch.front());
+    return batch.front().scale * pairs_in_call(cell_operation_of(batch.front()), batch.front());
   };
-  return of_operations(std::move(m), errors_of);
+  return operation_measure(std::move(m), errors_of);
 }
 
 measure input_errors() {
@@ -251,7 +254,7 @@ measure input_errors() {
   m.name = "sensitivity";
   m.summary = "what a rounding of its inputs moves of an operation";
   m.check = check_inputs;
-  m = of_operations(std::move(m), moved_by_inputs);
+  m = operation_measure(std::move(m), moved_by_inputs);
   m.implementations = {"formula"};
   m.each_implementation = [](const std::string&) { return std::vector<std::string>{"formula"}; };
   m.takes_candidates = false;
@@ -266,7 +269,7 @@ measure angle_errors() {
             .scale_means = "",
             .check = check_angles};
   m.steps = [](std::span<const cell> batch) { return batch.front().scale; };
-  return of_operations(std::move(m), errors_of_angles);
+  return operation_measure(std::move(m), errors_of_angles);
 }
 
 measure repeated_rows() {
@@ -277,7 +280,7 @@ measure repeated_rows() {
             .scale_means = "",
             .check = check_repeats};
   m.steps = [](std::span<const cell> batch) { return static_cast<double>(batch.front().size) * batch.front().scale; };
-  return of_operations(std::move(m), first_repeated_row);
+  return operation_measure(std::move(m), first_repeated_row);
 }
 
 }  // namespace assay::explore

@@ -21,7 +21,7 @@ struct answer_words {
 };
 
 enum class x_axis { size, memory, decay };
-/// What is drawn: a result against an axis, one chart for each of what else differs.
+/// A drawing: a result against an axis. There is one chart for each combination of everything else that differs.
 struct chart_spec {
   const char *result, *law;
   x_axis axis;
@@ -58,7 +58,7 @@ inline shown_of beside_law(std::string result, std::string law = "law", double u
     return std::isnan(y) ? shown(x) : fmt::format("{} ({})", shown(x), shown(y));
   };
 }
-inline std::function<bool(const cell&)> of_measure(const char* name) {
+inline std::function<bool(const cell&)> has_measure(const char* name) {
   return [name](const cell& c) { return c.measure == name; };
 }
 inline std::string size_number(const cell& c) { return fmt::format("{}", c.size); }

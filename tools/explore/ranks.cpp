@@ -88,16 +88,16 @@ asking_ranks::asking_ranks(rank_channel& channel, const std::string& version) : 
 }
 
 asking_ranks::~asking_ranks() {
-  if (asks_) end();
+  if (waiting_rank_) end();
   while (threads_ > 0) {
-    asks_ = channel_.receive().first;
+    waiting_rank_ = channel_.receive().first;
     end();
   }
 }
 
 std::optional<result_of_ranks> asking_ranks::next() {
   const auto [from, message] = channel_.receive();
-  asks_ = from;
+  waiting_rank_ = from;
   const json question = json::from_msgpack(message);
   if (question.contains("broken"))
     throw std::runtime_error(fmt::format("rank {}: {}", from, question.at("broken").get<std::string>()));
@@ -113,12 +113,12 @@ std::optional<result_of_ranks> asking_ranks::next() {
 void asking_ranks::give(const work_for_ranks& batch) {
   json cells;
   for (const cell& c : batch.cells) cells.push_back(text_of(c));
-  channel_.send(*std::exchange(asks_, {}), packed({{"index", batch.index}, {"cells", std::move(cells)}}));
+  channel_.send(*std::exchange(waiting_rank_, {}), packed({{"index", batch.index}, {"cells", std::move(cells)}}));
 }
 
 void asking_ranks::end() {
   --threads_;
-  channel_.send(*std::exchange(asks_, {}), packed(json::object()));
+  channel_.send(*std::exchange(waiting_rank_, {}), packed(json::object()));
 }
 
 void measure_for_first_rank(rank_channel& channel, const std::string& version, std::size_t threads,

@@ -68,7 +68,7 @@ class asking_ranks {
   rank_channel& channel_;
   std::string difference_;
   std::size_t threads_ = 0;
-  std::optional<int> asks_;  ///< the rank whose question is not answered yet
+  std::optional<int> waiting_rank_;  ///< the rank that still waits for an answer
 };
 
 /// The work of every other rank: it measures the cells it is given, on so many threads, until there are no more.

@@ -67,7 +67,7 @@ class work {
     }
     const std::size_t others = settings_.ranks == nullptr ? 0 : settings_.ranks->threads();
     report_.left = seconds_ / static_cast<double>(settings_.threads + others);
-    settings_.tell(report_);
+    settings_.report_progress(report_);
   }
 
   void run() {
@@ -132,7 +132,7 @@ class work {
     report_.elapsed = seconds_since(start_);
     // The estimate, corrected by the time taken so far.
     report_.left = seconds_done_ > 0 ? report_.elapsed * (seconds_ - seconds_done_) / seconds_done_ : 0.0;
-    settings_.tell(report_);
+    settings_.report_progress(report_);
   }
 
   std::vector<batch> batches_;
@@ -169,7 +169,7 @@ time_estimate::time_estimate(const std::vector<cell>& cells, const caller& call)
   for (const auto& [name, sum] : seconds_and_steps) seconds_per_step_[name] = sum.first / sum.second;
 }
 
-double time_estimate::of(std::span<const cell> batch) const {
+double time_estimate::seconds(std::span<const cell> batch) const {
   const auto it = seconds_per_step_.find(batch.front().measure);
   return (it == seconds_per_step_.end() ? 1e-6 : it->second) * find_measure(batch.front().measure)->steps(batch);
 }
@@ -180,7 +180,7 @@ std::vector<failed_cell> run_sweep(const std::vector<cell>& cells, sweep_store& 
     std::vector<cell> pending;
     for (const batch& b : batches) pending.insert(pending.end(), b.cells.begin(), b.cells.end());
     const time_estimate estimate(pending, settings.make_caller());
-    for (batch& b : batches) b.seconds = estimate.of(b.cells);
+    for (batch& b : batches) b.seconds = estimate.seconds(b.cells);
   }
   std::stable_sort(batches.begin(), batches.end(),
                    [](const batch& x, const batch& y) { return x.seconds > y.seconds; });

@@ -19,7 +19,7 @@ struct progress_report {
 struct run_settings {
   std::size_t threads = 1;
   /// Called once before anything is measured, after each batch, and at the end; by one thread at a time.
-  std::function<void(const progress_report&)> tell = [](const progress_report&) {};
+  std::function<void(const progress_report&)> report_progress = [](const progress_report&) {};
   /// Makes a caller for one thread, with its own programs.
   std::function<caller()> make_caller;
   asking_ranks* ranks = nullptr;  ///< ranks of an MPI launch, which measure too; null: there are none
@@ -36,7 +36,7 @@ struct failed_cell {
 class time_estimate {
  public:
   time_estimate(const std::vector<cell>& cells, const caller& call);
-  [[nodiscard]] double of(std::span<const cell> batch) const;
+  [[nodiscard]] double seconds(std::span<const cell> batch) const;
 
  private:
   std::map<std::string, double> seconds_per_step_;  // by measure

@@ -8,7 +8,7 @@
 namespace assay::explore {
 
 /// Adds `found` and `steps` of one cell to a measure. Precondition: m has the rest.
-inline measure of_single_cells(measure m, results (*found)(const cell&), double (*steps)(const cell&)) {
+inline measure single_cell_measure(measure m, results (*found)(const cell&), double (*steps)(const cell&)) {
   m.batch = text_of;
   m.steps = [steps](std::span<const cell> batch) { return steps(batch.front()); };
   m.run = [found](std::span<const cell> batch, const caller&) -> core::result<std::vector<results>> {

@@ -186,10 +186,11 @@ std::vector<measured_cell> sweep_store::cells() const {
   }
   SQLite::Statement numbers(database_->file, "SELECT cell, name, value FROM result");
   while (numbers.executeStep()) {
-    const auto at = place.find(numbers.getColumn(0).getInt64());
-    if (at == place.end()) continue;
+    const auto found_place = place.find(numbers.getColumn(0).getInt64());
+    if (found_place == place.end()) continue;
     const SQLite::Column value = numbers.getColumn(2);
-    all[at->second].found[numbers.getColumn(1).getString()] = value.isNull() ? std::nan("") : value.getDouble();
+    all[found_place->second].found[numbers.getColumn(1).getString()] =
+        value.isNull() ? std::nan("") : value.getDouble();
   }
   return all;
 }
@@ -197,29 +198,29 @@ std::vector<measured_cell> sweep_store::cells() const {
 void sweep_store::add(const std::vector<measured_cell>& batch) {
   SQLite::Database& db = database_->file;
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-  SQLite::Statement of_cell(db, "INSERT INTO cell VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  SQLite::Statement of_result(db, "INSERT INTO result VALUES(?, ?, ?)");
-  SQLite::Statement of_time(db, "INSERT INTO timing VALUES(?, ?)");
+  SQLite::Statement cell_insert(db, "INSERT INTO cell VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  SQLite::Statement result_insert(db, "INSERT INTO result VALUES(?, ?, ?)");
+  SQLite::Statement time_insert(db, "INSERT INTO timing VALUES(?, ?)");
   for (const measured_cell& m : batch) {
     const auto id = static_cast<std::int64_t>(m.id);
-    SQLite::bind(of_cell, id, text_of(m.what), m.what.measure, m.what.implementation, m.what.arithmetic, m.what.storage,
-                 m.what.family, m.what.decay, m.what.scale, static_cast<std::int64_t>(m.what.size),
+    SQLite::bind(cell_insert, id, text_of(m.what), m.what.measure, m.what.implementation, m.what.arithmetic,
+                 m.what.storage, m.what.family, m.what.decay, m.what.scale, static_cast<std::int64_t>(m.what.size),
                  static_cast<std::int64_t>(m.what.seed));
-    of_cell.exec();
-    of_cell.reset();
+    cell_insert.exec();
+    cell_insert.reset();
     for (const auto& [name, value] : m.found) {
-      of_result.bind(1, id);
-      of_result.bind(2, name);
+      result_insert.bind(1, id);
+      result_insert.bind(2, name);
       if (std::isnan(value))
-        of_result.bind(3);
+        result_insert.bind(3);
       else
-        of_result.bind(3, value);
-      of_result.exec();
-      of_result.reset();
+        result_insert.bind(3, value);
+      result_insert.exec();
+      result_insert.reset();
     }
-    SQLite::bind(of_time, id, m.seconds);
-    of_time.exec();
-    of_time.reset();
+    SQLite::bind(time_insert, id, m.seconds);
+    time_insert.exec();
+    time_insert.reset();
   }
   transaction.commit();
 }

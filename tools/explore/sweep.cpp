@@ -77,8 +77,8 @@ class table_reader {
       fail(node.source(), fmt::format("'{}' must hold strings", key));
     }
   }
-  void fail(const toml::source_region& at, const std::string& what) {
-    if (wrong_.empty()) wrong_ = fmt::format("{}: line {}: {}", origin_, at.begin.line, what);
+  void fail(const toml::source_region& region, const std::string& what) {
+    if (wrong_.empty()) wrong_ = fmt::format("{}: line {}: {}", origin_, region.begin.line, what);
   }
 
   const toml::table& table_;
@@ -102,7 +102,7 @@ core::result<grid> read_grid(const toml::table& table, const std::string& origin
   const measure* m = find_measure(g.measure);
   if (g.family == std::vector<std::string>{"each"} && m != nullptr && m->each_family != nullptr) {
     g.family = m->each_family();
-    g.of_each_family = true;
+    g.drops_unfit_cells = true;
   }
   return g;
 }
@@ -216,7 +216,7 @@ std::vector<std::string> implementations_of(const grid& g, const std::string& fa
 
 // Whether the measure accepts a cell, or else the same cell without a width (the cell is then changed to it), and the
 // cell is not expensive.
-bool is_asked_for(cell& c) {
+bool fits_measure(cell& c) {
   constexpr double most_steps = 1 << 23;
   if (!check_cell(c)) c.scale = 1;
   return check_cell(c) && find_measure(c.measure)->steps({&c, 1}) <= most_steps;
@@ -245,7 +245,7 @@ core::result<std::vector<cell>> cells_of(const sweep& s) {
                     cell c{g.measure, implementation, arithmetic, storage == "same" ? arithmetic : storage,
                            family,    decay,          scale,      size,
                            seed};
-                    if (g.of_each_family && !is_asked_for(c)) continue;
+                    if (g.drops_unfit_cells && !fits_measure(c)) continue;
                     if (const auto checked = check_cell(c); !checked)
                       return core::failure(fmt::format("sweep {}: {}", s.name, checked.error().message));
                     if (seen.insert(text_of(c)).second) all.push_back(std::move(c));

@@ -33,7 +33,7 @@ struct grid {
   std::vector<std::string> implementation, arithmetic, storage{"same"}, family{""};
   std::vector<double> decay{0.0}, scale{1.0};
   std::vector<std::uint64_t> size, seed{1};
-  bool of_each_family = false;  ///< cells that the measure refuses, or that are expensive, are left out
+  bool drops_unfit_cells = false;  ///< cells that the measure refuses, or that are expensive, are left out
 };
 
 struct sweep {

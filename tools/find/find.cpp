@@ -68,16 +68,16 @@ bool is_word_of(const std::string& word, const std::string& text) {
 }
 
 rank rank_of(const std::vector<std::string>& words, const std::vector<std::string>& names, const std::string& rest) {
-  std::string asked;
-  for (const std::string& word : words) asked += folded(word);
+  std::string wanted;
+  for (const std::string& word : words) wanted += folded(word);
   rank best{none, 0};
   for (const std::string& name : names) {
     const std::string known = folded(name);
-    const fit by_name = known == asked                                        ? whole_name
-                        : known.starts_with(asked)                            ? begins_name
-                        : known.size() > 3 && asked.find(known) != asked.npos ? contains_name
-                        : asked.size() > 2 && known.find(asked) != known.npos ? part_of_name
-                                                                              : none;
+    const fit by_name = known == wanted                                         ? whole_name
+                        : known.starts_with(wanted)                             ? begins_name
+                        : known.size() > 3 && wanted.find(known) != wanted.npos ? contains_name
+                        : wanted.size() > 2 && known.find(wanted) != known.npos ? part_of_name
+                                                                                : none;
     best = std::max(best, rank{by_name, by_name == contains_name ? known.size() : 0});
   }
   const auto is_said = [&](const std::string& word) {
@@ -92,7 +92,7 @@ template <class Thing>
 std::vector<const Thing*> best_of(const std::vector<Thing>& all, std::size_t most, auto rank_of_one) {
   std::vector<std::pair<rank, const Thing*>> found;
   for (const Thing& one : all)
-    if (const rank how = rank_of_one(one); how.first != none) found.emplace_back(how, &one);
+    if (const rank match = rank_of_one(one); match.first != none) found.emplace_back(match, &one);
   std::ranges::stable_sort(found, std::ranges::greater(), &std::pair<rank, const Thing*>::first);
   if (!found.empty()) {
     const rank top = found.front().first;
@@ -170,11 +170,11 @@ int find(const std::vector<std::string>& words) {
 }  // namespace
 
 command_work find_command(CLI::App& app) {
-  struct asked {
+  struct find_options {
     std::vector<std::string> words{};
     bool as_markdown = false;
   };
-  auto options = std::make_shared<asked>();
+  auto options = std::make_shared<find_options>();
   app.add_option("words", options->words, "a name, such as: llama 3.1, flash_attn_func, apply_rotary_pos_emb");
   app.add_flag("--markdown", options->as_markdown, "all that is known, as tables for a document");
   return [options](const program_options&) -> int {

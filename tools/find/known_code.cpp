@@ -9,7 +9,7 @@
 
 #include "golden/formats/attributes_json.hpp"
 #include "reference/oracle.hpp"
-#include "tools/judge/asked_call.hpp"
+#include "tools/judge/requested_call.hpp"
 
 namespace assay::tools {
 namespace {

@@ -5,12 +5,12 @@ import shared
 import torch
 
 
-def rotary(of):
+def rotary(version):
     """The class of this version."""
     shared.needed("keras==3.15.1", "absl-py", "namex", "optree", "h5py", "rich", "markdown-it-py", "mdurl", "pygments",
                   "ml-dtypes", "packaging")
     as_it_is = {"keras_hub_export": lambda path: lambda exported: exported}
-    return shared.imported(shared.fetched("keras-hub", of), "keras_hub.src.layers.modeling.rotary_embedding",
+    return shared.imported(shared.fetched("keras-hub", version), "keras_hub.src.layers.modeling.rotary_embedding",
                            without={"keras_hub.src.api_export": as_it_is}).RotaryEmbedding
 
 

@@ -32,23 +32,24 @@ def version(standard):
     return sys.argv[1] if len(sys.argv) > 1 else standard
 
 
-def fetched(package, of, extra=()):
-    """The folder of `package` in version `of`, unpacked. It is a wheel from PyPI, or with `extra`, the packages that its
-    setup.py imports, the archive of its source. $ASSAY_FINDINGS_CACHE keeps what was fetched; without it nothing stays."""
-    folder = _kept() / f"{package}-{of}"
+def fetched(package, version_text, extra=()):
+    """The folder of `package` in version `version_text`, unpacked. It is a wheel from PyPI, or with `extra`, the packages
+    that its setup.py imports, the archive of its source. $ASSAY_FINDINGS_CACHE keeps what was fetched; without it nothing
+    stays."""
+    folder = _kept() / f"{package}-{version_text}"
     if not folder.is_dir():
         with tempfile.TemporaryDirectory() as loaded:
-            _unpack(_loaded(package, of, extra, pathlib.Path(loaded)), folder)
-    print(f"package: {package} {of}")
+            _unpack(_loaded(package, version_text, extra, pathlib.Path(loaded)), folder)
+    print(f"package: {package} {version_text}")
     inner = [each for each in folder.iterdir() if each.is_dir()]
     return inner[0] if extra and len(inner) == 1 else folder
 
 
-def installed(package, of):
+def installed(package, version_text):
     """As `fetched`, for a package that is in this environment already."""
     print(f"package: {package} {importlib.metadata.version(package)}")
-    if not importlib.metadata.version(package).startswith(of):
-        print(f"note: the finding is about {of}")
+    if not importlib.metadata.version(package).startswith(version_text):
+        print(f"note: the finding is about {version_text}")
 
 
 def needed(*requirements):
@@ -97,12 +98,12 @@ def _kept():
     return pathlib.Path(kept)
 
 
-def _loaded(package, of, extra, into):
-    wanted, environment = [f"{package}=={of}"], dict(os.environ)
+def _loaded(package, version_text, extra, into):
+    wanted, environment = [f"{package}=={version_text}"], dict(os.environ)
     if extra:
         tools = into / "tools"
         _run([*PIP, "install", "-q", "--target", str(tools), *extra], environment)
-        environment |= {"PYTHONPATH": str(tools), f"{package.upper()}_VERSION_OVERRIDE": of,
+        environment |= {"PYTHONPATH": str(tools), f"{package.upper()}_VERSION_OVERRIDE": version_text,
                         f"{package.upper()}_TARGET_DEVICE": "empty"}
         wanted = ["--no-binary", ":all:", "--no-build-isolation", *wanted]
     _run([*PIP, "download", "-q", "--no-deps", "-d", str(into / "files"), *wanted], environment)

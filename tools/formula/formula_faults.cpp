@@ -17,13 +17,13 @@ namespace formula = reference::formula;
 
 // The edited steps: in each program those of one operator at one place in the source.
 struct edited_place {
-  formula_step at;
+  formula_step step;
   formula::op what;
   [[nodiscard]] std::vector<std::size_t> in(const placed_program& p) const {
     const std::vector<formula::node_place> nodes = formula::all_nodes(p.made);
     std::vector<std::size_t> all;
     for (std::size_t k = 0; k < p.steps.size(); ++k)
-      if (p.steps[k] == at && nodes[k].in->nodes()[nodes[k].at].what == what) all.push_back(k);
+      if (p.steps[k] == step && nodes[k].in->nodes()[nodes[k].at].what == what) all.push_back(k);
     return all;
   }
 };
@@ -39,10 +39,10 @@ std::string name_in_source(const formula::node& n, const formula_step& own, cons
 // "`i - j` (reference.py:7)", "the subtract at reference.py:7"
 std::string words_of(const edited_place& place, const formula::node& n) {
   const std::string where =
-      fmt::format("{}:{}", std::filesystem::path(place.at.file).filename().string(), place.at.line);
-  if (place.at.text.empty()) return fmt::format("the {} at {}", formula::row_of(place.what).name, where);
+      fmt::format("{}:{}", std::filesystem::path(place.step.file).filename().string(), place.step.line);
+  if (place.step.text.empty()) return fmt::format("the {} at {}", formula::row_of(place.what).name, where);
   return fmt::format("{}`{}` ({})", n.what == formula::op::number ? fmt::format("{:.6g} in ", n.number) : "",
-                     place.at.text, where);
+                     place.step.text, where);
 }
 
 std::vector<formula::program_edit> edits_at(const placed_program& p, const edited_place& place) {
@@ -51,7 +51,7 @@ std::vector<formula::program_edit> edits_at(const placed_program& p, const edite
   const auto named = [&](formula::node_id k) {
     const auto it =
         std::ranges::find_if(nodes, [&](const auto& other) { return other.in == first.in && other.at == k; });
-    return name_in_source(first.in->nodes()[k], p.steps[static_cast<std::size_t>(it - nodes.begin())], place.at);
+    return name_in_source(first.in->nodes()[k], p.steps[static_cast<std::size_t>(it - nodes.begin())], place.step);
   };
   return formula::edits_of(*first.in, first.at, named);
 }
@@ -103,8 +103,8 @@ std::vector<properties::variant> formula_faults(const std::shared_ptr<formula_so
       const formula::node& n = nodes[k].in->nodes()[nodes[k].at];
       const edited_place place{p->steps[k], n.what};
       const bool is_known = std::ranges::any_of(
-          seen, [&](const edited_place& other) { return other.at == place.at && other.what == place.what; });
-      if (is_known || place.at.line == 0 || place.what == formula::op::input) continue;
+          seen, [&](const edited_place& other) { return other.step == place.step && other.what == place.what; });
+      if (is_known || place.step.line == 0 || place.what == formula::op::input) continue;
       seen.push_back(place);
       for (const formula::program_edit& e : edits_at(*p, place)) {
         if (!formula::with_edit(p->made, place.in(*p), e)) continue;

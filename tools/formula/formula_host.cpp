@@ -48,9 +48,9 @@ class formula_host final : public formula_source {
   [[nodiscard]] bool tells_steps() const override { return true; }
 
  private:
-  json answer_to(const json& question) override { return asked_to("trace", question); }
-  json draws_for(const json& question) override { return asked_to("draw", question); }
-  json asked_to(const char* what, json question) {
+  json answer_to(const json& question) override { return answer_from_host("trace", question); }
+  json draws_for(const json& question) override { return answer_from_host("draw", question); }
+  json answer_from_host(const char* what, json question) {
     question["ask"] = what;
     auto answer = ask(question.dump() + "\n");
     if (!answer) throw formula_fault(answer.error().message);
@@ -62,13 +62,14 @@ class formula_host final : public formula_source {
     const std::lock_guard lock(mutex_);
     if (child_ == nullptr) return core::failure(broken_);
     std::string line;
-    if (const outcome how = child_->exchange(text, line, patience); how != outcome::line)
-      return ended(how == outcome::closed ? "its program ended. " + child_->stderr_tail()
-                   : how == outcome::line_too_long
+    if (const outcome outcome_of_exchange = child_->exchange(text, line, patience);
+        outcome_of_exchange != outcome::line)
+      return ended(outcome_of_exchange == outcome::closed ? "its program ended. " + child_->stderr_tail()
+                   : outcome_of_exchange == outcome::line_too_long
                        ? "its program is a text of more than 64 MiB at these sizes: an array that "
                          "no input is in is written out, element by element"
-                   : how == outcome::out_of_memory ? "it takes more memory than its limit"
-                                                   : "no answer within a minute of computing");
+                   : outcome_of_exchange == outcome::out_of_memory ? "it takes more memory than its limit"
+                                                                   : "no answer within a minute of computing");
     json answer = json::parse(line, nullptr, false);
     if (!answer.is_object() || !answer.contains("ok") || !answer["ok"].is_boolean())
       return ended("an answer that is none");
@@ -89,11 +90,11 @@ class formula_host final : public formula_source {
   std::string broken_{};
 };
 
-core::result<void> add_hosted_formula(const asked_formula& asked, bool tells_growth) {
-  const std::string& spec = asked.spec;
+core::result<void> add_hosted_formula(const formula_options& options, bool tells_growth) {
+  const std::string& spec = options.spec;
   ASSAY_EXPECTS(is_hosted_formula(spec));
   json given = json::object();
-  for (const std::string& text : asked.axes) {
+  for (const std::string& text : options.axes) {
     const std::size_t sign = text.find('=');
     if (sign == 0 || sign == std::string::npos) return core::failure("--axes " + text + " must be NAME=AXES");
     given[text.substr(0, sign)] = text.substr(sign + 1);
@@ -120,15 +121,15 @@ bool is_hosted_formula(const std::string& spec) {
   return colon != std::string::npos && colon != 0 && colon + 1 != place.size();
 }
 
-int with_formula(const asked_formula& asked, const std::function<int()>& run, bool tells_growth) {
+int with_formula(const formula_options& options, const std::function<int()>& run, bool tells_growth) {
   const auto broken = [&](const std::string& why) {
-    if (asked.spec.empty() && formula_of_process() == nullptr) throw;
-    const std::string& spec = asked.spec.empty() ? formula_of_process()->spec : asked.spec;
+    if (options.spec.empty() && formula_of_process() == nullptr) throw;
+    const std::string& spec = options.spec.empty() ? formula_of_process()->spec : options.spec;
     return complain(fmt::format("the formula {}: {}", spec, why)), candidate_broke;
   };
   try {
-    if (!asked.spec.empty())
-      if (const auto added = add_hosted_formula(asked, tells_growth); !added)
+    if (!options.spec.empty())
+      if (const auto added = add_hosted_formula(options, tells_growth); !added)
         return complain(added.error().message), candidate_broke;
     return run();
   } catch (const formula_fault& why) {

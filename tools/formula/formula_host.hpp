@@ -18,6 +18,6 @@ bool is_hosted_formula(const std::string& spec);
 /// the same holds for the formula of a case that `run` reads. Without a formula, exceptions pass through. Call it
 /// before the first look-up of an operation. `tells_growth`: errors are reported by the number of tokens, or else of
 /// keys.
-int with_formula(const asked_formula& asked, const std::function<int()>& run, bool tells_growth = false);
+int with_formula(const formula_options& options, const std::function<int()>& run, bool tells_growth = false);
 
 }  // namespace assay::tools

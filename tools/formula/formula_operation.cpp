@@ -78,12 +78,12 @@ core::attribute_declaration setting_of(const json& j) {
 std::string conflict_of(const std::map<std::string, std::string>& multiples, const core::axis_sizes& sizes) {
   const auto empty = std::ranges::find_if(sizes, [](const auto& axis) { return axis.second == 0; });
   if (empty != sizes.end()) return "the axis " + empty->first + " is empty";
-  for (const auto& [axis, of] : multiples) {
-    const auto other = sizes.find(of);
-    const std::size_t factor = other != sizes.end() ? other->second : std::stoul(of);
+  for (const auto& [axis, divisor] : multiples) {
+    const auto other = sizes.find(divisor);
+    const std::size_t factor = other != sizes.end() ? other->second : std::stoul(divisor);
     if (sizes.at(axis) % factor != 0)
       return fmt::format("{} = {} is no multiple of {}", axis, sizes.at(axis),
-                         other == sizes.end() ? of : fmt::format("{} = {}", of, factor));
+                         other == sizes.end() ? divisor : fmt::format("{} = {}", divisor, factor));
   }
   return "";
 }
@@ -157,10 +157,10 @@ void check_names(const core::operation& op, const json& says) {
     if (s.name.size() > longest || s.meaning.size() > 4 * longest || !std::regex_match(s.name, name))
       refuse("'" + s.name + "' is no stage");
   if (op.stages.size() > 64) refuse("it has too many stages");
-  for (const auto& [axis, of] : says.at("multiples").get<std::map<std::string, std::string>>()) {
-    const bool is_number = of.size() <= 6 && std::regex_match(of, std::regex("[1-9][0-9]{0,5}"));
-    if (!symbols.contains(axis) || (!is_number && !symbols.contains(of)))
-      refuse("'" + axis + "' is no multiple of '" + of + "'");
+  for (const auto& [axis, divisor] : says.at("multiples").get<std::map<std::string, std::string>>()) {
+    const bool is_number = divisor.size() <= 6 && std::regex_match(divisor, std::regex("[1-9][0-9]{0,5}"));
+    if (!symbols.contains(axis) || (!is_number && !symbols.contains(divisor)))
+      refuse("'" + axis + "' is no multiple of '" + divisor + "'");
   }
   const auto looped = says.at("turns").at("axes").get<std::vector<std::string>>();
   for (const std::string& axis : looped)

@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 namespace formula = reference::formula;
 
-std::shared_ptr<formula_source> of_process;
+std::shared_ptr<formula_source> source_of_process;
 
 json question_of(const core::operation& op, const core::attributes& settings, const core::axis_sizes& axes) {
   json sizes = json::object(), named = json::object();
@@ -65,15 +65,15 @@ std::shared_ptr<const placed_program> formula_source::placed(const formula::prog
   const std::string text = question.dump();
   {
     const std::lock_guard lock(mutex_);
-    const auto it = std::ranges::find_if(of_late_, [&](const auto& one) { return one.first == text; });
-    if (it != of_late_.end()) return it->second;
+    const auto it = std::ranges::find_if(recent_programs_, [&](const auto& one) { return one.first == text; });
+    if (it != recent_programs_.end()) return it->second;
   }
   auto made = std::make_shared<const placed_program>(placed_in(answer_to(question)));
   has_program_for(question);
   const std::lock_guard lock(mutex_);
-  of_late_.emplace_front(text, made);
-  constexpr std::size_t most_of_late = 256;
-  if (of_late_.size() > most_of_late) of_late_.pop_back();
+  recent_programs_.emplace_front(text, made);
+  constexpr std::size_t most_recent = 256;
+  if (recent_programs_.size() > most_recent) recent_programs_.pop_back();
   return made;
 }
 
@@ -126,11 +126,12 @@ json formula_source::programs_within(const core::request& call) {
   if (!call.operation->name.starts_with("formula/")) return json::array();
   const core::operation_name name(call.operation->name);
   const core::operation& op = *reference::find_operation(name.forward);
-  const json of = question_of(op, core::completed(*call.operation, call.attributes), core::sizes_of(call));
+  const json call_question = question_of(op, core::completed(*call.operation, call.attributes), core::sizes_of(call));
   // A law may ask for other settings, for smaller sizes, and for up to twice the sizes.
   const auto is_near = [&](const json& question) {
     return std::ranges::all_of(question["sizes"].items(), [&](const auto& one) {
-      return of["sizes"].contains(one.key()) && one.value() <= 2 * of["sizes"][one.key()].template get<std::size_t>();
+      return call_question["sizes"].contains(one.key()) &&
+             one.value() <= 2 * call_question["sizes"][one.key()].template get<std::size_t>();
     });
   };
   std::vector<json> questions;
@@ -140,7 +141,7 @@ json formula_source::programs_within(const core::request& call) {
       if (json question = json::parse(text); is_near(question)) questions.push_back(std::move(question));
   }
   constexpr std::size_t most = 64;
-  std::ranges::stable_sort(questions, {}, [&](const json& q) { return q["sizes"] == of["sizes"] ? 0 : 1; });
+  std::ranges::stable_sort(questions, {}, [&](const json& q) { return q["sizes"] == call_question["sizes"] ? 0 : 1; });
   if (questions.size() > most) questions.resize(most);
   json programs = json::array();
   for (json& question : questions) {
@@ -192,7 +193,7 @@ core::result<void> add_formula_source(std::shared_ptr<formula_source> source, bo
     properties::install_formula_tests([source, op] {
       return source->tells_steps() ? formula_faults(source, op) : std::vector<properties::variant>{};
     });
-    of_process = std::move(source);
+    source_of_process = std::move(source);
     return {};
   } catch (const core::contract_violation& wrong) {
     return core::failure(fmt::format("the formula {}: {}", about.spec, wrong.what()));
@@ -202,12 +203,14 @@ core::result<void> add_formula_source(std::shared_ptr<formula_source> source, bo
 }
 
 json formula_record(const std::vector<const core::request*>& calls) {
-  if (of_process == nullptr) return {};
+  if (source_of_process == nullptr) return {};
   json programs = json::array();
   for (const core::request* call : calls)
-    for (json& one : of_process->programs_within(*call))
+    for (json& one : source_of_process->programs_within(*call))
       if (std::ranges::find(programs, one) == programs.end()) programs.push_back(std::move(one));
-  return {{"spec", of_process->about().spec}, {"says", of_process->about().says}, {"programs", std::move(programs)}};
+  return {{"spec", source_of_process->about().spec},
+          {"says", source_of_process->about().says},
+          {"programs", std::move(programs)}};
 }
 
 core::result<void> add_recorded_formula(const json& record) {
@@ -240,21 +243,23 @@ core::axis_sizes judged_formula::trial_sizes() const { return says.at("sizes").g
 
 // At one row and one head, two of every other axis, and as many turns of a loop as are needed to show it as a loop.
 std::string mathematics_of_formula() {
-  const core::operation& op = *reference::find_operation(of_process->about().operation);
+  const core::operation& op = *reference::find_operation(source_of_process->about().operation);
   core::axis_sizes sizes;
   for (const std::string& axis : core::axis_symbols(op)) {
     const core::axis_role role = core::role_of(op, axis);
     sizes[axis] = role == core::axis_role::batch || role == core::axis_role::head ? 1 : 2;
-    const json& turns = of_process->about().says.at("turns");
+    const json& turns = source_of_process->about().says.at("turns");
     if (turns.at("rolled").get<bool>() && std::ranges::find(turns.at("axes"), json(axis)) != turns.at("axes").end())
       sizes[axis] = 8;
   }
   const core::attributes settings = core::completed(op, {});
-  if (op.conflict && !op.conflict(settings, sizes).empty()) sizes = of_process->about().trial_sizes();
+  if (op.conflict && !op.conflict(settings, sizes).empty()) sizes = source_of_process->about().trial_sizes();
   sizes = properties::with_settings(op, sizes, settings);
-  return formula::as_mathematics(of_process->trace({op, settings, sizes}));
+  return formula::as_mathematics(source_of_process->trace({op, settings, sizes}));
 }
 
-const judged_formula* formula_of_process() { return of_process == nullptr ? nullptr : &of_process->about(); }
+const judged_formula* formula_of_process() {
+  return source_of_process == nullptr ? nullptr : &source_of_process->about();
+}
 
 }  // namespace assay::tools

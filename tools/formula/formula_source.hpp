@@ -71,7 +71,7 @@ class formula_source {
   [[nodiscard]] placed_program placed_in(const nlohmann::json& answer) const;
   std::mutex mutex_;
   std::set<std::string> known_;
-  std::deque<std::pair<std::string, std::shared_ptr<const placed_program>>> of_late_;
+  std::deque<std::pair<std::string, std::shared_ptr<const placed_program>>> recent_programs_;
 };
 
 /// Adds the operation "formula/NAME" of the source to the registry, and families of its inputs by rule. Call it once,

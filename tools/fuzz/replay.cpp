@@ -54,35 +54,35 @@ extern "C" void keep_input(int number) {
 std::string mutated(const std::vector<std::string>& seeds, core::counter_random& random) {
   std::string out = seeds[random.below(seeds.size())];
   for (std::size_t changes = 1 + random.below(4); changes > 0; --changes) {
-    const std::size_t at = random.below(out.size() + 1), length = 1 + random.below(random.one_in(4) ? 64 : 8);
+    const std::size_t position = random.below(out.size() + 1), length = 1 + random.below(random.one_in(4) ? 64 : 8);
     switch (random.below(8)) {
       case 0:
-        if (at < out.size()) out[at] = static_cast<char>(out[at] ^ (1 << random.below(8)));
+        if (position < out.size()) out[position] = static_cast<char>(out[position] ^ (1 << random.below(8)));
         break;
       case 1:
-        if (at < out.size()) out[at] = static_cast<char>(random.bits());
+        if (position < out.size()) out[position] = static_cast<char>(random.bits());
         break;
       case 2:
-        out.erase(at, length);
+        out.erase(position, length);
         break;
       case 3:
-        out.insert(at, out.substr(random.below(out.size() + 1), length));
+        out.insert(position, out.substr(random.below(out.size() + 1), length));
         break;
       case 4:
-        out.insert(at, fuzz::words()[random.below(fuzz::words().size())]);
+        out.insert(position, fuzz::words()[random.below(fuzz::words().size())]);
         break;
       case 5: {
         const std::string& other = seeds[random.below(seeds.size())];
-        out.replace(at, length, other.substr(random.below(other.size() + 1), length));
+        out.replace(position, length, other.substr(random.below(other.size() + 1), length));
         break;
       }
       case 6: {
-        const std::size_t digit = out.find_first_of("0123456789", at);
+        const std::size_t digit = out.find_first_of("0123456789", position);
         if (digit != std::string::npos) out[digit] = static_cast<char>('0' + random.below(10));
         break;
       }
       default:
-        out.resize(at);
+        out.resize(position);
     }
   }
   return out;

@@ -35,7 +35,7 @@ void add_part(const part_record& part, gate_report& report) {
   if (part.on_long_sequences) report.horizon_faults.push_back(*part.on_long_sequences);
 }
 
-std::vector<known_failure> those_run(const std::vector<known_failure>& known, const gate_report& report) {
+std::vector<known_failure> failures_of_run_checks(const std::vector<known_failure>& known, const gate_report& report) {
   std::vector<known_failure> run;
   std::copy_if(known.begin(), known.end(), std::back_inserter(run), [&](const known_failure& k) {
     return std::any_of(report.checks.begin(), report.checks.end(), [&](const properties::check_result& c) {
@@ -93,7 +93,7 @@ void assemble(const gate_options& options, const selection& selected, const std:
     if (held_against.baseline) compare_with_baseline(*held_against.baseline, options, report);
     compare_with_known_failures(held_against.known, options, report);
   } else {
-    compare_with_known_failures(those_run(held_against.known, report), options, report);
+    compare_with_known_failures(failures_of_run_checks(held_against.known, report), options, report);
   }
   report.verdict = verdict_of(report);
   if (!cut_short.empty()) {

@@ -33,7 +33,7 @@ bool is_whole(const json& j) {
          is_list_of("accuracy_class", {"operation", "dtype", "class"});
 }
 
-bool was_asked_for(const std::vector<std::string>& named, const std::string& name) {
+bool is_requested(const std::vector<std::string>& named, const std::string& name) {
   return named.empty() || std::find(named.begin(), named.end(), name) != named.end();
 }
 
@@ -53,7 +53,7 @@ std::string name_of_entry(const json& e) {
 void compare_checks(const json& baseline, const gate_options& o, gate_report& report) {
   for (const json& e : baseline["checks"]) {
     if (e["verdict"] != "passed" || !concerns(o, e["operation"], e["dtype"]) ||
-        !was_asked_for(o.properties, e["property"]))
+        !is_requested(o.properties, e["property"]))
       continue;
     const check_result* now = find_check(report, e);
     if (now != nullptr && now->verdict() == status::passed) continue;
@@ -73,7 +73,7 @@ core::list_version list_of(const json& baseline) {
 bool is_among(const std::set<std::string>& names, const json& name) { return names.contains(name.get<std::string>()); }
 
 // The operations for which the lists of the two candidates ask different questions: their errors are not comparable.
-std::set<std::string> asked_otherwise(const json& baseline, gate_report& report) {
+std::set<std::string> operations_asked_otherwise(const json& baseline, gate_report& report) {
   const core::list_version before = list_of(baseline), now = report.candidate.written_for;
   std::set<std::string> all;
   for (const check_result& c : report.checks)
@@ -112,8 +112,8 @@ struct growth_margin {
     return now > std::max(factor * before, before + last_rounding);
   }
 };
-constexpr growth_margin of_equal_cases{2, "more than twice, on the same cases"},
-    of_other_cases{10, "more than ten times"};
+constexpr growth_margin margin_of_equal_cases{2, "more than twice, on the same cases"},
+    margin_of_other_cases{10, "more than ten times"};
 constexpr double half_an_ulp = 0.5, tenth_of_allowance = 0.1;
 
 std::optional<double> number_of(const json& j, const char* key) {
@@ -131,7 +131,7 @@ bool has_equal_cases(const json& baseline, const json& e, const gate_report& r, 
 // Compares the share of its allowance that the largest error, or that of a family, takes. Different cases of a family
 // are not comparable.
 void compare_shares(const json& e, const check_result& now, bool equal_cases, gate_report& report) {
-  const growth_margin& margin = equal_cases ? of_equal_cases : of_other_cases;
+  const growth_margin& margin = equal_cases ? margin_of_equal_cases : margin_of_other_cases;
   double before = -1, after = 0;
   std::string where;
   for (const auto& [family, ratio] : now.error_to_allowance) {
@@ -158,20 +158,20 @@ void compare_errors(const json& baseline, const json& e, const check_result& now
     if (part["operation"] != e["operation"] || part["dtype"] != e["dtype"]) continue;
     const auto before = number_of(part, "largest_error_ulp");
     const double after = largest_error_ulp(now);
-    if (before && of_equal_cases.is_exceeded(*before, after, half_an_ulp))
+    if (before && margin_of_equal_cases.is_exceeded(*before, after, half_an_ulp))
       report.complaints.push_back(
           fmt::format("worse than the baseline: the largest error of {} was {:.3g} ulp and is {:.3g} ulp: {}",
-                      name_of_entry(e), *before, after, of_equal_cases.words));
+                      name_of_entry(e), *before, after, margin_of_equal_cases.words));
   }
 }
 
 // One digit less may be a tiny difference if the error is near a power of ten; two digits are not.
 void compare_digits(const json& e, const check_result& now, gate_report& report) {
-  const json told = member_of(member_of(e, "error_along"), "digits");
-  if (!told.is_array() || !now.tells_digits()) return;
+  const json recorded = member_of(member_of(e, "error_along"), "digits");
+  if (!recorded.is_array() || !now.tells_digits()) return;
   double tried = 0;
   for (const auto& [from, there] : now.by_growth) tried = std::max(tried, there.digits_farthest);
-  for (const json& before : told) {
+  for (const json& before : recorded) {
     const auto digits = number_of(before, "digits"), up_to = number_of(before, "up_to");
     if (!digits || !up_to) continue;
     int kept = 0;
@@ -215,8 +215,8 @@ void compare_offers(const json& baseline, const gate_options& o, gate_report& re
 bool concerns(const gate_options& o, const std::string& operation, const std::string& dtype) {
   const std::string forward = operation.substr(0, operation.find(':'));
   const std::string encoding = operation.substr(0, operation.find('/'));
-  return was_asked_for(o.dtypes, dtype) && was_asked_for(o.encodings, encoding) &&
-         (was_asked_for(o.operations, operation) || was_asked_for(o.operations, forward));
+  return is_requested(o.dtypes, dtype) && is_requested(o.encodings, encoding) &&
+         (is_requested(o.operations, operation) || is_requested(o.operations, forward));
 }
 
 core::result<json> read_report(const std::filesystem::path& path) {
@@ -237,7 +237,7 @@ void compare_with_baseline(const json& baseline, const gate_options& options, ga
   }
   compare_offers(baseline, options, report);
   compare_checks(baseline, options, report);
-  const std::set<std::string> otherwise = asked_otherwise(baseline, report);
+  const std::set<std::string> otherwise = operations_asked_otherwise(baseline, report);
   compare_classes(baseline, options, otherwise, report);
   compare_accuracy(baseline, options, otherwise, report);
 }

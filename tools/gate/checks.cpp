@@ -55,24 +55,24 @@ class part {
 
   void run() {
     candidate_.begin_part();
-    const stopwatch of_calls;
+    const stopwatch call_stopwatch;
     const first_calls first = smoke(candidate_, op(), record_.type, seed_);
     if (first.lost && !first.answered) {
       record_.adapter = fault_of_part(first, op(), record_.type);
       record_.checks.push_back(check_of_part(first, op(), record_.type));
-      record_.seconds[record_.checks.back().checked->name] = of_calls.seconds();
+      record_.seconds[record_.checks.back().checked->name] = call_stopwatch.seconds();
       return;
     }
     auto options = run_options();
     if (options.sizes == properties::run_options::usual::none)
-      options.first = telling_calls(candidate_.describe(), op(), record_.type, seed_);
+      options.first = informative_calls(candidate_.describe(), op(), record_.type, seed_);
     if (first.lost) options.first.push_back(first.lost->original.key);
     for (const properties::property* p : selected_.properties) {
       if (!is_asked(*p, op(), candidate_.describe()) || p->name == dtype_order) continue;
       if (candidate_.part_is_over()) break;
-      const stopwatch of_check;
+      const stopwatch check_stopwatch;
       record_.checks.push_back(run_property(*p, candidate_, op(), record_.type, options));
-      record_.seconds[p->name] = of_check.seconds();
+      record_.seconds[p->name] = check_stopwatch.seconds();
       progress(record_.checks.back(), share_);
       if (record_.checks.back().verdict() == status::failed) failed_.push_back(record_.checks.size() - 1);
     }
@@ -172,8 +172,8 @@ class part {
 };
 
 // Calls with only integers have no dtype: they are made in the widest one, which limits integers least.
-std::vector<core::dtype> dtypes_asked(const properties::description& about, const core::operation& op,
-                                      const selection& s) {
+std::vector<core::dtype> dtypes_to_check(const properties::description& about, const core::operation& op,
+                                         const selection& s) {
   std::vector<core::dtype> all;
   for (const core::dtype type : s.dtypes)
     if (about.offers(op.name, type)) all.push_back(type);
@@ -191,14 +191,14 @@ std::vector<planned_part> plan_parts(const properties::description& about, const
   std::vector<planned_part> parts;
   std::size_t k = 0;
   for (const core::operation* op : s.operations)
-    for (const core::dtype type : dtypes_asked(about, *op, s))
+    for (const core::dtype type : dtypes_to_check(about, *op, s))
       if (k++ % which.count == which.index - 1) parts.push_back({op, type});
   return parts;
 }
 
 void run_parts(guarded_candidate& candidate, const std::vector<planned_part>& parts, const selection& s,
                std::uint64_t seed, const properties::fresh_start& fresh, std::vector<part_record>& records) {
-  const stopwatch of_run;
+  const stopwatch run_stopwatch;
   for (const planned_part& planned : parts) {
     records.push_back({planned.operation, planned.type});
     if (candidate.run_is_over()) {
@@ -206,7 +206,7 @@ void run_parts(guarded_candidate& candidate, const std::vector<planned_part>& pa
                                           " was not tried any more: " + candidate.why_over());
       continue;
     }
-    part(candidate, s, seed, fresh, {records.size(), parts.size(), of_run.seconds()}, records.back()).run();
+    part(candidate, s, seed, fresh, {records.size(), parts.size(), run_stopwatch.seconds()}, records.back()).run();
   }
   if (!candidate.run_is_over()) check_dtype_orders(candidate.describe(), s, seed, fresh, records);
   if (isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\n");

@@ -26,10 +26,10 @@ class orders {
       if (!is_tried(r, first)) continue;
       if (!started) started = fresh_();
       if (!started) return;
-      const stopwatch of_orders;
+      const stopwatch order_stopwatch;
       for (const std::size_t tokens : tokens_tried)
         if (const auto c = draw_case(r, first, tokens); c && fails(r, *c, *started)) break;
-      if (r.checks.back().checked == &law_) r.seconds[law_.name] += of_orders.seconds();
+      if (r.checks.back().checked == &law_) r.seconds[law_.name] += order_stopwatch.seconds();
     }
   }
 

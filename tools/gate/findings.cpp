@@ -28,12 +28,12 @@ struct part_key {
 // Sentences in order of appearance, each with the parts to which it applies.
 class sentence_list {
  public:
-  void add(const std::string& sentence, const part_key& of) {
+  void add(const std::string& sentence, const part_key& part) {
     auto it = std::find_if(all_.begin(), all_.end(), [&](const auto& s) { return s.first == sentence; });
     if (it == all_.end()) it = all_.insert(it, {sentence, {}});
-    it->second.push_back(of);
+    it->second.push_back(part);
   }
-  [[nodiscard]] std::vector<std::string> of(const part_key& part) const {
+  [[nodiscard]] std::vector<std::string> sentences_about(const part_key& part) const {
     std::vector<std::string> said;
     for (const auto& [sentence, parts] : all_)
       if (std::find(parts.begin(), parts.end(), part) != parts.end()) said.push_back(sentence);
@@ -78,12 +78,14 @@ void add_property_facts(const std::vector<const check_result*>& failed, const pa
     const bool broke = c->found && c->found->shown.failure;
     if (broke && !said) {
       // Other properties make their own calls from a case; their message names the call.
-      const std::string of = c->checked->decides_class ? summary(c->found->minimal)
-                                                       : fmt::format("a call of the check '{}'", c->checked->name);
+      const std::string call_words = c->checked->decides_class
+                                         ? summary(c->found->minimal)
+                                         : fmt::format("a call of the check '{}'", c->checked->name);
       const bool has_sizes = c->checked->decides_class && found.unanswered;
       sentences.add(
-          broke_sentence(has_sizes ? fmt::format("calls where {}, such as {}", *found.unanswered, of) : of,
-                         c->found->shown.message, c->found->shown.failure->kind == properties::fault::timed_out),
+          broke_sentence(
+              has_sizes ? fmt::format("calls where {}, such as {}", *found.unanswered, call_words) : call_words,
+              c->found->shown.message, c->found->shown.failure->kind == properties::fault::timed_out),
           part);
     }
     said = said || broke;
@@ -101,20 +103,20 @@ struct examined_part {
 
 // Whether another finding accounts for this one: that of the operation whose derivative it is, or of the scan inside
 // it. A gradient that is wrong where its function is right has a fault of its own.
-bool is_consequence(const gate_report& report, const examined_part& of, const std::vector<examined_part>& all) {
-  if (of.found.explained || of.found.function_is_right) return false;
-  const core::operation& forward = reference::forward_of(*of.part.operation);
+bool is_consequence(const gate_report& report, const examined_part& examined, const std::vector<examined_part>& all) {
+  if (examined.found.explained || examined.found.function_is_right) return false;
+  const core::operation& forward = reference::forward_of(*examined.part.operation);
   return std::any_of(all.begin(), all.end(), [&](const examined_part& other) {
-    if (other.part == of.part || other.part.type != of.part.type) return false;
+    if (other.part == examined.part || other.part.type != examined.part.type) return false;
     // A function that fails only a law of its own (such as empty axes) does not explain a wrong gradient.
-    if (!of.part.operation->is_forward() && other.part.operation == &forward) {
+    if (!examined.part.operation->is_forward() && other.part.operation == &forward) {
       const auto failed = failed_checks(report, other.part);
       return other.found.explained ||
              std::any_of(failed.begin(), failed.end(), [](const check_result* c) { return c->checked->decides_class; });
     }
     // The module contains the scan: its failure adds nothing to an explained failure of the same kind.
-    return other.found.explained && other.part.operation->recurrent && of.part.operation->recurrent &&
-           other.part.operation->kind() == of.part.operation->kind();
+    return other.found.explained && other.part.operation->recurrent && examined.part.operation->recurrent &&
+           other.part.operation->kind() == examined.part.operation->kind();
   });
 }
 
@@ -211,7 +213,7 @@ void add_findings(const std::vector<part_record>& parts, gate_report& report) {
   add_faults(parts, report, judged);
   report.faults.clear();
   for (const part_record& r : parts)
-    if (auto faults = judged.of({r.operation, r.type}); !faults.empty())
+    if (auto faults = judged.sentences_about({r.operation, r.type}); !faults.empty())
       report.faults.emplace(part_name{r.operation->name, r.type}, std::move(faults));
   add_passed(report, judged);
   add_refusals(report, refused);

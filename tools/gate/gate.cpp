@@ -145,10 +145,10 @@ core::result<void> hold_against_function(const judged_formula& formula, const ga
                   formula.spec, o.message));
 }
 
-int gate(const gate_options& asked) {
+int gate(const gate_options& requested) {
   const auto signals = interruption::watch();
   if (!signals) return complain(signals.error().message), wrong_input;
-  gate_options options = asked;
+  gate_options options = requested;
   try {
     return with_formula(options.formula, [&] {
       const judged_formula* formula = formula_of_process();

@@ -100,9 +100,9 @@ core::result<void> select_digits(const gate_options& o, selection& s) {
   for (const std::string& text : o.require_digits) {
     required_digits wanted;
     const char* end = text.data() + text.size();
-    const auto [at, no_digits] = std::from_chars(text.data(), end, wanted.digits);
-    const bool has_length = no_digits == std::errc() && at != end && *at == '@';
-    const auto [last, no_length] = std::from_chars(has_length ? at + 1 : end, end, wanted.up_to);
+    const auto [sign, no_digits] = std::from_chars(text.data(), end, wanted.digits);
+    const bool has_length = no_digits == std::errc() && sign != end && *sign == '@';
+    const auto [last, no_length] = std::from_chars(has_length ? sign + 1 : end, end, wanted.up_to);
     if (!has_length || no_length != std::errc() || last != end || wanted.digits < 1 || wanted.up_to < 1)
       return core::failure("--require-digits " + text + ": must be DIGITS@LENGTH, such as 6@131072");
     s.digits.push_back(wanted);
@@ -220,8 +220,9 @@ std::vector<std::string> sizes_left_out(const gate_options& o, const selection& 
   for (std::size_t k = 0; k < s.shapes.size(); ++k)
     for (const core::operation* op : offered) {
       const bool fits = has_axes(*op, s.shapes[k]);
-      if (!fits && !op->is_forward() &&
-          std::any_of(offered.begin(), offered.end(), [&](const auto* of) { return of->name == op->forward_name(); }))
+      if (!fits && !op->is_forward() && std::any_of(offered.begin(), offered.end(), [&](const auto* other) {
+            return other->name == op->forward_name();
+          }))
         continue;  // as its function, which is already listed
       if (!fits) all.push_back(fmt::format("--shape {} was not tried: {}", o.shapes[k], axes_in_words({op})));
       if (const std::string why = fits ? properties::conflict_of_shape(*op, s.shapes[k]) : ""; !why.empty())

@@ -128,7 +128,7 @@ ASSAY_MEMBERS(diagnosis, explained, named, facts, of_settings, function_is_right
 
 namespace assay::tools {
 
-ASSAY_MEMBERS(asked_formula, spec, axes)
+ASSAY_MEMBERS(formula_options, spec, axes)
 ASSAY_MEMBERS(candidate_limits, start_seconds, case_seconds, memory_bytes)
 template <class Archive>
 void members(Archive& a, shard& s) {

@@ -69,8 +69,8 @@ bool is_nan_flood(const first_calls& calls) { return !calls.lost->shown.failure;
 
 }  // namespace
 
-std::vector<case_key> telling_calls(const properties::description& about, const core::operation& op, core::dtype type,
-                                    std::uint64_t seed) {
+std::vector<case_key> informative_calls(const properties::description& about, const core::operation& op,
+                                        core::dtype type, std::uint64_t seed) {
   // An operation that carries a matrix of two widths from token to token computes as many numbers for each token.
   const auto& recurrent = reference::forward_of(op).recurrent;
   if (recurrent && widths_of(*op.input(recurrent->state_in), op) > 1)

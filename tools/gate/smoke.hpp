@@ -27,8 +27,8 @@ first_calls smoke(guarded_candidate& candidate, const core::operation& op, core:
 
 /// A few mild calls of sizes that show most for their time: several blocks of a kernel, a last block that lacks
 /// elements, and features as in usual heads.
-std::vector<properties::case_key> telling_calls(const properties::description& about, const core::operation& op,
-                                                core::dtype type, std::uint64_t seed);
+std::vector<properties::case_key> informative_calls(const properties::description& about, const core::operation& op,
+                                                    core::dtype type, std::uint64_t seed);
 
 /// The fault of a part in which no call was answered.
 adapter_fault fault_of_part(const first_calls& calls, const core::operation& op, core::dtype type);

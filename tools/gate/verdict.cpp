@@ -18,10 +18,10 @@ bool is_broken(const adapter_fault& f) { return f.kind != nan_flood && !f.others
 
 // Whether the check met a fault of the process, or stands for a part in which no call was answered.
 bool is_process_fault(const gate_report& report, const check_result& c) {
-  const bool of_part = std::any_of(
+  const bool is_of_lost_part = std::any_of(
       report.adapter_faults.begin(), report.adapter_faults.end(),
       [&](const adapter_fault& f) { return f.operation == c.operation && f.type == c.type && is_broken(f); });
-  return of_part || (c.found && c.found->shown.failure && ends_the_program(c.found->shown.failure->kind));
+  return is_of_lost_part || (c.found && c.found->shown.failure && ends_the_program(c.found->shown.failure->kind));
 }
 
 bool is_excused(const gate_report& report, const check_result& c) {
@@ -45,7 +45,7 @@ std::string why_no_check(const selection& s, const properties::description& cand
 }
 
 // The way in which a Python function declares dtypes; other candidates list theirs.
-std::string how_to_offer(const gate_options& options) {
+std::string hint_to_offer(const gate_options& options) {
   return options.candidate.starts_with("python:") ? ": declare it as ASSAY_DTYPES = [...] in the module, or as dtypes"
                                                   : ": name it among the operation's dtypes";
 }
@@ -119,13 +119,13 @@ void complain_about_adapter(gate_report& report) {
     return a.operation == b.operation && a.kind == b.kind && a.message == b.message && a.calls == b.calls &&
            a.others_answered == b.others_answered;
   };
-  std::vector<std::vector<const adapter_fault*>> told;
+  std::vector<std::vector<const adapter_fault*>> groups;
   for (const adapter_fault& f : report.adapter_faults) {
-    auto it = std::find_if(told.begin(), told.end(), [&](const auto& all) { return alike(*all.front(), f); });
-    if (it == told.end()) it = told.insert(it, std::vector<const adapter_fault*>{});
+    auto it = std::find_if(groups.begin(), groups.end(), [&](const auto& all) { return alike(*all.front(), f); });
+    if (it == groups.end()) it = groups.insert(it, std::vector<const adapter_fault*>{});
     it->push_back(&f);
   }
-  for (const auto& all : told) report.complaints.emplace_back(words_of(all), *all.front());
+  for (const auto& all : groups) report.complaints.emplace_back(words_of(all), *all.front());
 }
 
 void warn_about_hello(gate_report& report) {
@@ -155,7 +155,7 @@ void complain_about_missing(const gate_options& options, const selection& s, gat
     for (const core::dtype wanted : s.dtypes)
       if (!offers_any([&](const core::operation&, core::dtype type) { return type == wanted; }))
         report.complaints.push_back(
-            fmt::format("{} was requested and is not offered{}", core::name_of(wanted), how_to_offer(options)));
+            fmt::format("{} was requested and is not offered{}", core::name_of(wanted), hint_to_offer(options)));
 }
 
 // Whether errors grow with a length or a position; the magnitude of a state is neither.
@@ -171,31 +171,31 @@ void complain_about_digits(const check_result& c, const required_digits& wanted,
   for (const properties::digits_up_to& d : c.digits())
     if (d.digits >= wanted.digits) kept = std::max(kept, d.farthest);
   if (kept >= needed) return;
-  const std::string of = fmt::format("{} in {} must keep {} digits up to {} and", c.operation->name,
-                                     core::name_of(c.type), wanted.digits, wanted.up_to);
+  const std::string requirement = fmt::format("{} in {} must keep {} digits up to {} and", c.operation->name,
+                                              core::name_of(c.type), wanted.digits, wanted.up_to);
   const std::string_view quantity = c.operation->grows_with->quantity;
   report.complaints.push_back(
-      kept >= tried ? fmt::format("{} was tried up to {:.10g} ({}) alone: ask for more by --shape or --effort full", of,
-                                  tried, quantity)
-      : kept > 0    ? fmt::format("{} keeps them up to {:.10g} ({})", of, kept, quantity)
-                    : of + " keeps fewer everywhere");
+      kept >= tried ? fmt::format("{} was tried up to {:.10g} ({}) alone: ask for more by --shape or --effort full",
+                                  requirement, tried, quantity)
+      : kept > 0    ? fmt::format("{} keeps them up to {:.10g} ({})", requirement, kept, quantity)
+                    : requirement + " keeps fewer everywhere");
 }
 
 void complain_about_required_digits(const selection& s, gate_report& report) {
-  bool told = false;
+  bool has_digits = false;
   for (const check_result& c : std::vector(report.checks)) {
     if (!c.checked->decides_class || c.verdict() != status::passed || !c.tells_digits() ||
         !grows_with_length(*c.operation))
       continue;
-    told = true;
+    has_digits = true;
     for (const required_digits& wanted : s.digits) complain_about_digits(c, wanted, report);
   }
-  if (!told && !s.digits.empty() && report.part_of.is_whole())
+  if (!has_digits && !s.digits.empty() && report.part_of.is_whole())
     report.complaints.emplace_back("--require-digits asks for what no check tells: digits along a length");
 }
 
 // Whether the check that compares with the truth has some of the requested families: values of NaN have no gradient.
-bool has_families_asked_for(const selection& s, const core::operation& op) {
+bool has_requested_families(const selection& s, const core::operation& op) {
   return s.families.empty() || std::any_of(s.properties.begin(), s.properties.end(), [&](const auto* p) {
            if (!p->decides_class || !p->applies(op)) return false;
            const std::vector<properties::family> all = properties::families_of(*p, op);
@@ -215,7 +215,7 @@ void complain_about_gaps(const selection& s, const std::vector<part_record>& par
     const bool checked = std::any_of(part.checks.begin(), part.checks.end(),
                                      [&](const check_result& c) { return c.checked->decides_class && decided(c); });
     if ((!part.adapter || part.adapter->others_answered) && !checked && !s.properties_named &&
-        has_families_asked_for(s, *part.operation))
+        has_requested_families(s, *part.operation))
       report.complaints.push_back(
           fmt::format("{} in {} executed no core check, so that nothing says whether its values are right: {}",
                       part.operation->name, core::name_of(part.type), why_undecided(part, report.candidate)));

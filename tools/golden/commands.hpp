@@ -16,7 +16,7 @@ struct golden_check_options {
   std::filesystem::path recipe, against;
   std::string arithmetic{};      ///< of the user's code, for f16 and bf16; empty: as the gate takes it
   std::filesystem::path page{};  ///< a page of what --against found; empty: none
-  asked_formula formula{};
+  formula_options formula{};
 };
 /// The user's tensors against a set or a file that has been checked: a bug, or what class?
 int golden_against(const golden_check_options& options);

@@ -70,7 +70,7 @@ std::string json_text(const golden::golden_file& file) {
 struct export_options {
   fs::path path, out;
   std::string format = "npy";
-  asked_formula formula{};
+  formula_options formula{};
 };
 
 core::result<void> export_file(const golden::golden_file& file, const export_options& options) {

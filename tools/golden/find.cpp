@@ -35,7 +35,7 @@ struct find_options {
   fs::path folder;
   std::string operation{}, dtype{};
   std::vector<std::string> flags{}, settings{}, reveals{};  ///< all of them must hold
-  asked_formula formula{};
+  formula_options formula{};
 };
 
 // Checks names: a search for a name that does not exist would find nothing, and nobody would know why.

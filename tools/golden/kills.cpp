@@ -53,7 +53,7 @@ int kills(const kills_options& options) {
       complain("unknown mutant '" + name + "'; see: assay list mutants");
       return wrong_input;
     }
-  std::size_t survivors = 0, asked = 0, vacuous = 0;
+  std::size_t survivors = 0, tried_mutants = 0, vacuous = 0;
   for (const properties::variant& m : mutants) {
     const auto code = m.make();
     std::vector<std::string> killers;
@@ -64,7 +64,7 @@ int kills(const kills_options& options) {
       if (revealed.value_or(false)) killers.push_back(file.about.set + "/" + file.about.name());
     }
     if (tried == 0) continue;
-    ++asked;
+    ++tried_mutants;
     survivors += killers.empty();
     fmt::print("{:36} {:>4} of {:>4}  {}\n", m.id, killers.size(), tried,
                killers.empty() ? "no file" : fmt::format("{}", fmt::join(killers, " ")));
@@ -77,8 +77,8 @@ int kills(const kills_options& options) {
                    p.is_right ? ", which is the truth here" : "");
       vacuous += is_vacuous(file, tightest);
     }
-  fmt::print("{} of {} mutants revealed; {} files are passed by a wrong answer that knows nothing\n", asked - survivors,
-             asked, vacuous);
+  fmt::print("{} of {} mutants revealed; {} files are passed by a wrong answer that knows nothing\n",
+             tried_mutants - survivors, tried_mutants, vacuous);
   const bool all_named_are_revealed = options.mutants.empty() || survivors == 0;
   return all_named_are_revealed && vacuous == 0 ? all_passed : check_failed;
 }

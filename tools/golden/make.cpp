@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 void print(const fs::path& out, const golden::making& made) {
   fmt::print("{}: {} files, {} elements, {} bytes{}\n", out.string(), made.files, made.elements, made.bytes,
              made.kept > 0 ? fmt::format(", {} files kept of an earlier run", made.kept) : "");
-  for (std::size_t rung = 0; rung < made.at_rung.size(); ++rung)
-    fmt::print("{} elements proved at {} digits\n", made.at_rung[rung], reference::precision_digits[rung]);
+  for (std::size_t rung = 0; rung < made.elements_by_rung.size(); ++rung)
+    fmt::print("{} elements proved at {} digits\n", made.elements_by_rung[rung], reference::precision_digits[rung]);
 }
 
 core::result<std::vector<golden::recipe>> recipes_in(const fs::path& folder) {
@@ -57,7 +57,7 @@ core::result<void> make_all(const std::vector<golden::recipe>& recipes, fs::path
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(out, ignored)))
     return core::failure(out.string() + ": exists already; sets are made in a new folder");
-  auto partial = formats::partial_folder::of(out);
+  auto partial = formats::partial_folder::acquire(out);
   if (!partial) return tl::make_unexpected(partial.error());
   std::set<std::string> names{golden::index_name};
   for (const golden::recipe& r : recipes) {
@@ -101,10 +101,10 @@ core::result<golden::recipe> recipe_of(const judged_formula& formula) {
 struct make_options {
   /// A recipe and its set, or a folder of recipes and a folder of sets. Without a recipe: the families of the formula.
   std::filesystem::path recipe, out;
-  asked_formula formula{};
+  formula_options formula{};
 };
 
-core::result<golden::recipe> asked_recipe(const make_options& options) {
+core::result<golden::recipe> requested_recipe(const make_options& options) {
   const judged_formula* formula = formula_of_process();
   if (!options.recipe.empty()) return golden::read_recipe(options.recipe, all_families());
   if (formula == nullptr) return core::failure("name a --recipe, or a --formula");
@@ -121,7 +121,7 @@ int make(const make_options& options) {
   if (fs::is_directory(options.recipe, ignored)) {
     const auto recipes = recipes_in(options.recipe);
     done = recipes ? make_all(*recipes, options.out, making) : tl::make_unexpected(recipes.error());
-  } else if (const auto recipe = asked_recipe(options); !recipe) {
+  } else if (const auto recipe = requested_recipe(options); !recipe) {
     done = tl::make_unexpected(recipe.error());
   } else {
     const auto made = golden::make_set(*recipe, options.out, making);

@@ -29,8 +29,8 @@ std::map<std::string, std::vector<wrong_code>> mutants_by_operation() {
 
 }  // namespace
 
-core::dtype arithmetic_for(const properties::implementation& of, const core::request& call) {
-  const core::precisions formats = of.describe().precisions_of(call);
+core::dtype arithmetic_for(const properties::implementation& code, const core::request& call) {
+  const core::precisions formats = code.describe().precisions_of(call);
   const auto known = golden::arithmetics_of(call.type);
   const bool is_one = !formats.differ() && std::find(known.begin(), known.end(), formats.unit()) != known.end();
   return is_one ? formats.unit() : call.type;

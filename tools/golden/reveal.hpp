@@ -9,7 +9,7 @@ namespace assay::tools {
 
 /// The arithmetic whose allowance the author of an implementation would take: f32 if all its computing in f16 and bf16
 /// is declared to be in f32, or is by default; else the arithmetic of the tensors.
-core::dtype arithmetic_for(const properties::implementation& of, const core::request& call);
+core::dtype arithmetic_for(const properties::implementation& code, const core::request& call);
 
 /// Whether the printed assertion is false for the outputs of an implementation; nothing if it gives no outputs.
 std::optional<bool> is_revealed(properties::implementation& wrong, const golden::golden_file& file);

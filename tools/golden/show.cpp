@@ -66,7 +66,7 @@ int show_file(const fs::path& path) {
 
 struct show_options {
   fs::path path;  ///< of a set, or of a file
-  asked_formula formula{};
+  formula_options formula{};
 };
 
 }  // namespace

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "tools/judge/asked_call.hpp"
+#include "tools/judge/requested_call.hpp"
 
 namespace assay::tools {
 
 /// Writes every output, correctly rounded, and with it "NAME:allowed" in f64: the error that each element may have
 /// (golden/expected_outputs.hpp).
-core::result<void> write_truth(const asked_call& asked, const std::filesystem::path& out);
+core::result<void> write_truth(const requested_call& requested, const std::filesystem::path& out);
 
 struct judgement {
   bool right = true;
@@ -19,7 +19,7 @@ struct judgement {
 };
 /// Judges the outputs in a file. An error if the file holds none, with the same messages as the gate has for a
 /// candidate.
-core::result<judgement> judge_outputs(const asked_call& asked, const std::filesystem::path& outputs);
+core::result<judgement> judge_outputs(const requested_call& requested, const std::filesystem::path& outputs);
 
 /// Adds the operation formula/NAME of "NAME=FILE", a program (assay-program/1). Before the first look-up.
 core::result<void> add_formula(const std::vector<std::string>& files);

@@ -15,8 +15,8 @@ namespace {
 using nlohmann::json;
 
 struct question {
-  bool asks_truth = true;
-  asked_words words;
+  bool wants_truth = true;
+  requested_words words;
   std::filesystem::path outputs;
 };
 
@@ -46,12 +46,12 @@ void answer(const json& j, nlohmann::ordered_json& reply) {
   const auto refuse = [&](const core::error& e) { reply["error"] = e.message; };
   const auto q = question_from(j);
   if (!q) return refuse(q.error());
-  const auto asked = asked_call_from(q->words);
-  if (!asked) return refuse(asked.error());
-  if (q->asks_truth) {
-    if (const auto written = write_truth(*asked, q->outputs); !written) return refuse(written.error());
+  const auto requested = requested_call_from(q->words);
+  if (!requested) return refuse(requested.error());
+  if (q->wants_truth) {
+    if (const auto written = write_truth(*requested, q->outputs); !written) return refuse(written.error());
   } else {
-    const auto found = judge_outputs(*asked, q->outputs);
+    const auto found = judge_outputs(*requested, q->outputs);
     if (!found) return refuse(found.error());
     reply["right"] = found->right;
     reply["words"] = found->words;
@@ -65,7 +65,8 @@ void answer(const json& j, nlohmann::ordered_json& reply) {
 //    "limit": 60}
 //   {"id": 1, "ok": true} or, of "ask": "judge", {"id": 1, "ok": true, "right": false, "words": "..."}
 //   or {"id": 1, "ok": false, "error": "..."}
-// The last six members may be left out. What the Python package asks through. `formula`: see add_formula; or empty.
+// The last six members may be left out. The Python package sends its questions here. `formula`: see add_formula; or
+// empty.
 int serve(const std::vector<std::string>& formula) {
   if (!formula.empty())
     if (const auto added = add_formula(formula); !added) {

@@ -97,8 +97,8 @@ std::string_view mention_at_start(std::string_view text) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_/.:+-@").find(c) != std::string::npos;
   };
   const auto end = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_part) - text.begin());
-  const std::size_t at = text.substr(0, end).find('@');
-  return at == std::string_view::npos || at + 1 == end ? std::string_view() : text.substr(0, end);
+  const std::size_t sign = text.substr(0, end).find('@');
+  return sign == std::string_view::npos || sign + 1 == end ? std::string_view() : text.substr(0, end);
 }
 
 }  // namespace

@@ -35,10 +35,10 @@ std::string file_of(const std::string& spec) {
 
 std::string to_github(const gate_report& r) {
   const std::string file = file_of(r.candidate_spec);
-  const std::string of_file = file.empty() ? "" : "file=" + encoded(file, "%\r\n:,") + ",";
+  const std::string file_property = file.empty() ? "" : "file=" + encoded(file, "%\r\n:,") + ",";
   std::string all;
   const auto annotate = [&](const char* level, const std::string& title, const std::string& sentence) {
-    all += fmt::format("::{} {}title={}::{}\n", level, of_file, encoded("Assay: " + title, "%\r\n:,"),
+    all += fmt::format("::{} {}title={}::{}\n", level, file_property, encoded("Assay: " + title, "%\r\n:,"),
                        encoded(plain(sentence), "%\r\n"));
   };
   for (const auto& [part, sentences] : r.faults)

@@ -196,8 +196,8 @@ ordered_json to_json(const gate_report& r) {
   for (const check_result& c : r.checks) {
     if (c.checked->decides_class) classes.push_back(class_json(c));
     checks.push_back(check_json(r, c));
-    const ordered_json of_check = counts(c);
-    for (auto& [key, value] : totals.items()) value = value.get<std::size_t>() + of_check[key].get<std::size_t>();
+    const ordered_json check_counts = counts(c);
+    for (auto& [key, value] : totals.items()) value = value.get<std::size_t>() + check_counts[key].get<std::size_t>();
   }
   ordered_json faults = ordered_json::array(), long_faults = ordered_json::array();
   for (const adapter_fault& f : r.adapter_faults) faults.push_back(fault_json(f));

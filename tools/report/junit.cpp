@@ -53,10 +53,10 @@ std::string headline(const gate_report& r, const check_result& c) {
 }
 
 test test_of(const gate_report& r, const check_result& c) {
-  const auto of_part = r.seconds.find({c.operation->name, c.type});
-  if (of_part == r.seconds.end()) return {c.checked->name};
-  const auto took = of_part->second.find(c.checked->name);
-  return {c.checked->name, took == of_part->second.end() ? 0.0 : took->second};
+  const auto part_seconds = r.seconds.find({c.operation->name, c.type});
+  if (part_seconds == r.seconds.end()) return {c.checked->name};
+  const auto took = part_seconds->second.find(c.checked->name);
+  return {c.checked->name, took == part_seconds->second.end() ? 0.0 : took->second};
 }
 
 void add_check(suite& to, const gate_report& r, const check_result& c) {

@@ -17,7 +17,7 @@ std::string label_of(const log_axis& a, int exponent) {
 
 }  // namespace
 
-double log_axis::at(double x) const {
+double log_axis::position(double x) const {
   const double exponent = std::log(x) / std::log(base);
   return start + (exponent - from) / (to - from) * (end - start);
 }
@@ -35,12 +35,12 @@ std::string drawn_axes(const plot_frame& frame, const log_axis& x, const log_axi
   for (int e = static_cast<int>(x.from); e <= static_cast<int>(x.to); e += x.step(apart))
     s += fmt::format(
         "<path class=\"rule\" d=\"M{0:.1f} {1}V{2}\"/><text x=\"{0:.1f}\" y=\"{3}\" class=\"middle\">{4}</text>\n",
-        x.at(std::pow(x.base, e)), top, bottom, bottom + 13, label_of(x, e));
+        x.position(std::pow(x.base, e)), top, bottom, bottom + 13, label_of(x, e));
   for (int e = static_cast<int>(y.from); e <= static_cast<int>(y.to); e += y.step(rows_apart)) {
-    const double at = y.at(std::pow(y.base, e));
+    const double label_y = y.position(std::pow(y.base, e));
     s += fmt::format(
         "<path class=\"rule\" d=\"M{0} {1:.1f}H{2}\"/><text x=\"{3}\" y=\"{4:.1f}\" class=\"end\">{5}</text>\n", left,
-        at, right, left - 4, at + 3.5, label_of(y, e));
+        label_y, right, left - 4, label_y + 3.5, label_of(y, e));
   }
   s += fmt::format("<text x=\"{}\" y=\"{}\" class=\"middle\">{}</text>\n", (left + right) / 2, bottom + 28,
                    escape_markup(x_label));

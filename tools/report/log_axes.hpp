@@ -11,7 +11,7 @@ struct log_axis {
   double base, from, to;  ///< the exponents of the ends
   double start, end;      ///< their positions, in units of the view box
   /// The position of x > 0.
-  [[nodiscard]] double at(double x) const;
+  [[nodiscard]] double position(double x) const;
   /// The step between labels, in exponents, that keeps them `apart`.
   [[nodiscard]] int step(double apart) const;
 };

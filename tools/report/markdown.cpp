@@ -87,9 +87,9 @@ std::string message_of(const gate_report& r, const check_result& c) {
   const std::string& message = c.found->shown.message;
   const auto tells = [&](const std::string& text) { return text.find(message) != std::string::npos; };
   const std::vector<std::string> complaints = texts_of(r.complaints);
-  const bool told = c.found->shown.failure && (std::any_of(r.findings.begin(), r.findings.end(), tells) ||
-                                               std::any_of(complaints.begin(), complaints.end(), tells));
-  return told ? "the error told above" : message;
+  const bool is_stated = c.found->shown.failure && (std::any_of(r.findings.begin(), r.findings.end(), tells) ||
+                                                    std::any_of(complaints.begin(), complaints.end(), tells));
+  return is_stated ? "the error stated above" : message;
 }
 
 std::string failures(const gate_report& r) {

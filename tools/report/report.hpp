@@ -54,8 +54,8 @@ adapter_fault fault_of(const properties::call_failure& failure, const core::oper
 struct complaint {
   complaint() = default;
   complaint(std::string sentence) : text(std::move(sentence)) {}
-  complaint(std::string sentence, const adapter_fault& of)
-      : text(std::move(sentence)), kind(of.kind), errors(of.errors) {}
+  complaint(std::string sentence, const adapter_fault& cause)
+      : text(std::move(sentence)), kind(cause.kind), errors(cause.errors) {}
   std::string text;
   std::string kind = "run";  ///< for programs: the kind of its fault, else "run"
   std::string errors{};      ///< the end of the candidate's stderr
@@ -172,7 +172,7 @@ inline constexpr const char* ulp_words =
 double largest_error_ulp(const properties::check_result& c);
 /// by_growth, only where cases of the check lie: between them the horizon gives digits for powers of two, but no law.
 std::map<std::uint64_t, properties::error_there> drawn_growth(const properties::check_result& c);
-/// The kind of failure that is no fault of the program as such: its outputs are wrong.
+/// The kind of a failure in which the program itself works, and its outputs are wrong.
 inline constexpr const char* wrong_result = "wrong_result";
 /// The kind of a failure, for programs: kind_of the candidate's fault, or wrong_result.
 const char* failure_kind(const properties::check_result& c);

@@ -59,8 +59,8 @@ std::string law_line(const growth& drawn, std::size_t k, const log_axis& x, cons
     most = std::max(most, e.law_ulp[k]);
     if (!(most > 0)) continue;
     // Far outside the frame a coordinate is clamped: the line leaves the frame anyway.
-    const double at = std::clamp(y.at(most), -1000.0, 1000.0);
-    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x.at(static_cast<double>(n)), at);
+    const double law_y = std::clamp(y.position(most), -1000.0, 1000.0);
+    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x.position(static_cast<double>(n)), law_y);
   }
   if (drawn.size() == 1 && !path.empty()) path += "h24";  // one point makes no line, but shows a level
   return path.empty() ? "" : fmt::format("<path class=\"law law{}\" d=\"{}\"/>\n", k, path);
@@ -71,16 +71,17 @@ std::string cross(double x, double y) { return fmt::format("d=\"M{0:.1f} {1:.1f}
 // A dot; hollow at the lower edge if the error is 0; a cross if such a case is a bug, at the upper edge if its error is
 // not a number.
 std::string point(std::uint64_t from, const error_there& e, const log_axis& x, const log_axis& y) {
-  const double at_x = x.at(static_cast<double>(from));
+  const double point_x = x.position(static_cast<double>(from));
   const double none = e.failed ? top + 8 : bottom - 4;
-  const double at_y = is_drawn(e.largest_ulp) ? std::clamp(y.at(e.largest_ulp), top + 4, bottom - 4) : none;
+  const double point_y = is_drawn(e.largest_ulp) ? std::clamp(y.position(e.largest_ulp), top + 4, bottom - 4) : none;
   const std::string hint = fmt::format("from {} to {}: {:.3g} ulp, {} cases{}", from, e.farthest, e.largest_ulp,
                                        e.cases, e.failed ? ", one of them a bug" : "");
   const std::string data = fmt::format("data-from=\"{}\" data-ulp=\"{}\"", from, e.largest_ulp);
   if (e.failed)
-    return fmt::format("<path class=\"point bug\" {} {}><title>{}</title></path>\n", data, cross(at_x, at_y), hint);
+    return fmt::format("<path class=\"point bug\" {} {}><title>{}</title></path>\n", data, cross(point_x, point_y),
+                       hint);
   return fmt::format("<circle class=\"point{}\" {} cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"><title>{}</title></circle>\n",
-                     e.largest_ulp > 0.0 ? "" : " zero", data, at_x, at_y, hint);
+                     e.largest_ulp > 0.0 ? "" : " zero", data, point_x, point_y, hint);
 }
 
 std::string legend(const check_result& c, bool any_bug) {

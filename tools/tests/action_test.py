@@ -200,18 +200,18 @@ class GitHub(Steps):
     def test_known_failures_and_wrong_options(self):
         with open(self.path("known.txt"), "w") as file:
             file.write("value heinsen/scan f32  # issue 1\n")
-        of_one = {"wheel": "dist/assay-*.whl", "candidates": "python:model:forgets", "dtypes": "f32", "options": FEW}
-        code, said, summary, _ = self.act(**of_one, known_failures="known.txt")
+        options_of_one = {"wheel": "dist/assay-*.whl", "candidates": "python:model:forgets", "dtypes": "f32", "options": FEW}
+        code, said, summary, _ = self.act(**options_of_one, known_failures="known.txt")
         self.assertEqual(code, 0, said)
-        code, said, summary, _ = self.act(**{**of_one, "options": "--famly=mild"})
+        code, said, summary, _ = self.act(**{**options_of_one, "options": "--famly=mild"})
         self.assertEqual(code, 2)
         self.assertIn("# Assay: no report of `python:model:forgets`\n\n`assay gate` ended with exit code 2: see the log.",
                       summary)
-        code, said, _, _ = self.act(**{**of_one, "candidates": "python:model:scan\npython:model:forgets"},
+        code, said, _, _ = self.act(**{**options_of_one, "candidates": "python:model:scan\npython:model:forgets"},
                                     baseline="report.json")
         self.assertEqual(code, 2)
         self.assertIn("are of one candidate: give each a job of its own", said)
-        self.assertIn("--candidates names none", self.act(**{**of_one, "candidates": "# none"})[1])
+        self.assertIn("--candidates names none", self.act(**{**options_of_one, "candidates": "# none"})[1])
 
 
 class GitLab(Steps):

@@ -26,7 +26,7 @@ class Bench(unittest.TestCase):
         report = json.loads(done.stdout)
         self.assertEqual((report["rounds"], report["threads"]), (2, 1))
         rows = report["measurements"]
-        operations = {f"heinsen/{scan}{of}" for scan in ("scan", "gated_scan") for of in ("", ":vjp", ":jvp")}
+        operations = {f"heinsen/{scan}{derivative}" for scan in ("scan", "gated_scan") for derivative in ("", ":vjp", ":jvp")}
         both = "heinsen/scan, scan:vjp"
         self.assertEqual({row["operation"] for row in rows}, operations | {both})
         self.assertEqual({(row["operation"], row["dtype"]) for row in rows},

@@ -322,7 +322,7 @@ class Pinning(Folder):
         self.assertTrue(run("--version").stdout.startswith(self.read_report()["candidate"]["written_for"] + "."))
 
     def test_a_baseline_of_another_list(self):
-        def of_list(version):
+        def written_for_list(version):
             def change(report):
                 report["candidate"].update(written_for=version)
                 for entry in report["accuracy_class"]:  # Such that the error of today is larger.
@@ -336,13 +336,13 @@ class Pinning(Folder):
         for operation, version, is_left_out in (("heinsen/scan", "0.1", False), ("sinusoidal/table", "0.2", False),
                                                 ("sinusoidal/table", "0.1", True)):
             with self.subTest(operation, version=version):
-                path = self.baseline("builtin:sequential", of_list(version), gate(operation))
+                path = self.baseline("builtin:sequential", written_for_list(version), gate(operation))
                 done = gate(operation)("builtin:sequential", "--baseline", path)
                 self.assertEqual(done.returncode, 0 if is_left_out else 1)
                 said = [note for note in self.read_report()["warnings"] if "written for" in note]
                 self.assertEqual(bool(said), is_left_out)
         self.assertIn("was written for 0.2 and the baseline's for 0.1: of sinusoidal/table other questions", said[0])
-        path = self.baseline("builtin:sequential", of_list("0.1"))
+        path = self.baseline("builtin:sequential", written_for_list("0.1"))
         self.assertEqual(self.few("builtin:mutant/ignores_initial_state", "--baseline", path).returncode, 1)
         self.assertIn("'value' of heinsen/scan in f32 passed and now is failed", " ".join(self.read_report()["complaints"]))
 
@@ -518,7 +518,7 @@ class OutsideCandidates(Folder):
 
     EMPTY = (*Folder.VALUE, "--property", "empty_axes")
 
-    def of_empty_axes(self):
+    def empty_axes_check(self):
         return next(c for c in self.read_report()["checks"] if c["property"] == "empty_axes")
 
     def test_a_refused_empty_axis_fails_nothing(self):
@@ -528,14 +528,14 @@ class OutsideCandidates(Folder):
         self.assertRegex(report["findings"][-1], r"^does not take n = 0: AssertionError: no tokens \(candidate.py, line \d+, "
                          r"in scan\); all else was judged; empty=False declares it \(heinsen/scan in f32\)$")
         self.assertIn("does not take n = 0", done.stdout)
-        check = self.of_empty_axes()
+        check = self.empty_axes_check()
         self.assertEqual((check["verdict"], [r["axis"] for r in check["refused"]]), ("passed", ["n"]))
         # What refuses every axis was not judged there, and elsewhere it was.
         done = self.gate(self.candidate("assert h.size > 0, 'nothing'"), *self.EMPTY)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("does not take B = 0, nor d = 0, nor n = 0: AssertionError: nothing", done.stdout)
         self.assertNotIn("all else was judged", done.stdout)
-        check = self.of_empty_axes()
+        check = self.empty_axes_check()
         self.assertEqual(check["verdict"], "skipped")
         self.assertIn("unsupported: it does not take B = 0, nor d = 0, nor n = 0: AssertionError: nothing", check["reason"])
 
@@ -554,8 +554,8 @@ class OutsideCandidates(Folder):
                                      ("assert h.shape[1] > 0", ", empty=True", "error_reply")):
             with self.subTest(fault):
                 self.assertEqual(self.gate(self.candidate(fault, options), *self.EMPTY).returncode, 1)
-                self.assertEqual(self.of_empty_axes()["counterexample"]["kind"], kind)
-                self.assertIn("n = 0: ", self.of_empty_axes()["counterexample"]["message"])
+                self.assertEqual(self.empty_axes_check()["counterexample"]["kind"], kind)
+                self.assertIn("n = 0: ", self.empty_axes_check()["counterexample"]["message"])
 
     def test_a_function_that_needs_width_is_not_broken(self):
         done = self.gate(self.candidate("assert h.shape[2] > 3, 'too narrow'"), *self.SMALL)
@@ -581,9 +581,9 @@ class OutsideCandidates(Folder):
         self.assertRegex(report["complaints"][0], r"^heinsen/scan in f32 gives no outputs in any of \d+ calls, such as "
                          r"heinsen/scan f32 B=2 d=64 n=8 family mild seed 1: error reply: AssertionError: never")
         self.assertEqual([(c["property"], c["verdict"]) for c in report["checks"]], [("value", "failed")])
-        told = report["checks"][0]["counterexample"]
-        self.assertEqual(told["kind"], "error_reply")
-        replayed = subprocess.run(shlex.split(told["replay"].replace("assay ", ASSAY + " ", 1)), capture_output=True,
+        counterexample = report["checks"][0]["counterexample"]
+        self.assertEqual(counterexample["kind"], "error_reply")
+        replayed = subprocess.run(shlex.split(counterexample["replay"].replace("assay ", ASSAY + " ", 1)), capture_output=True,
                                   text=True, stdin=subprocess.DEVNULL)
         self.assertEqual(replayed.returncode, 1, replayed.stderr)
         self.assertIn("AssertionError: never", replayed.stdout)
@@ -680,19 +680,19 @@ class OutsideCandidates(Folder):
             passed = self.gate(self.candidate(fault.format(2.0 ** (middle - 24))), *few).returncode == 0
             low, high = (middle, high) if passed else (low, middle)
         self.assertGreater(low, 0.0)
-        told = []
+        shares = []
         for size in (low, low - 0.3, low - 1):
             self.assertEqual(self.gate(self.candidate(fault.format(2.0 ** (size - 24))), *few).returncode, 0)
             findings = self.read_report()["findings"]
-            told.append([float(f.split(words)[1].split(" times")[0]) for f in findings if words in f])
-        return told
+            shares.append([float(f.split(words)[1].split(" times")[0]) for f in findings if words in f])
+        return shares
 
     def test_between_the_slack_of_classes_and_of_bugs(self):
         # Between 1.25 and 2 times the widest law: no bug, and no class.
         most, more, little = self.shares("states = states * (1 + {})", "suspicious: its error is ")
-        for told in (most, more):
-            self.assertEqual(len(told), 1)
-            self.assertTrue(1.25 < told[0] <= 2, told)
+        for shares in (most, more):
+            self.assertEqual(len(shares), 1)
+            self.assertTrue(1.25 < shares[0] <= 2, shares)
         self.assertLess(more[0], most[0])
         self.assertEqual(little, [])
 
@@ -737,8 +737,8 @@ class WrongInput(Folder):
             self.refused(run(*words), near)
         self.assertNotIn("near:", run("gate").stderr)
         for words in ((), ("gate",), ("golden", "make")):
-            helped, asked = run("help", *words), run(*words, "--help")
-            self.assertEqual((helped.returncode, helped.stdout), (0, asked.stdout))
+            helped, own_help = run("help", *words), run(*words, "--help")
+            self.assertEqual((helped.returncode, helped.stdout), (0, own_help.stdout))
         for seed in ("-1", "1.5", "x", "18446744073709551616", "99999999999999999999999"):
             self.refused(self.gate("builtin:optimized", "--seed", seed), "2^64")
         for size in ("0", "-1", "-4GiB", "0GiB", "x", "18446744073709551616", "99999999999999999999KiB"):

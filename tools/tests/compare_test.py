@@ -51,9 +51,9 @@ class Compare(unittest.TestCase):
         with open(self.page, encoding="utf-8") as file:
             page = file.read()
         cells = [html.unescape(cell) for cell in re.findall(r"<td>(.*?)</td>", page)]
-        told = [re.sub(r"\[(.*?)\]\((.*?)\)", r'<a href="../\2">\1</a>', cell.strip())
-                for cell in self.done.stdout.splitlines()[2].strip("|").split("|")][1:]
-        self.assertEqual(cells, told)
+        printed = [re.sub(r"\[(.*?)\]\((.*?)\)", r'<a href="../\2">\1</a>', cell.strip())
+                   for cell in self.done.stdout.splitlines()[2].strip("|").split("|")][1:]
+        self.assertEqual(cells, printed)
 
     def test_links_lead_to_the_counterexample(self):
         with open(self.page, encoding="utf-8") as file:

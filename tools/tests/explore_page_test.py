@@ -65,13 +65,13 @@ def explore(*arguments):
 
 
 def setUpModule():
-    global FOLDER, OUT, OTHER, BROWSER, PAGE, TOLD
+    global FOLDER, OUT, OTHER, BROWSER, PAGE, PRINTED
     FOLDER = tempfile.TemporaryDirectory()
     sweep = os.path.join(FOLDER.name, "page.toml")
     with open(sweep, "w", encoding="utf-8") as file:
         file.write(SWEEP)
     OUT, OTHER = os.path.join(FOLDER.name, "out"), os.path.join(FOLDER.name, "other")
-    TOLD = explore("--sweep", sweep, "--out", OUT, "--svg").stdout
+    PRINTED = explore("--sweep", sweep, "--out", OUT, "--svg").stdout
     with open(sweep, "w", encoding="utf-8") as file:
         file.write(SWEEP.replace("[0, -4]", "[0]"))
     explore("--sweep", sweep, "--out", OTHER)
@@ -118,8 +118,8 @@ class InChromium(unittest.TestCase):
         BROWSER.open(PAGE)
         answers = BROWSER.evaluate("[...document.querySelectorAll('header #answer li')].map(e => e.textContent)")
         self.assertEqual(len(answers), 6)
-        self.assertEqual(answers, [line[2:] for line in TOLD.splitlines()[1:7]])
-        self.assertEqual(TOLD.splitlines()[0], "What does a page show? <b>&")
+        self.assertEqual(answers, [line[2:] for line in PRINTED.splitlines()[1:7]])
+        self.assertEqual(PRINTED.splitlines()[0], "What does a page show? <b>&")
         self.assertIn("The first place with the row of the next one: ", answers[3])
         commands = BROWSER.evaluate("[...document.querySelectorAll('section > p.note > code')].map(e => e.textContent)")
         self.assertEqual(set(commands), {"assay explore --sweep page.toml --out page"})

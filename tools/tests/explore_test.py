@@ -29,9 +29,9 @@ size = [16, 256, 20000]
 CELLS = 2 * 2 * 3 * 4 * 3
 
 
-def run(*arguments, **how):
+def run(*arguments, **options):
     return subprocess.run([ASSAY, "explore", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                          **how)
+                          **options)
 
 
 def opened(folder):
@@ -58,14 +58,14 @@ class Sweeps(unittest.TestCase):
         done = run("--sweep", cls.sweep, "--out", cls.whole)
         cls.seconds = time.monotonic() - start
         assert done.returncode == 0, done.stderr
-        cls.told = done.stderr
+        cls.reported = done.stderr
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
     def test_all_is_measured_and_told(self):
-        self.assertIn(f"{CELLS} cells, about", self.told)
-        self.assertIn(f"{CELLS}/{CELLS} cells", self.told)
+        self.assertIn(f"{CELLS} cells, about", self.reported)
+        self.assertIn(f"{CELLS}/{CELLS} cells", self.reported)
         self.assertEqual(len(content(self.whole)[1]), CELLS)
 
     def test_a_killed_run_goes_on(self):

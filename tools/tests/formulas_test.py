@@ -482,8 +482,8 @@ def fire(c, multiplier, w1, b1, w2, b2, query_position, key_position):
 def shaw(q, k, table):
     n, m, b = q.shape[2], k.shape[2], table.shape[0]
     i, j = np.arange(n)[:, None] + m - n, np.arange(m)[None, :]
-    at = np.clip(j - i, -(b // 2), b // 2) + b // 2
-    return (np.einsum("bhnd,bhmd->bhnm", q, k) + np.einsum("bhnd,nmd->bhnm", q, table[at])) / np.sqrt(q.shape[-1])
+    bucket = np.clip(j - i, -(b // 2), b // 2) + b // 2
+    return (np.einsum("bhnd,bhmd->bhnm", q, k) + np.einsum("bhnd,nmd->bhnm", q, table[bucket])) / np.sqrt(q.shape[-1])
 
 
 def rope(x, position):
@@ -956,9 +956,9 @@ class Gating(unittest.TestCase):
     def test_other_ways_are_right_as_well(self):
         for formula in ("attention", "gated_scan", "variance"):
             itself = f"python:numpy_formulas:{formula}"
-            asked = ("check-formula", itself) if formula == "variance" else (  # in f64 and bf16, too
+            arguments = ("check-formula", itself) if formula == "variance" else (  # in f64 and bf16, too
                 "gate", "--formula", itself, "--candidate", itself, "--dtype", "f32", "--property", "value", *self.SMOKE)
-            done = self.run_assay(*asked, "--report", "report")
+            done = self.run_assay(*arguments, "--report", "report")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertRegex(done.stdout, "What (online_attention|chunked_scan|welford) rounds is right as well")
         done = self.run_assay("gate", "--formula", "python:reference:rms_norm_in_two_ways", "--candidate", "python:kernels:twice",

@@ -9,10 +9,10 @@ PACKAGE = os.path.normpath(os.path.join(HERE, "..", "adapters", "python"))
 sys.path.insert(0, PACKAGE)
 
 
-def needs(module, how):
-    """Ends the test with 77 where Python has no such module; `how` it comes there."""
+def needs(module, method):
+    """Ends the test with 77 where Python has no such module; `method` says how to install it."""
     if subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, check=False).returncode != 0:
-        print(f"skipped: {sys.executable} has no {module} ({how})")
+        print(f"skipped: {sys.executable} has no {module} ({method})")
         sys.exit(77)
 
 

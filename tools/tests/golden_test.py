@@ -67,7 +67,7 @@ class Schemas(unittest.TestCase):
             skeletons.copy_of_lists(folder)
             begun = [(kind, skeletons.run_tool(folder, "--kind", kind, "begun_" + kind)) for kind in skeletons.KINDS]
             self.assertEqual([(kind, done.stderr) for kind, done in begun if done.returncode != 0], [])
-            of_families = load(os.path.join(folder, "golden", "recipes", "begun_bias.json"))
+            family_recipe = load(os.path.join(folder, "golden", "recipes", "begun_bias.json"))
             for path in sorted(glob.glob(os.path.join(GOLDEN, "recipes", "**", "*.json"), recursive=True) +
                                glob.glob(os.path.join(folder, "golden", "recipes", "*.json"))):
                 self.assertEqual([e.message[:200] for e in validator.iter_errors(load(path))], [], path)
@@ -75,7 +75,7 @@ class Schemas(unittest.TestCase):
                      lambda r: r.pop("default"), lambda r: r["entries"][0].update(seed=-1),
                      lambda r: r["entries"][0]["inputs"].update(distance={"constant": 1, "uniform": [0, 1]}),
                      lambda r: r["entries"][0].pop("id"))
-        self.refuses(validator, of_families, lambda r: r["entries"][0].update(family=[]),
+        self.refuses(validator, family_recipe, lambda r: r["entries"][0].update(family=[]),
                      lambda r: r["entries"][0].pop("family"), lambda r: r["entries"][0].pop("seed"))
 
     def test_manifests_and_index(self):

@@ -317,9 +317,9 @@ def newton_schulz(g):
 @case(normal(4, 6))
 def branches(x):
     known = lax.cond(x.shape[0] > 3, jnp.sin, jnp.cos, x)
-    asked = lax.cond(x[0, 0] > 0, jnp.sin, lambda y: y * 2, x)
+    chosen = lax.cond(x[0, 0] > 0, jnp.sin, lambda y: y * 2, x)
     switched = lax.switch((x[0] > 0).sum(), [lambda y: y, lambda y: y * 2, lambda y: y + 3, jnp.exp], x)
-    return known, asked, switched, lax.select_n((x > 0).astype(jnp.int32), x * 2, x * 3)
+    return known, chosen, switched, lax.select_n((x > 0).astype(jnp.int32), x * 2, x * 3)
 
 
 # Transformations.
@@ -388,29 +388,31 @@ def indices(x, i, j):
             x[-1], x[i][:, k][..., None],
             jax.nn.one_hot(j, 6) @ x.T, x.at[i].get(mode="fill", fill_value=0.0), jnp.take(x, i + 2, axis=0, mode="clip"),
             x[1:3, i[0]],
-            jax.vmap(lambda row, at: row[at])(x, j), jax.vmap(lambda row, at: lax.dynamic_slice(row, (at,), (3,)))(x, j),
+            jax.vmap(lambda row, index: row[index])(x, j),
+            jax.vmap(lambda row, index: lax.dynamic_slice(row, (index,), (3,)))(x, j),
             x.at[i + 2].get(mode="fill", fill_value=7.0))
 
 
 @case(normal(4, 6), normal(3, 6), whole(2, 0, 2), np.array(1, np.int32))
-def writes(x, y, i, at):
+def writes(x, y, i, index):
     k = jnp.array([3, 0, 1])
     return (x.at[k].set(y), x.at[0].set(y[0]), x.at[:, 2].set(1.0), x.at[1:3].set(y[:2]), x.at[i].add(y), x.at[k].add(y),
-            x.at[k, k].set(y[:, 0]), x.at[at].set(y[0]),
-            x.at[:, at].set(5.0), x.at[i].max(y), x.at[k].min(y), x.at[i].multiply(y), x.at[jnp.arange(4), at].set(9.0),
+            x.at[k, k].set(y[:, 0]), x.at[index].set(y[0]),
+            x.at[:, index].set(5.0), x.at[i].max(y), x.at[k].min(y), x.at[i].multiply(y), x.at[jnp.arange(4), index].set(9.0),
             x.at[::2].add(1.0), x.at[k, i].add(y[:, 1]),
             jax.ops.segment_sum(y, i, 4) + x, x.at[i + 3].add(y, mode="drop"), x.at[jnp.array([1, 9])].set(y[:2], mode="drop"),
-            x.at[at + 4].set(y[0], mode="drop"),
+            x.at[index + 4].set(y[0], mode="drop"),
             x.at[..., -1].multiply(3.0), jnp.zeros((4, 6)).at[i].add(y) + x)
 
 
 @case(normal(4, 6), normal(2, 3), np.array(1, np.int32))
-def dynamic_slices(x, part, at):
-    return (lax.dynamic_slice(x, (at, 2), (2, 3)), lax.dynamic_slice_in_dim(x, at, 2), lax.dynamic_index_in_dim(x, at, 1),
-            lax.dynamic_update_slice(x, part, (at, at)),
-            lax.dynamic_update_slice(x, part, (1, 2)), lax.dynamic_update_slice_in_dim(x, x[:1] * 2, at, 0),
-            lax.dynamic_slice(x, (at + 5, 4), (2, 3)),
-            lax.dynamic_update_slice(x, part, (at + 7, at)))
+def dynamic_slices(x, part, index):
+    return (lax.dynamic_slice(x, (index, 2), (2, 3)), lax.dynamic_slice_in_dim(x, index, 2),
+            lax.dynamic_index_in_dim(x, index, 1),
+            lax.dynamic_update_slice(x, part, (index, index)),
+            lax.dynamic_update_slice(x, part, (1, 2)), lax.dynamic_update_slice_in_dim(x, x[:1] * 2, index, 0),
+            lax.dynamic_slice(x, (index + 5, 4), (2, 3)),
+            lax.dynamic_update_slice(x, part, (index + 7, index)))
 
 
 @case(normal(2, 4, 3), normal(2, 1, 3), whole(1, 3))
@@ -484,11 +486,11 @@ class Formulas(unittest.TestCase):
             angle = np.outer(np.arange(n), 1.0 / theta ** (np.arange(0, d, 2) / d))
             return x[:, :d // 2] * jnp.cos(jnp.asarray(angle))
 
-        def of_numpy(function):
+        def marked_numpy(function):
             function.framework = "numpy"
             return function
         x = RANDOM.normal(size=(5, 6))
-        for function, same in ((halves_by_jax, of_numpy(halves)), (halves_by_both, halves),
+        for function, same in ((halves_by_jax, marked_numpy(halves)), (halves_by_both, halves),
                                (lambda x: jnp.negative(x) / math.sqrt(x.shape[-1]), lambda x: -x / np.sqrt(x.shape[-1])),
                                (lambda x: jnp.negative(x) / np.sqrt(x.shape[-1]), lambda x: -x / np.sqrt(x.shape[-1])),
                                (lambda x: jnp.negative(x) * np.pi / 3, lambda x: -x * np.pi / 3),

@@ -55,9 +55,9 @@ class Judge(unittest.TestCase):
     def test_a_value_that_looks_like_a_number_is_a_word_where_it_is_declared_so(self):
         q = numpy.ones((1, 1, 1, 4), numpy.float32)
         call = self.file("logits", q=("F32", q), k=("F32", q))
-        of_base = {base: self.truth("attention/lse", call, "--set", f"base={base}")["lse"][1].item() for base in ("e", "2")}
-        self.assertEqual(of_base["e"], 2.0)  # 4 / sqrt(4), of one key
-        self.assertAlmostEqual(of_base["2"], 2.0 / numpy.log(2.0), 6)
+        lse_by_base = {base: self.truth("attention/lse", call, "--set", f"base={base}")["lse"][1].item() for base in ("e", "2")}
+        self.assertEqual(lse_by_base["e"], 2.0)  # 4 / sqrt(4), of one key
+        self.assertAlmostEqual(lse_by_base["2"], 2.0 / numpy.log(2.0), 6)
 
     def test_truth_of_a_formula_that_numpy_knows(self):
         truth = self.truth("rope/rotate", self.rotation, "--set", "layout=half_split", "--set", "base=100.0")
@@ -179,15 +179,15 @@ class Judge(unittest.TestCase):
         right = self.file("served", y=self.truth("rope/rotate", self.rotation)["y"])
         question = {"operation": "rope/rotate", "inputs": self.rotation}
         out = os.path.join(self.folder.name, "out.safetensors")
-        asked = [{"id": 1, "ask": "truth", "outputs": out, **question},
-                 {"id": 2, "ask": "judge", "outputs": right, **question},
-                 {"id": 3, "ask": "judge", "outputs": right, "settings": {"layout": "half_split"}, **question},
-                 {"id": 4, "ask": "judge", "outputs": right, "dtype": 1, **question},
-                 {"id": 5, "ask": "praise", "outputs": right, **question},
-                 {"id": 6, "ask": "judge", "outputs": right, "compute": {"angle": "f64"}, **question},
-                 {"id": 7, "ask": "truth", "outputs": out, "limit": 1e-9, **question},
-                 {"id": 8, "ask": "truth", "outputs": out, "limit": 60, **question}]
-        done = subprocess.run([ASSAY, "serve"], input="".join(json.dumps(q) + "\n" for q in asked), capture_output=True,
+        questions = [{"id": 1, "ask": "truth", "outputs": out, **question},
+                     {"id": 2, "ask": "judge", "outputs": right, **question},
+                     {"id": 3, "ask": "judge", "outputs": right, "settings": {"layout": "half_split"}, **question},
+                     {"id": 4, "ask": "judge", "outputs": right, "dtype": 1, **question},
+                     {"id": 5, "ask": "praise", "outputs": right, **question},
+                     {"id": 6, "ask": "judge", "outputs": right, "compute": {"angle": "f64"}, **question},
+                     {"id": 7, "ask": "truth", "outputs": out, "limit": 1e-9, **question},
+                     {"id": 8, "ask": "truth", "outputs": out, "limit": 60, **question}]
+        done = subprocess.run([ASSAY, "serve"], input="".join(json.dumps(q) + "\n" for q in questions), capture_output=True,
                               text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         replies = [json.loads(line) for line in done.stdout.splitlines()]
@@ -233,11 +233,11 @@ class Conversations(unittest.TestCase):
         before = signal.signal(signal.SIGALRM, interrupt)
         self.addCleanup(signal.signal, signal.SIGALRM, before)
         random, interrupted = numpy.random.default_rng(3), 0
-        asked = []
+        start_times = []
         for _ in range(12):
-            asked.append(time.monotonic())
+            start_times.append(time.monotonic())
             assay.judge("rope/rotate", self.y, **self.call)
-        usual = numpy.median(numpy.diff(asked))  # of one call on this machine
+        usual = numpy.median(numpy.diff(start_times))  # of one call on this machine
         for moment in usual * 10 ** random.uniform(-2, 0, 200):
             try:
                 signal.setitimer(signal.ITIMER_REAL, moment)

@@ -33,10 +33,10 @@ def read(path):
         return file.read()
 
 
-def pack(folder, **how):
+def pack(folder, **options):
     for command in ([os.path.join(TOOLS, "debian", "pack"), os.environ["BUILD"]], [os.path.join(TOOLS, "pack_golden")]):
         subprocess.run([*command, folder], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                       **how)
+                       **options)
 
 
 class Packages(unittest.TestCase):
@@ -137,8 +137,8 @@ class Packages(unittest.TestCase):
 
     def test_the_manual_page_has_every_option(self):
         page = self.document("man/man1/assay.1.gz").replace("\\-", "-")
-        told = set(re.findall(r"^\.(?:B|BI|BR -h \", \") (--[a-z-]+)", page, re.MULTILINE))
-        self.assertEqual(told, set().union(*(options_of(*command.split()) for command in ["", *commands_of()])))
+        documented = set(re.findall(r"^\.(?:B|BI|BR -h \", \") (--[a-z-]+)", page, re.MULTILINE))
+        self.assertEqual(documented, set().union(*(options_of(*command.split()) for command in ["", *commands_of()])))
 
     def test_the_manual_page_is_sound(self):
         if not shutil.which("man"):

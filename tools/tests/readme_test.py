@@ -85,9 +85,9 @@ def catch_names():
     for path in glob.glob(os.path.join(ROOT, "**", "*.cpp"), recursive=True):
         relative = os.path.relpath(path, ROOT)
         if relative.startswith(FOLDERS) and "TEST_CASE" in (text := read(relative)):
-            for name, of_it in re.findall(r'TEST_CASE\(\s*"([^"]+)"(?:,\s*"([^"]*)")?', text):
+            for name, tag_text in re.findall(r'TEST_CASE\(\s*"([^"]+)"(?:,\s*"([^"]*)")?', text):
                 names.add(name)
-                tags.update(re.findall(r"\[\.?([^\]]+)\]", of_it))
+                tags.update(re.findall(r"\[\.?([^\]]+)\]", tag_text))
     return names, tags
 
 

@@ -200,9 +200,9 @@ class Agreement(unittest.TestCase):
             for chart, check in zip(charts, drawn_checks(report_of(folder))):
                 points = [(float(x), float(y)) for x, y in re.findall(r'<circle class="point" .*?cx="(.*?)" cy="(.*?)"', chart)]
                 for k, path in re.findall(r'<path class="law law(\d)" d="M([^"]*?)(?:h24)?"/>', chart.split("</g>")[0]):
-                    line = [tuple(map(float, at.split())) for at in path.split("L")]
+                    line = [tuple(map(float, point.split())) for point in path.split("L")]
                     drawn_lines += len(line) > 1
-                    self.assertEqual(line, sorted(line, key=lambda at: (at[0], -at[1])), name)
+                    self.assertEqual(line, sorted(line, key=lambda point: (point[0], -point[1])), name)
                     self.assertEqual([y for _, y in line], sorted((y for _, y in line), reverse=True), name)
                     law = ("uniform", "sequential", "tree", "linear", "cumsum")[int(k)]
                     if all(e["ratio_to_law"][law] != "inf" and e["ratio_to_law"][law] <= 1 for e in check["error_along"]["steps"]):

@@ -390,8 +390,8 @@ def pools_of_two_axes(x):
 # Complex numbers.
 
 def frequencies(dim, end, theta=10000.0):
-    of_pairs = 1.0 / (theta ** (torch.arange(0, dim, 2)[:(dim // 2)].float() / dim))
-    angles = torch.outer(torch.arange(end, dtype=torch.float32), of_pairs)
+    frequencies_of_pairs = 1.0 / (theta ** (torch.arange(0, dim, 2)[:(dim // 2)].float() / dim))
+    angles = torch.outer(torch.arange(end, dtype=torch.float32), frequencies_of_pairs)
     return torch.polar(torch.ones_like(angles), angles)
 
 
@@ -443,14 +443,14 @@ def losses_of_images(x, target):
 
 
 # Operators that other versions of torch ask for in the place of these.
-OF_OTHER_VERSIONS = {
+OTHER_VERSIONS = {
     "_fused_rms_norm", "_index_put_impl", "_local_scalar_dense", "_logcumsumexp", "logcumsumexp", "_native_batch_norm_legit",
     "_native_batch_norm_legit_no_training", "_prelu_kernel", "prelu", "_reshape_alias", "_unsafe_index", "alias", "lift",
-                     "diag",
+                  "diag",
     "repeat_interleave", "unsafe_split", "unsafe_split_with_sizes", "diag_embed", "_linalg_det"}
 
 
-class Asked(dict):
+class RecordedOperators(dict):
     """The operators, and which of them were asked for."""
 
     def __init__(self, operators):
@@ -472,9 +472,9 @@ def called(function, values):
 
 class Tracing(unittest.TestCase):
     def test_what_torch_computes_is_right_and_other_numbers_are_wrong(self):
-        asked = Asked(torch_tensors.OPERATORS)
+        recorded = RecordedOperators(torch_tensors.OPERATORS)
         self.addCleanup(setattr, torch_tensors, "OPERATORS", torch_tensors.OPERATORS)
-        torch_tensors.OPERATORS = asked
+        torch_tensors.OPERATORS = recorded
         for function, inputs, settings in CASES:
             values = {**dict(zip(inspect.signature(function).parameters, inputs)), **settings}
             found = called(function, values)
@@ -489,7 +489,7 @@ class Tracing(unittest.TestCase):
                 with self.subTest(function.__name__, output=k):
                     apart = np.abs(y.double().numpy() - np.asarray(truth[name], dtype=np.float64))
                     self.assertTrue((apart > np.asarray(truth.allowed[name])).any())
-        self.assertLessEqual(set(asked) - asked.names, OF_OTHER_VERSIONS)
+        self.assertLessEqual(set(recorded) - recorded.names, OTHER_VERSIONS)
 
     def test_a_sample_is_of_the_whole_call(self):
         """Where positions are said not to reach one another, some of them give what all give of them."""
@@ -506,7 +506,7 @@ class Tracing(unittest.TestCase):
             sampled += 1
             whole, few = called(function, values), called(function, {**settings, **sample.inputs})
             names = list(sample.formula.trace.outputs)
-            for name, y in sample.of_outputs(dict(zip(names, whole))).items():
+            for name, y in sample.sampled_outputs(dict(zip(names, whole))).items():
                 with self.subTest(function.__name__, output=name):
                     torch.testing.assert_close(y, few[names.index(name)])
         self.assertGreater(sampled, 8)
@@ -545,7 +545,8 @@ class Tracing(unittest.TestCase):
             tensors = dict(zip(inspect.signature(function).parameters, inputs))
             sample = sampling.sampled(asking.formula_of(function, tensors, {}), tensors)
             with self.subTest(function.__name__):
-                self.assertEqual(sample and {name: [one if one is None else len(one) for one in of] for name, of in sample.places.items()},
+                self.assertEqual(sample and {name: [one if one is None else len(one) for one in positions]
+                                            for name, positions in sample.places.items()},
                                  places)
         q, k = normal(5, 8, 4), normal(5, 9, 4)
         y = scores(q, k)

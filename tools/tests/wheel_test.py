@@ -30,9 +30,9 @@ def within(*parts):
     return os.path.join(work.name, *parts)
 
 
-def pack(name, **how):
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000", **how.pop("env", {})}
-    subprocess.run([os.path.join(ROOT, "tools", "wheel", "pack"), BUILD, within(name)], check=True, env=environment, **how)
+def pack(name, **options):
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000", **options.pop("env", {})}
+    subprocess.run([os.path.join(ROOT, "tools", "wheel", "pack"), BUILD, within(name)], check=True, env=environment, **options)
 
 
 def wheel(pattern):
@@ -94,9 +94,9 @@ class Files(unittest.TestCase):
         bundled = os.listdir(within("unpacked", "assay", "lib"))
         for path in self.elf:
             dynamic = output("readelf", "--dynamic", path)
-            asked = set(re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic))
-            self.assertLessEqual(asked - OUTSIDE, set(bundled), path)
-            self.assertNotIn("/", "".join(asked))
+            needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic))
+            self.assertLessEqual(needed - OUTSIDE, set(bundled), path)
+            self.assertNotIn("/", "".join(needed))
             self.assertEqual(re.findall(r"PATH\).*\[(.+)\]", dynamic),
                              ["$ORIGIN/../lib" if "/bin/" in path else "$ORIGIN"], path)
             if "/lib/" in path:

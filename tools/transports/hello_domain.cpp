@@ -140,11 +140,11 @@ using values_by_setting = std::map<std::string, std::vector<core::attribute>>;
 values_by_setting values_of(const core::operation& op, const properties::description& about,
                             const properties::setting_values& declared) {
   const auto sizes = about.sizes.find(op.name);
-  const properties::size_domains of_axes = sizes == about.sizes.end() ? properties::size_domains{} : sizes->second;
+  const properties::size_domains axis_domains = sizes == about.sizes.end() ? properties::size_domains{} : sizes->second;
   values_by_setting all;
   for (const core::attribute_declaration& a : op.attributes)
     all[a.name] = a.is_later() && !declared.contains(a.name) ? a.values_of(about.written_for)
-                                                             : properties::values_to_draw(a, declared, of_axes);
+                                                             : properties::values_to_draw(a, declared, axis_domains);
   return all;
 }
 

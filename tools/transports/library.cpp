@@ -178,7 +178,7 @@ properties::call_result library_candidate::evaluate(const properties::request& c
                     outputs.views.size(), message.data(),       message.size()};
   tl::expected<void, call_failure> judged;
   try {
-    const borrowed_environment of_library(environment_);
+    const borrowed_environment library_environment(environment_);
     const int status = known->second(&shared);
     message.back() = '\0';
     judged = judge_status(status, message.c_str());

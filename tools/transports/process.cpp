@@ -132,7 +132,7 @@ properties::call_result process_candidate::evaluate(const properties::request& c
                        "not started again after " + std::to_string(restarts_) + " restarts: " + last_fault_->message,
                        last_fault_->errors});
     ++restarts_;
-    at_a_limit_ += last_fault_->kind == fault::timed_out || last_fault_->kind == fault::out_of_memory;
+    restarts_at_limits_ += last_fault_->kind == fault::timed_out || last_fault_->kind == fault::out_of_memory;
     if (auto failed = launch()) {
       last_fault_ = failed;
       return tl::make_unexpected(std::move(*failed));
@@ -146,7 +146,7 @@ properties::call_result process_candidate::evaluate(const properties::request& c
   auto result = converse(call, id, files.inputs, files.outputs);
   if (!result && !child_) last_fault_ = result.error();
   // An answer shows that the restarts at a limit were due to large or slow calls: they are forgiven.
-  if (result) forgiven_ += std::exchange(at_a_limit_, 0);
+  if (result) forgiven_ += std::exchange(restarts_at_limits_, 0);
   return result;
 }
 

@@ -76,8 +76,8 @@ class process_candidate final : public properties::implementation {
   std::set<std::string> called_;  ///< operations called since the last start
   std::uint64_t next_id_ = 1;
   int restarts_ = 0;
-  int at_a_limit_ = 0;  ///< restarts after a limit on time or memory was met, since the last answer
-  int forgiven_ = 0;    ///< those forgiven before
+  int restarts_at_limits_ = 0;  ///< restarts after a limit on time or memory was met, since the last answer
+  int forgiven_ = 0;            ///< restarts that were forgiven before
   std::optional<properties::call_failure> last_fault_;
   std::string old_errors_, old_log_;  ///< from the program that was stopped last
 };

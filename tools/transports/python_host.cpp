@@ -14,10 +14,10 @@ namespace {
 
 constexpr const char* host_script = "python_candidate.py";
 
-// Whether an operation follows the "@" at `at`: a function must come before it. In the path a@b/model.py:scan, or in
+// Whether an operation follows the "@" at `sign`: a function must come before it. In the path a@b/model.py:scan, or in
 // x:y/a@b/model.py:scan, none does.
-bool names_operation(const std::string& text, std::size_t at) {
-  const std::string before = text.substr(0, at), module = before.substr(0, before.rfind(':'));
+bool names_operation(const std::string& text, std::size_t sign) {
+  const std::string before = text.substr(0, sign), module = before.substr(0, before.rfind(':'));
   const bool is_path = module.find('/') != std::string::npos;
   return module.size() < before.size() && (!is_path || module.ends_with(".py"));
 }
@@ -54,12 +54,12 @@ core::result<python_function> parse_python_function(const std::string& text) {
   const auto malformed = [&] {
     return core::failure("'python:" + text + "' must be python:MODULE:FUNCTION or python:MODULE:FUNCTION@OPERATION");
   };
-  const auto at = text.rfind('@');
-  const bool named = at != std::string::npos && names_operation(text, at);
-  const std::string place = named ? text.substr(0, at) : text;
+  const auto sign = text.rfind('@');
+  const bool named = sign != std::string::npos && names_operation(text, sign);
+  const std::string place = named ? text.substr(0, sign) : text;
   const auto colon = place.rfind(':');
   if (colon == std::string::npos || colon == 0 || colon + 1 == place.size()) return malformed();
-  python_function wanted{place.substr(0, colon), place.substr(colon + 1), named ? text.substr(at + 1) : ""};
+  python_function wanted{place.substr(0, colon), place.substr(colon + 1), named ? text.substr(sign + 1) : ""};
   if (!named) return wanted;
   if (wanted.operation.empty()) return malformed();
   if (const auto op = operation_named(wanted.operation); !op) return tl::make_unexpected(op.error());

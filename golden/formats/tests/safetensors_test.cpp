@@ -158,19 +158,19 @@ TEST_CASE("golden/safetensors/every_mutation_of_a_byte_ends_cleanly") {
   REQUIRE(formats::write_safetensors(path, small_tensors()).has_value());
   const std::string bytes = slurp(path);
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  const auto put = [&](std::size_t at, char value) {
-    file.seekp(static_cast<std::streamoff>(at)).put(value).flush();
+  const auto put = [&](std::size_t offset, char value) {
+    file.seekp(static_cast<std::streamoff>(offset)).put(value).flush();
     REQUIRE(file.good());
   };
   std::size_t refused = 0, read = 0;
-  for (std::size_t at = 0; at < bytes.size(); ++at) {
+  for (std::size_t index = 0; index < bytes.size(); ++index) {
     for (int value = 0; value < 256; ++value) {
-      put(at, static_cast<char>(value));
+      put(index, static_cast<char>(value));
       const auto result = formats::read_safetensors(path);
       ++(result ? read : refused);
-      if (!result && result.error().message.empty()) FAIL("an error without words at byte " << at);
+      if (!result && result.error().message.empty()) FAIL("an error without words at byte " << index);
     }
-    put(at, bytes[at]);
+    put(index, bytes[index]);
   }
   CHECK(refused > read);
   CHECK(read > 0);

@@ -275,9 +275,9 @@ fn plain(word: &str) -> Option<Setting> {
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut said = String::new();
     let mut letters = text.strip_prefix('"')?.char_indices();
-    while let Some((at, letter)) = letters.next() {
+    while let Some((index, letter)) = letters.next() {
         match letter {
-            '"' => return Some((said, &text[1 + at + 1..])),
+            '"' => return Some((said, &text[1 + index + 1..])),
             '\\' => said.push(match letters.next()?.1 {
                 'n' => '\n',
                 't' => '\t',

@@ -139,30 +139,30 @@ measure counters() {
             .takes_storage = true,
             .check = check_margin};
   for (const scan_algorithm& a : scan_algorithms()) m.implementations.emplace_back(a.name);
-  return of_single_cells(std::move(m), count, until_a_sign_fails);
+  return single_cell_measure(std::move(m), count, until_a_sign_fails);
 }
 
 measure merging_positions() {
-  return of_single_cells(measure{.name = "merging",
-                                 .summary = "tokens of a constant input until the states repeat",
-                                 .size_means = "",
-                                 .decay_means = "p",
-                                 .scale_means = "",
-                                 .implementations = {"sequential"},
-                                 .check = check_merging},
-                         merge, until_it_merges);
+  return single_cell_measure(measure{.name = "merging",
+                                     .summary = "tokens of a constant input until the states repeat",
+                                     .size_means = "",
+                                     .decay_means = "p",
+                                     .scale_means = "",
+                                     .implementations = {"sequential"},
+                                     .check = check_merging},
+                             merge, until_it_merges);
 }
 
 measure running_sums() {
-  return of_single_cells(measure{.name = "running_sum",
-                                 .summary = "where the cumulative sum of log p stalls or overflows",
-                                 .size_means = "tokens tried",
-                                 .decay_means = "mean of the gate logits",
-                                 .scale_means = "",
-                                 .implementations = {"cumsum"},
-                                 .families = {"gates"},
-                                 .takes_storage = true},
-                         sum_up, every_token);
+  return single_cell_measure(measure{.name = "running_sum",
+                                     .summary = "where the cumulative sum of log p stalls or overflows",
+                                     .size_means = "tokens tried",
+                                     .decay_means = "mean of the gate logits",
+                                     .scale_means = "",
+                                     .implementations = {"cumsum"},
+                                     .families = {"gates"},
+                                     .takes_storage = true},
+                             sum_up, every_token);
 }
 
 }  // namespace assay::explore

@@ -14,7 +14,7 @@ shown_of alone(std::string result) {
 std::string decay_words(const cell& c) { return fmt::format("{}", c.decay); }
 bool is_mutant(const cell& c) { return c.implementation.starts_with("builtin:mutant/"); }
 
-std::vector<finding> of_the_recurrence() {
+std::vector<finding> recurrence_findings() {
   const auto gates = [](double decay) {
     return [decay](const cell& c) {
       return c.measure == "scan" && c.family == "gates" && c.decay == decay && c.scale == 1.0 && !is_mutant(c);
@@ -60,7 +60,7 @@ std::vector<finding> of_the_recurrence() {
   return all;
 }
 
-std::vector<finding> of_positions() {
+std::vector<finding> position_findings() {
   const auto first = [](const measured_cell& m) {
     if (const double x = value_of(m, "first_wrong"); std::isnan(x))
       return fmt::format("none up to {}, margin {}", m.what.size, shown(value_of(m, "smallest_margin")));
@@ -84,34 +84,34 @@ std::vector<finding> of_positions() {
       {"The first wrong sign of a 2^d counter, by margin",
        "separability",
        "The law is mu / (u |log p|).",
-       of_measure("counter"),
+       has_measure("counter"),
        {"algorithm", implementation_words, decay_words, first}},
       {"Tokens of a constant input until the states repeat, by p",
        "separability",
        "h = 0, s_0 = 0. Where the first step is already below half an ulp, the counting law decides. \"Freezes\": a "
        "state of 2 never decays.",
-       of_measure("merging"),
+       has_measure("merging"),
        {"format", format_words, decay_words, merged}},
       {"Where a running sum stalls or overflows, by the mean of the gate logits",
        "overflow",
        "In brackets the tokens until the sum is the largest number of the format, twice that where it saturates (OFP8: "
        "e4m3 has no infinity, and what is too large is NaN unless the conversion saturates).",
-       of_measure("running_sum"),
+       has_measure("running_sum"),
        {"format", format_words, decay_words, sums}}};
 }
 
-std::vector<finding> of_gradients() {
+std::vector<finding> gradient_findings() {
   const auto length = [](const cell& c) { return fmt::format("mean {}, n = {}", c.decay, c.size); };
   const auto p_and_n = [](const cell& c) { return fmt::format("p = {}, n = {}", c.decay, c.size); };
   return {{"Gradients: median relative error of d/d log p",
            "gradient",
            "The law of prefix sums is 0.3 u |A_n| n^1/2 / p.",
-           of_measure("gradient"),
+           has_measure("gradient"),
            {"algorithm", implementation_words, length, beside_law("median_log_p")}},
           {"Gradients: tokens that they reach back, by p",
            "gradient",
            "Until the gradient is 0, or changes no more.",
-           of_measure("gradient_reach"),
+           has_measure("gradient_reach"),
            {"format", format_words, decay_words, beside_law("ends_at")}},
           {"Gradients: share that detached chunks of 64 tokens leave out, by p",
            "gradient",
@@ -121,7 +121,7 @@ std::vector<finding> of_gradients() {
           {"Conditioning: change of s for a relative change of p or log p, or a change of h",
            "conditioning",
            "",
-           of_measure("conditioning"),
+           has_measure("conditioning"),
            {"input", [](const cell& c) { return c.implementation; }, p_and_n, beside_law("response")}}};
 }
 
@@ -129,7 +129,7 @@ std::vector<finding> of_gradients() {
 
 std::vector<finding> findings_of_recurrence() {
   std::vector<finding> all;
-  for (auto* part : {of_the_recurrence, of_positions, of_gradients})
+  for (auto* part : {recurrence_findings, position_findings, gradient_findings})
     for (finding& f : part()) all.push_back(std::move(f));
   return all;
 }

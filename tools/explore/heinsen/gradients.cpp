@@ -32,16 +32,16 @@ gradient<T> gradient_of(const std::vector<double>& a, const std::vector<double>&
   for (std::size_t i = 0; i < n; ++i) ta.emplace_back(a[i]), th.emplace_back(h[i]), tg.emplace_back(upstream[i]);
   gradient<T> out{std::vector<T>(n), std::vector<T>(n)};
   reference::sequential_scan<T>({ta.data(), 1, n}, {th.data(), 1, n}, T(0.0), {s.data(), 1, n});
-  T of_s0;
+  T grad_s0;
   adjoint({ta.data(), 1, n}, {th.data(), 1, n}, T(0.0), {s.data(), 1, n}, {tg.data(), 1, n}, T(0.0),
-          reference::scan_gradients<T>{{out.a.data(), 1, n}, {out.h.data(), 1, n}, of_s0});
+          reference::scan_gradients<T>{{out.a.data(), 1, n}, {out.h.data(), 1, n}, grad_s0});
   return out;
 }
 
 // Median relative errors of d/d log p and d/dh, upstream gradients N(0, 1).
 results gradient_errors(const cell& c) {
   using reference::scan_adjoint, reference::sigmoid_form, reference::cumsum_adjoint;
-  std::vector<double> a(c.size), h(c.size), upstream(c.size), of_a, of_h;
+  std::vector<double> a(c.size), h(c.size), upstream(c.size), errors_of_a, errors_of_h;
   double log_decay = 0;
   for (std::size_t lane = 0; lane < gradient_lanes; ++lane) {
     token_stream(c, lane).next(a, h);
@@ -58,8 +58,8 @@ results gradient_errors(const cell& c) {
       return std::isnan(r) ? std::numeric_limits<double>::infinity() : r;
     };
     for (std::size_t i = 0; i < c.size; ++i) {
-      of_a.push_back(relative(found.a[i], truth.a[i]));
-      of_h.push_back(relative(found.h[i], truth.h[i]));
+      errors_of_a.push_back(relative(found.a[i], truth.a[i]));
+      errors_of_h.push_back(relative(found.h[i], truth.h[i]));
     }
   }
   // A suffix sum of n terms with errors of u |A_n| each, of either sign, relative to a value of about p. The constant
@@ -68,8 +68,8 @@ results gradient_errors(const cell& c) {
   const double p = 1.0 / (1.0 + std::exp(-c.decay)), n = static_cast<double>(c.size);
   const double u = find_format(c.storage)->unit_roundoff();
   const bool has_law = c.implementation == "cumsum" && c.decay <= 0.0 && u * log_decay < 1.0;
-  return {{"median_log_p", boost::math::statistics::median(of_a)},
-          {"median_h", boost::math::statistics::median(of_h)},
+  return {{"median_log_p", boost::math::statistics::median(errors_of_a)},
+          {"median_h", boost::math::statistics::median(errors_of_h)},
           {"log_decay", log_decay},
           {"law", has_law ? 0.3 * u * log_decay * std::sqrt(n) / p : nothing}};
 }
@@ -158,11 +158,11 @@ measure gradient_error() {
             .implementations = {"adjoint", "cumsum"},
             .families = {"gates"},
             .check = check_length};
-  return of_single_cells(std::move(m), gradient_errors, every_token);
+  return single_cell_measure(std::move(m), gradient_errors, every_token);
 }
 
 measure gradient_reach() {
-  return of_single_cells(
+  return single_cell_measure(
       measure{.name = "gradient_reach",
               .summary = "tokens that the gradient of a state reaches back, and what detached chunks lose",
               .size_means = "tokens tried",
@@ -174,14 +174,15 @@ measure gradient_reach() {
 }
 
 measure conditioning() {
-  return of_single_cells(measure{.name = "conditioning",
-                                 .summary = "what a relative change of p, of log p or a change of h does to the state",
-                                 .size_means = "tokens n",
-                                 .decay_means = "p",
-                                 .scale_means = "",
-                                 .implementations = {"p", "log_p", "h"},
-                                 .check = check_p},
-                         condition, every_token);
+  return single_cell_measure(
+      measure{.name = "conditioning",
+              .summary = "what a relative change of p, of log p or a change of h does to the state",
+              .size_means = "tokens n",
+              .decay_means = "p",
+              .scale_means = "",
+              .implementations = {"p", "log_p", "h"},
+              .check = check_p},
+      condition, every_token);
 }
 
 }  // namespace assay::explore

@@ -17,8 +17,8 @@ std::vector<heat_map> digit_maps(const std::vector<measured_cell>& cells) {
   for (const measured_cell& m : cells) {
     if (m.what.measure != "scan") continue;
     const std::string format = format_words(m.what), regime = regime_words(m.what);
-    auto& at = by_format[format][m.what.implementation][regime];
-    if (at == nullptr || at->what.size < m.what.size) at = &m;
+    auto& longest_cell = by_format[format][m.what.implementation][regime];
+    if (longest_cell == nullptr || longest_cell->what.size < m.what.size) longest_cell = &m;
     auto& known = regimes[format];
     if (std::find(known.begin(), known.end(), regime) == known.end()) known.push_back(regime);
   }
@@ -55,8 +55,8 @@ heat_map horizon_map(const std::vector<measured_cell>& cells) {
   for (const measured_cell& m : cells) {
     const cell& c = m.what;
     if (c.measure != "scan" || c.family != "gates" || c.decay != 0.0 || c.scale != 1.0) continue;
-    auto& at = longest[c.implementation + ", " + format_words(c)];
-    if (at == nullptr || at->what.size < c.size) at = &m;
+    auto& longest_cell = longest[c.implementation + ", " + format_words(c)];
+    if (longest_cell == nullptr || longest_cell->what.size < c.size) longest_cell = &m;
   }
   heat_map map{"Tokens up to which so many digits are there: random gates, decay 0, scale 1", "algorithm"};
   for (int k = 1; k <= 7; ++k) map.columns.push_back(fmt::format("{} digit{}", k, k == 1 ? "" : "s"));

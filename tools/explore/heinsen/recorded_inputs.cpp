@@ -30,8 +30,8 @@ read_file read(const std::string& path) {
   all->tokens = n;
   for (std::size_t lane = 0; lane < all->lanes; ++lane)
     for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t at = ((lane / d) * n + i) * d + lane % d;
-      const double gate = gates->second.values.storage()[at], input = h->second.values.storage()[at];
+      const std::size_t element = ((lane / d) * n + i) * d + lane % d;
+      const double gate = gates->second.values.storage()[element], input = h->second.values.storage()[element];
       const double log_p = is_gated ? std::fmin(gate, 0.0) - std::log1p(std::exp(-std::fabs(gate))) : gate;
       if (!(log_p <= 0.0)) return wrong("log p must be at most 0");
       if (!(input < HUGE_VAL)) return wrong("h must be finite or -inf");

@@ -60,18 +60,18 @@ void record(subject& s, const block& b, std::span<const double> computed, double
       t.log_decay += std::fabs(b.log_decay[i]) / static_cast<double>(t.lanes);
       if (!std::isnan(s.lane.nonfinite_at)) keep_first(t.nonfinite_at, s.lane.nonfinite_at);
       if (!std::isnan(s.lane.lost_at)) keep_first(t.lost_at, s.lane.lost_at);
-      for (std::size_t k = 1; k <= digits_asked; ++k)
+      for (std::size_t k = 1; k <= counted_digits; ++k)
         if (!std::isnan(s.lane.left_at[k])) keep_first(t.left_at[k], s.lane.left_at[k]);
     }
   }
   for (tally* t : s.lengths) {
     const std::size_t n = t->measured->size, begin = std::max(n - t->window, b.first);
     for (std::size_t i = begin; i < std::min(n, b.first + computed.size()); ++i) {
-      const std::size_t at = i - b.first;
-      const double e = errors[at], sum = std::fabs(b.log_decay[at]);
+      const std::size_t index = i - b.first;
+      const double e = errors[index], sum = std::fabs(b.log_decay[index]);
       t->squares += e * e;
       if (sum > 0.0) t->relative_squares += (e / (u * sum)) * (e / (u * sum));
-      if (std::isfinite(b.states[at].high)) t->state_squares += b.states[at].high * b.states[at].high;
+      if (std::isfinite(b.states[index].high)) t->state_squares += b.states[index].high * b.states[index].high;
       t->largest = std::max(t->largest, e);
       t->samples += 1;
     }
@@ -160,7 +160,7 @@ results results_of(const tally& t) {
               {"constant", std::sqrt(t.relative_squares / t.samples)},
               {"nonfinite_at", t.nonfinite_at},
               {"lost_at", t.lost_at}};
-  for (std::size_t k = 1; k <= digits_asked; ++k)
+  for (std::size_t k = 1; k <= counted_digits; ++k)
     if (static_cast<double>(k) <= most_digits)
       all[fmt::format("tokens_{}", k)] = std::isnan(t.left_at[k]) ? std::nan("") : t.left_at[k] - 1.0;
   const scan_facts facts{t.log_decay, all.at("state")};
@@ -247,7 +247,7 @@ measure scan_errors() {
             .takes_candidates = true,
             .takes_file = is_recorded,
             .hash_of_file = hash_of_recorded,
-            .asks = [](const std::string&) { return std::string("heinsen/scan"); },
+            .operation_of = [](const std::string&) { return std::string("heinsen/scan"); },
             .takes_storage = true,
             .check = check,
             .steps = steps,

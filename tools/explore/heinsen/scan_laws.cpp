@@ -11,9 +11,9 @@ struct constants {
   std::uint64_t shortest;  // several times the mean age of the remembered tokens
   double cumsum, wide_cumsum, sequential, tree, linear;
 };
-constexpr constants of_gates[] = {{0, 16, 0.58, 0.50, 0.9, 1.2, 1.2}, {4, 256, 1.9, 0.43, 11.75, 4.3, 4.4}};
+constexpr constants gate_constants[] = {{0, 16, 0.58, 0.50, 0.9, 1.2, 1.2}, {4, 256, 1.9, 0.43, 11.75, 4.3, 4.4}};
 
-double of_random_gates(const cell& c, const scan_facts& facts, const constants& k) {
+double error_of_random_gates(const cell& c, const scan_facts& facts, const constants& k) {
   const bool is_wide = c.arithmetic != c.storage;
   if (c.implementation == "cumsum") return (is_wide ? k.wide_cumsum : k.cumsum) * facts.log_decay;
   if (is_wide) return std::nan("");
@@ -30,8 +30,8 @@ double predicted_rms(const cell& c, const scan_facts& facts) {
   if (c.scale != 1.0) return std::nan("");
   double rms = std::nan("");
   if (c.family == "gates")
-    for (const constants& k : of_gates)
-      if (k.decay == c.decay && c.size >= k.shortest) rms = u * of_random_gates(c, facts, k);
+    for (const constants& k : gate_constants)
+      if (k.decay == c.decay && c.size >= k.shortest) rms = u * error_of_random_gates(c, facts, k);
   if (c.family == "constant" && c.implementation == "sequential" && c.arithmetic == c.storage && c.decay >= 0.9 &&
       static_cast<double>(c.size) * (1.0 - c.decay) > 1.0 && c.decay < 1.0)
     rms = 0.15 * u * facts.state / (1.0 - c.decay);

@@ -12,7 +12,7 @@
 
 namespace assay::explore {
 
-inline constexpr std::size_t digits_asked = 15;
+inline constexpr std::size_t counted_digits = 15;
 
 // The states of one lane, as balls.
 class truth {
@@ -52,19 +52,19 @@ struct tally {
   double squares = 0, relative_squares = 0, state_squares = 0, samples = 0;  // over the windows of all lanes
   double largest = 0, worst = 0, log_decay = 0, radius = 0;
   double nonfinite_at = std::nan(""), lost_at = std::nan("");
-  std::array<double, digits_asked + 1> left_at;  // for each number of digits: the first token without so many
+  std::array<double, counted_digits + 1> left_at;  // for each number of digits: the first token with fewer digits
 };
 
-inline void keep_first(double& first, double at) {
-  if (std::isnan(first) || at < first) first = at;
+inline void keep_first(double& first, double token) {
+  if (std::isnan(first) || token < first) first = token;
 }
 
 // The facts about one lane of one subject so far.
 struct progress {
   double worst = 0;
   double nonfinite_at = std::nan(""), lost_at = std::nan("");
-  std::array<double, digits_asked + 1> left_at;
-  std::size_t digits = digits_asked;  // the digits that all errors so far leave
+  std::array<double, counted_digits + 1> left_at;
+  std::size_t digits = counted_digits;  // the digits that all errors so far leave
 
   progress() { left_at.fill(std::nan("")); }
   void see(double token, double error, double state) {
@@ -75,9 +75,9 @@ struct progress {
     if (worst >= 1.0) keep_first(lost_at, token);
     for (; digits > 0 && worst > bounds()[digits]; --digits) left_at[digits] = token;
   }
-  static const std::array<double, digits_asked + 1>& bounds() {
+  static const std::array<double, counted_digits + 1>& bounds() {
     static const auto all = [] {
-      std::array<double, digits_asked + 1> x{};
+      std::array<double, counted_digits + 1> x{};
       for (std::size_t k = 0; k < x.size(); ++k) x[k] = std::pow(10.0, -static_cast<double>(k));
       return x;
     }();

@@ -103,8 +103,9 @@ struct scaled_linear {
     // e^h may lie outside the format: e^(h - k ln 2) 2^k, k = h / ln 2.
     const double k = std::isfinite(h.number) ? std::nearbyint(h.number / std::log(2.0)) : 0.0;
     const R e = exp(std::isfinite(h.number) ? R(h.number - k * std::log(2.0)) : h);
-    const int of_input = static_cast<int>(k), top = e.number == 0.0 ? exponent : std::max(exponent, of_input);
-    const R x = p * R(std::ldexp(mantissa, exponent - top)) + R(std::ldexp(e.number, of_input - top));
+    const int input_exponent = static_cast<int>(k),
+              top = e.number == 0.0 ? exponent : std::max(exponent, input_exponent);
+    const R x = p * R(std::ldexp(mantissa, exponent - top)) + R(std::ldexp(e.number, input_exponent - top));
     int moved = 0;
     mantissa = std::frexp(x.number, &moved);
     exponent = top + moved;

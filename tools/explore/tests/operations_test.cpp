@@ -5,7 +5,7 @@
 #include <set>
 
 #include "reference/oracle.hpp"
-#include "tools/explore/asked_operation.hpp"
+#include "tools/explore/cell_operation.hpp"
 #include "tools/explore/measure.hpp"
 #include "tools/explore/sweep.hpp"
 #include "tools/explore/tests/callers.hpp"
@@ -40,24 +40,24 @@ results found(const char* algorithm, const char* type, const char* operation, st
 }  // namespace
 
 TEST_CASE("explore/operations/each_that_declares_what_its_errors_grow_with_is_asked_by_each_algorithm", "[unit]") {
-  std::set<std::string> asked_for;
+  std::set<std::string> covered;
   for (const cell& c : each_cell("9"))
-    asked_for.insert(fmt::format("{} {} {}", c.family, c.implementation, c.arithmetic));
+    covered.insert(fmt::format("{} {} {}", c.family, c.implementation, c.arithmetic));
   for (const core::operation& op : reference::operations())
     for (const char* type : {"f32", "bf16"})
       if (op.is_forward() && op.grows_with)
         for (const std::string& name : algorithm_names(op)) {
           INFO(op.name << " by " << name << " in " << type);
-          CHECK(asked_for.contains(fmt::format("{} {} {}", op.name, name, type)));
+          CHECK(covered.contains(fmt::format("{} {} {}", op.name, name, type)));
         }
-  CHECK(asked_for.contains("cope/positions cumsum bf16"));
-  CHECK(asked_for.contains("cope/positions,open cumsum f32"));  // the family for long axes of keys
+  CHECK(covered.contains("cope/positions cumsum bf16"));
+  CHECK(covered.contains("cope/positions,open cumsum f32"));  // the family for long axes of keys
 }
 
 TEST_CASE("explore/operations/the_size_is_what_errors_grow_with_and_the_law_explains_them", "[property]") {
   for (const cell& c : each_cell("[9, 70]")) {
     INFO(text_of(c));
-    const asked what = asked_by(c);
+    const cell_operation what = cell_operation_of(c);
     const core::operation& op = *what.operation;
     const core::request call = call_growing_to_size(what, c);
     CHECK(op.grows_with->of(op, call.inputs, core::sizes_of(call)) == static_cast<double>(c.size));

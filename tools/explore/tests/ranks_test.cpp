@@ -19,23 +19,23 @@ namespace {
 struct mailboxes {
   std::mutex mutex;
   std::condition_variable arrived;
-  std::vector<std::deque<std::pair<int, std::string>>> of;
+  std::vector<std::deque<std::pair<int, std::string>>> by_rank;
 };
 
 class mail_channel : public rank_channel {
  public:
   mail_channel(mailboxes& boxes, int rank) : boxes_(boxes), rank_(rank) {}
   [[nodiscard]] int rank() const override { return rank_; }
-  [[nodiscard]] int size() const override { return static_cast<int>(boxes_.of.size()); }
+  [[nodiscard]] int size() const override { return static_cast<int>(boxes_.by_rank.size()); }
   [[nodiscard]] int neighbours() const override { return size(); }
   void send(int to, const std::string& message) override {
     const std::lock_guard lock(boxes_.mutex);
-    boxes_.of.at(to).emplace_back(rank_, message);
+    boxes_.by_rank.at(to).emplace_back(rank_, message);
     boxes_.arrived.notify_all();
   }
   std::pair<int, std::string> receive() override {
     std::unique_lock lock(boxes_.mutex);
-    auto& own = boxes_.of.at(rank_);
+    auto& own = boxes_.by_rank.at(rank_);
     boxes_.arrived.wait(lock, [&] { return !own.empty(); });
     auto first = std::move(own.front());
     own.pop_front();
@@ -69,19 +69,19 @@ struct outcome {
 // Runs on so many ranks with two threads each. The first rank has no threads: everything is measured elsewhere.
 outcome run_on(
     int ranks, const std::function<caller()>& make_caller = no_candidates,
-    const std::function<void(const progress_report&)>& tell = [](const auto&) {}) {
+    const std::function<void(const progress_report&)>& report_progress = [](const auto&) {}) {
   const auto cells = cells_with_a_failing_one();
   const auto folder = formats::temporary_folder::make().value();
   auto store =
       sweep_store::create(folder.path() / "sweep", {"0.1.0", "test", "why?", "0123", "", cells.size(), 1, 1}).value();
   outcome y;
   run_settings settings{1, {}, no_candidates};
-  settings.tell = [&](const progress_report& r) {
+  settings.report_progress = [&](const progress_report& r) {
     y.elsewhere = r.elsewhere;
-    tell(r);
+    report_progress(r);
   };
   mailboxes boxes;
-  boxes.of.resize(static_cast<std::size_t>(ranks));
+  boxes.by_rank.resize(static_cast<std::size_t>(ranks));
   std::vector<std::thread> others;
   for (int k = 1; k < ranks; ++k)
     others.emplace_back([&, k] {
@@ -146,7 +146,7 @@ TEST_CASE("explore/ranks/a_first_rank_that_breaks_ends_the_others", "[unit]") {
 
 TEST_CASE("explore/ranks/another_version_is_told", "[unit]") {
   mailboxes boxes;
-  boxes.of.resize(3);
+  boxes.by_rank.resize(3);
   std::vector<std::thread> others;
   for (int k = 1; k < 3; ++k)
     others.emplace_back([&, k] {

@@ -131,10 +131,10 @@ TEST_CASE("explore/run/a_run_that_is_gone_on_with_measures_what_is_left", "[unit
   auto part = sweep_store::create(file_in(other), i).value();
   part.add({whole.cells()[1]});
   run_settings settings = quietly();
-  std::uint64_t asked = 0;
-  settings.tell = [&](const progress_report& r) { asked = r.cells; };
+  std::uint64_t reported_cells = 0;
+  settings.report_progress = [&](const progress_report& r) { reported_cells = r.cells; };
   CHECK(run_sweep(cells, part, settings).empty());
-  CHECK(asked == cells.size() - 1);
+  CHECK(reported_cells == cells.size() - 1);
   const auto x = whole.cells(), y = part.cells();
   REQUIRE(x.size() == y.size());
   for (std::size_t k = 0; k < x.size(); ++k) {

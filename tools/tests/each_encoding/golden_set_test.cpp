@@ -56,7 +56,7 @@ struct tally {
 };
 
 // All files of the committed set that the implementation offers, once, except those with a flag.
-tally against_golden(const std::string& encoding, const std::string& builtin, golden::question asked,
+tally against_golden(const std::string& encoding, const std::string& builtin, golden::question kind,
                      const char* but_for = "") {
   const fs::path set = committed / "sets" / encoding;
   const auto under_test = properties::make_builtin(builtin).value();
@@ -72,7 +72,7 @@ tally against_golden(const std::string& encoding, const std::string& builtin, go
     ++t.files;
     const core::dtype arithmetic = tools::arithmetic_for(*under_test, file.call);
     for (const auto& [name, x] : *outputs) {
-      const golden::comparison c = golden::compare_output(file, name, x, asked, arithmetic);
+      const golden::comparison c = golden::compare_output(file, name, x, kind, arithmetic);
       if (c.wrong > 0 && t.wrong == 0)
         t.first = f.name() + ": " + name + core::index_text(x.shape(), c.first_wrong) + " is " +
                   std::to_string(x.values.storage()[c.first_wrong]) + " instead of " +

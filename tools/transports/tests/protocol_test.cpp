@@ -88,14 +88,14 @@ TEST_CASE("transports/protocol/hello_is_strict") {
 
 // An operation may get settings after a candidate was written.
 TEST_CASE("transports/protocol/settings_without_a_parameter_have_standard_values") {
-  const auto of_rotation = [](const std::string& more) {
+  const auto hello_of_rotation = [](const std::string& more) {
     return transports::parse_hello(
         R"({"hello":{"protocol":1,"name":"c","operations":{"rope/rotate":["f32"],"rope/rotate:vjp":["f32"]},)" + more +
         "}}");
   };
   const auto hello =
-      of_rotation(R"("domain":{"rope/rotate":{"layout":["half_split"]}},)"
-                  R"("parameters":{"rope/rotate":["x","position","layout","base"],"rope/rotate:vjp":["base"]})");
+      hello_of_rotation(R"("domain":{"rope/rotate":{"layout":["half_split"]}},)"
+                        R"("parameters":{"rope/rotate":["x","position","layout","base"],"rope/rotate:vjp":["base"]})");
   REQUIRE(hello.has_value());
   for (const char* name : {"rope/rotate", "rope/rotate:vjp"}) {
     INFO(name);
@@ -107,7 +107,7 @@ TEST_CASE("transports/protocol/settings_without_a_parameter_have_standard_values
     CHECK(settings.size() == op.attributes.size() - 1);
   }
   for (const std::string wrong : {"[]", R"({"b/a":[]})", R"({"rope/rotate":"base"})", R"({"rope/rotate":[1]})"})
-    CHECK_FALSE(of_rotation("\"parameters\":" + wrong).has_value());
+    CHECK_FALSE(hello_of_rotation("\"parameters\":" + wrong).has_value());
 }
 
 TEST_CASE("transports/protocol/a_domain_names_what_there_is") {
@@ -154,10 +154,10 @@ TEST_CASE("transports/protocol/a_domain_holds_sizes_of_axes") {
 }
 
 TEST_CASE("transports/protocol/a_domain_holds_sizes_that_settings_have") {
-  const auto domain = [](const std::string& of) {
+  const auto domain = [](const std::string& sizes) {
     return R"({"hello":{"protocol":1,"name":"c","operations":{"sinusoidal/table":["f32"]},)"
            R"("domain":{"sinusoidal/table":)" +
-           of + "}}}";
+           sizes + "}}}";
   };
   const core::operation& table = *reference::find_operation("sinusoidal/table");
   for (const char* even : {R"({"d":{"multiple_of":2}})", R"({"width":{"multiple_of":2}})"}) {
@@ -171,10 +171,10 @@ TEST_CASE("transports/protocol/a_domain_holds_sizes_that_settings_have") {
 }
 
 TEST_CASE("transports/protocol/a_domain_holds_a_range_of_a_setting") {
-  const auto domain = [](const std::string& of) {
+  const auto domain = [](const std::string& range) {
     return R"({"hello":{"protocol":1,"name":"c","operations":{"t5_bias/bucket":["f32"]},)"
            R"("domain":{"t5_bias/bucket":)" +
-           of + "}}}";
+           range + "}}}";
   };
   const auto values_of = [&](const std::string& setting, const std::string& range) {
     const auto hello = transports::parse_hello(domain("{\"" + setting + "\":" + range + "}"));
@@ -269,34 +269,34 @@ TEST_CASE("transports/protocol/a_precision_for_each_stage") {
 TEST_CASE("transports/protocol/later_settings_are_asked_of_who_names_them") {
   const core::operation &op = *reference::find_operation("deberta/scores"),
                         &vjp = *reference::find_operation("deberta/scores:vjp");
-  const auto values_of = [&](const std::string& more, const core::operation& of) {
+  const auto values_of = [&](const std::string& more, const core::operation& op_or_vjp) {
     const auto hello = transports::parse_hello(
         R"({"hello":{"protocol":1,"name":"c","operations":{"deberta/scores":["f32"],"deberta/scores:vjp":["f32"]})" +
         more + "}}");
     REQUIRE(hello.has_value());
-    const auto& settings = hello->settings_of(of);
+    const auto& settings = hello->settings_of(op_or_vjp);
     const auto known = settings.find("clamp_first");
-    const std::vector<core::attribute> asked =
+    const std::vector<core::attribute> tried =
         known == settings.end() ? std::vector<core::attribute>{true, false} : known->second;
     // In every call the other settings are present; this one is present if it is named or is not standard.
-    for (const core::attribute& value : asked) {
-      const core::request call{&of, core::dtype::f32, {}, core::completed(of, {{"clamp_first", value}})};
-      const bool is_unnamed = asked == std::vector<core::attribute>{true};
+    for (const core::attribute& value : tried) {
+      const core::request call{&op_or_vjp, core::dtype::f32, {}, core::completed(op_or_vjp, {{"clamp_first", value}})};
+      const bool is_unnamed = tried == std::vector<core::attribute>{true};
       CHECK(properties::attributes_asked(*hello, call).contains("clamp_first") == !is_unnamed);
       CHECK(properties::attributes_asked(*hello, call).contains("p2c_index"));
     }
-    return asked;
+    return tried;
   };
   using values = std::vector<core::attribute>;
-  for (const core::operation* of : {&op, &vjp}) {
-    CHECK(values_of("", *of) == values{true});
-    CHECK(values_of(R"(,"parameters":{"deberta/scores":["q","k","span"]})", *of) == values{true});
-    CHECK(values_of(R"(,"parameters":{"deberta/scores":["q","k","clamp_first"]})", *of) == values{true, false});
-    CHECK(values_of(R"(,"domain":{"deberta/scores":{"clamp_first":[false]}})", *of) == values{false});
-    CHECK(values_of(R"(,"domain":{"deberta/scores":{"terms":["both"]}})", *of) == values{true});
-    CHECK(values_of(R"(,"written_for":"0.1")", *of) == values{true});
-    CHECK(values_of(R"(,"written_for":"0.2")", *of) == values{true, false});
-    CHECK(values_of(R"(,"written_for":"0.2","parameters":{"deberta/scores":["q"]})", *of) == values{true});
+  for (const core::operation* tested : {&op, &vjp}) {
+    CHECK(values_of("", *tested) == values{true});
+    CHECK(values_of(R"(,"parameters":{"deberta/scores":["q","k","span"]})", *tested) == values{true});
+    CHECK(values_of(R"(,"parameters":{"deberta/scores":["q","k","clamp_first"]})", *tested) == values{true, false});
+    CHECK(values_of(R"(,"domain":{"deberta/scores":{"clamp_first":[false]}})", *tested) == values{false});
+    CHECK(values_of(R"(,"domain":{"deberta/scores":{"terms":["both"]}})", *tested) == values{true});
+    CHECK(values_of(R"(,"written_for":"0.1")", *tested) == values{true});
+    CHECK(values_of(R"(,"written_for":"0.2")", *tested) == values{true, false});
+    CHECK(values_of(R"(,"written_for":"0.2","parameters":{"deberta/scores":["q"]})", *tested) == values{true});
   }
   const std::string line = transports::call_request(1, {&op, core::dtype::f32, {}, core::completed(op, {})}, "a", "b");
   CHECK(line.find("clamp_first") == std::string::npos);
@@ -308,13 +308,13 @@ TEST_CASE("transports/protocol/later_values_are_asked_of_who_names_them") {
   const core::operation& table = *reference::find_operation("sinusoidal/table");
   using values = std::vector<core::attribute>;
   const values known{std::string("paper"), std::string("tensor2tensor")}, later{std::string("power")};
-  const auto check = [&](const std::string& more, const values& asked, bool tells) {
+  const auto check = [&](const std::string& more, const values& expected, bool tells) {
     const auto hello = transports::parse_hello(
         R"({"hello":{"protocol":1,"name":"c","operations":{"sinusoidal/table":["f32"]})" + more + "}}");
     INFO(more);
     REQUIRE(hello.has_value());
     const auto& settings = hello->settings_of(table);
-    CHECK((settings.contains("rule") ? settings.at("rule") : table.attribute("rule")->values) == asked);
+    CHECK((settings.contains("rule") ? settings.at("rule") : table.attribute("rule")->values) == expected);
     const auto unasked = hello->unasked.find("sinusoidal/table");
     CHECK((unasked != hello->unasked.end() && unasked->second.contains("rule")) == tells);
     if (tells) CHECK(unasked->second.at("rule") == later);

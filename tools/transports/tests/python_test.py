@@ -169,11 +169,11 @@ class Functions(Folder):
         with open(self.path, "w") as file:
             file.write(MODULE)
 
-    def ends(self, function, code, *words, module=None, arguments=(), **how):
-        done = subprocess.run([how.pop("assay", ASSAY), "gate", "--candidate", f"python:{module or self.path}:{function}",
+    def ends(self, function, code, *words, module=None, arguments=(), **options):
+        done = subprocess.run([options.pop("assay", ASSAY), "gate", "--candidate", f"python:{module or self.path}:{function}",
                                "--report", self.report, "--operation", "heinsen/scan", "--dtype", "f32",
                                "--max-elements", "2000", *arguments],  # these tests are not about sizes
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL, **how)
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         for word in words:
             self.assertIn(word, done.stdout + done.stderr)

@@ -79,12 +79,12 @@ def consecutive(function):
     """
     takes_offset = len(positional(function)) > 1
 
-    def at(x, position):
+    def rotate_at(x, position):
         offset = _offset_of(position)
         if not takes_offset and offset != 0:
             raise Unsupported(f"the function begins at position 0, and this case at {offset}")
         return function(x, offset) if takes_offset else function(x)
-    return with_claims(function, at)
+    return with_claims(function, rotate_at)
 
 
 def one_row(function, axes=1):
@@ -142,7 +142,7 @@ def _dtypes_of_table(function):
     """The claim of f32 where a table of a usual width is no table of f64."""
     try:
         return {} if "float64" in str(function(1, USUAL_WIDTH).dtype) else {"dtypes": ["f32"]}
-    except Exception:  # told where a case is asked for
+    except Exception:  # the call of a case reports it
         return {}
 
 

@@ -99,7 +99,7 @@ def judge(operation, outputs, *, dtype=None, compute=None, accuracy_class=None, 
             declared = names_of(declaration_of(server.declarations, operation)["outputs"])
             given = _by_name(operation, declared, outputs)
             if sample:
-                given = sample.of_outputs(given)
+                given = sample.sampled_outputs(given)
             write_safetensors(call["outputs"], {name: _tensor(name, value, call["dtype"], None) for name, value in given.items()})
             answer = server.ask(call)
     words = sample.words(answer["words"]) if sample else answer["words"]
@@ -113,9 +113,9 @@ def _named(operation, values, is_judged=False):
     are where it is judged)."""
     if not callable(operation):
         return operation, None, values, None
-    from assay.formulas.asking import asked, hold_against_function, hold_ways_against_formula
+    from assay.formulas.asking import formula_and_inputs, hold_against_function, hold_ways_against_formula
     from assay.formulas.sampling import sampled
-    formula, inputs = asked(operation, values)
+    formula, inputs = formula_and_inputs(operation, values)
     sample = sampled(formula, inputs) if is_judged else None
     if sample:
         formula, inputs = sample.formula, sample.inputs

@@ -37,7 +37,7 @@ def _parser():
     return parser
 
 
-def _take_from_project(asked, parser):
+def _take_from_project(options, parser):
     """What the command leaves open, from pyproject.toml: lists are lines there, `options` one line."""
     try:
         with open("pyproject.toml", "rb") as file:
@@ -59,7 +59,7 @@ def _take_from_project(asked, parser):
     table = tools.get("assay", {}) if isinstance(tools, dict) else {}
     if not isinstance(table, dict):
         parser.error("pyproject.toml: tool.assay is no table")
-    known = {name.replace("_", "-") for name in vars(asked)} - {"report", "summary"}  # those of a machine
+    known = {name.replace("_", "-") for name in vars(options)} - {"report", "summary"}  # of a machine, not of a project
     for name, value in table.items():
         if name not in known:
             parser.error(f"pyproject.toml: [tool.assay] has no {name}; it has {', '.join(sorted(known))}")
@@ -71,18 +71,18 @@ def _take_from_project(asked, parser):
             text = shlex.join(words) if isinstance(value, list) else words[0]
         else:
             text = ("\n" if name in ("candidates", "operations", "dtypes") else ",").join(words)
-        if not getattr(asked, name.replace("-", "_")):
-            setattr(asked, name.replace("-", "_"), text)
+        if not getattr(options, name.replace("-", "_")):
+            setattr(options, name.replace("-", "_"), text)
 
 
-def _arguments_of(asked):
-    """Those of assay gate that all candidates share."""
-    lists = [f"--{option}={word.strip()}" for option, text in (("operation", asked.operations), ("dtype", asked.dtypes))
+def _arguments_of(options):
+    """The arguments of assay gate that all candidates share."""
+    lists = [f"--{option}={word.strip()}" for option, text in (("operation", options.operations), ("dtype", options.dtypes))
              for word in re.split(r"[,\n]", text) if word.strip()]
-    single = [f"--{name.replace('_', '-')}={getattr(asked, name)}" for name in ("effort", "seed", "baseline", "known_failures", "require_digits")
-              if getattr(asked, name)]
+    single = [f"--{name.replace('_', '-')}={getattr(options, name)}" for name in ("effort", "seed", "baseline", "known_failures", "require_digits")
+              if getattr(options, name)]
     annotated = ["--output-format=github"] if os.environ.get("GITHUB_ACTIONS") == "true" else []
-    return lists + single + annotated + shlex.split(asked.options)
+    return lists + single + annotated + shlex.split(options.options)
 
 
 def _gate(candidate, folder, arguments):
@@ -99,15 +99,15 @@ def _gate(candidate, folder, arguments):
 
 def main():
     parser = _parser()
-    asked = parser.parse_args()
-    _take_from_project(asked, parser)
-    candidates = [line for line in map(str.strip, asked.candidates.splitlines()) if line and not line.startswith("#")]
+    options = parser.parse_args()
+    _take_from_project(options, parser)
+    candidates = [line for line in map(str.strip, options.candidates.splitlines()) if line and not line.startswith("#")]
     if not candidates:
         parser.error("--candidates names none")
-    if len(candidates) > 1 and (asked.baseline or asked.known_failures):
+    if len(candidates) > 1 and (options.baseline or options.known_failures):
         parser.error("a baseline and a list of known failures are of one candidate: give each a job of its own")
-    folders = [asked.report] if len(candidates) == 1 else [
-        os.path.join(asked.report, f"{number}-" + re.sub(r"[^\w.]+", "-", candidate)[:60].strip("-"))
+    folders = [options.report] if len(candidates) == 1 else [
+        os.path.join(options.report, f"{number}-" + re.sub(r"[^\w.]+", "-", candidate)[:60].strip("-"))
         for number, candidate in enumerate(candidates, 1)]
     try:
         program()
@@ -116,11 +116,11 @@ def main():
     codes = []
 
     def append(text):
-        if asked.summary:
-            with open(asked.summary, "a", encoding="utf-8") as file:
+        if options.summary:
+            with open(options.summary, "a", encoding="utf-8") as file:
                 file.write(text + "\n")
     for candidate, folder in zip(candidates, folders):
-        code, said = _gate(candidate, folder, _arguments_of(asked))
+        code, said = _gate(candidate, folder, _arguments_of(options))
         codes.append(code if code >= 0 else 128 - code)  # a signal, as shells have it
         append(said)
     written = [folder for folder, code in zip(folders, codes) if code != _WRONG_INPUT]

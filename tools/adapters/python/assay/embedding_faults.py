@@ -73,14 +73,14 @@ def fault_of_residual(torch, chunk, cotangent):
         forms |= {f"y has R(s) of {what}": x + rows for what, rows in _other_rows(r)} if r.dim() > 2 else {}
         said = next((words for words, form in forms.items() if torch.equal(form.to(y), y)), "y is not x + R(s)")
         return f"{said}: y{off} is {float(y[tuple(off)]):.9g}, and x + R(s) {float(x[tuple(off)]) + float(r[tuple(off)]):.9g}"
-    of_r, of_x, of_h = (chunk.nodes[name].grad for name in ("r", "x", "x_of_h"))
-    if of_r is None or not torch.equal(of_r.to(y), cotangent.to(y)):
+    grad_r, grad_x, grad_h = (chunk.nodes[name].grad for name in ("r", "x", "x_of_h"))
+    if grad_r is None or not torch.equal(grad_r.to(y), cotangent.to(y)):
         return "the gradient that reaches R's output is not that of y"
     if not chunk.nodes["x_of_h"].requires_grad:
         return "H is given x without its gradient: x is detached before H"
-    off = _off(torch, of_x, cotangent, torch.zeros_like(x) if of_h is None else of_h)
+    off = _off(torch, grad_x, cotangent, torch.zeros_like(x) if grad_h is None else grad_h)
     if off is not None:
-        if torch.equal(of_x, torch.zeros_like(x) if of_h is None else of_h):
+        if torch.equal(grad_x, torch.zeros_like(x) if grad_h is None else grad_h):
             return "the residual is detached: x has no gradient of y but through H"
         return f"the gradient of x is not that of y and that through H together: first at {off}"
     return None

@@ -29,7 +29,8 @@ class Part:
         if self.wrong:
             words = ". ".join(filter(None, (" or ".join(self.explained), self.details)))
             return f"wrong in {self.wrong} of {self.calls} calls. Of {self.where}: {words}"
-        digits = ", and ".join(f"{max(int(d), 0)} digits" + (f" of numbers {of}" if of else "") for of, d in self.digits.items())
+        digits = ", and ".join(f"{max(int(d), 0)} digits" + (f" of numbers {numbers}" if numbers else "")
+                                for numbers, d in self.digits.items())
         return ", ".join(filter(None, (f"right in {self.calls} calls" if self.calls else "not judged", digits,
                                        self.accuracy_class and f"class {self.accuracy_class}")))
 
@@ -55,7 +56,7 @@ class Verdict:
     digits: float = 17.0    # of the worst element
     token: int = 0          # the first that is wrong
     grad_s0: object = None  # of a gradient: the true one
-    words: object = lambda: ""  # what Assay says of it, asked for when it is wanted
+    words: object = lambda: ""  # what Assay says of it; it is computed when somebody needs it
 
 
 class Check:
@@ -118,8 +119,8 @@ class Check:
 
     def _verdict(self, call, derivative, outputs, given):
         first, name = ("g", "heinsen/gated_scan") if call.gate == "logits" else ("log_p", "heinsen/scan")
-        asked = {first: call.first, "h": call.h, "s0": call.s0, **given, "compute": self.compute}
-        expected = truth(name + derivative, **asked)
+        question = {first: call.first, "h": call.h, "s0": call.s0, **given, "compute": self.compute}
+        expected = truth(name + derivative, **question)
         verdict = Verdict(True, 17.0, call.s.shape[1])
         for output, found in outputs.items():
             true, allowed = (self.torch.as_tensor(a).double() for a in (expected[output], expected.allowed[output]))
@@ -138,7 +139,7 @@ class Check:
 
         def words():
             try:
-                return judge(name + derivative, outputs, **asked)
+                return judge(name + derivative, outputs, **question)
             except AssertionError as wrong:
                 return str(wrong).split("wrong: ", 1)[-1].splitlines()[0]
         verdict.words = words
@@ -171,9 +172,9 @@ class Check:
         if verdict.right:
             self._note("chunk state" if k else "scan", verdict)
             return True
-        of_state = [] if self.parts["scan"].wrong else faults_of_state(self, calls, k)
-        if of_state:
-            self._fail("chunk state", lambda: of_state, verdict)
+        faults = [] if self.parts["scan"].wrong else faults_of_state(self, calls, k)
+        if faults:
+            self._fail("chunk state", lambda: faults, verdict)
         else:
             self._fail("scan", lambda: faults_of_states(self, calls[k]), verdict)
         return False

@@ -83,9 +83,9 @@ class NumpyFunction:
     def __call__(self, inputs, attributes, dtype, strides=None):
         arrays = {name: numpy_view(bf16_to_f32(array) if stored == "BF16" else array, strides)
                   for name, (stored, array) in inputs.items()}
-        of_call = {"dtype": _NUMPY_TYPES[dtype]} if self.takes_dtype else {}
+        dtype_argument = {"dtype": _NUMPY_TYPES[dtype]} if self.takes_dtype else {}
         with _inputs_kept(arrays, lambda array: array):
-            outputs = _checked(self.function(**arrays, **_taken(self.function, attributes), **of_call))
+            outputs = _checked(self.function(**arrays, **_taken(self.function, attributes), **dtype_argument))
         stored_as = "bf16" if any(stored == "BF16" for stored, _ in inputs.values()) else dtype
         return {name: _array(name, value, stored_as, _NUMPY_TYPES[dtype]) for name, value in outputs.items()}
 
@@ -168,9 +168,9 @@ class TorchFunction:
                                         f"computed outside torch? Else {_NO_AUTOGRAD}")
 
     def _call(self, tensors, attributes, dtype):
-        of_call = {"dtype": self.types[dtype]} if self.takes_dtype else {}
+        dtype_argument = {"dtype": self.types[dtype]} if self.takes_dtype else {}
         with _inputs_kept(tensors, lambda tensor: stored_of(tensor)[1]):
-            return _checked(self.function(**tensors, **_taken(self.function, attributes), **of_call))
+            return _checked(self.function(**tensors, **_taken(self.function, attributes), **dtype_argument))
 
     def _differentiable(self, name, outputs, cotangent):
         value = outputs.get(name)

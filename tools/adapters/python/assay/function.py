@@ -38,13 +38,13 @@ def candidate_of(function, declarations, operation=None, dtypes=None, framework=
     return candidate
 
 
-def _compute_of(compute, declared, asked):
+def _compute_of(compute, declared, requested):
     """Without the dtypes that the function declares and that are not asked for. One that it does not declare is a
     mistake, and the program says so."""
     if not isinstance(compute, dict):
         return compute
     return {dtype: precision for dtype, precision in compute.items()
-            if dtype in asked or dtype not in (declared or ())}
+            if dtype in requested or dtype not in (declared or ())}
 
 
 def check_candidate(candidate, declarations):
@@ -194,11 +194,11 @@ def _adapted(function, declared, by_name, device):
         values = standards | {name: value for name, value in values.items() if name not in left_out}
         if takes_dtype:
             values["dtype"] = dtype
-        of_call = module_in(function, dtype, device)
+        module = module_in(function, dtype, device)
         if by_name:
-            return _by_name(of_call(**{called.get(name, name): value for name, value in values.items()}), outputs)
+            return _by_name(module(**{called.get(name, name): value for name, value in values.items()}), outputs)
         named = {name: value for name, value in values.items() if name not in inputs}
-        return _by_name(of_call(*(values[name] for name in inputs), **named), outputs)
+        return _by_name(module(*(values[name] for name in inputs), **named), outputs)
     return call
 
 

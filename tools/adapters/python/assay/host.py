@@ -98,8 +98,8 @@ def _is_of_an_index(error):
 def _answers_with_heads_exchanged(function, inputs, message):
     """Whether it answers where axes 1 and 2 of tensors of four axes change places, and in their shape: rows, heads and
     tokens of an output are those of an input."""
-    of_four = [array.shape for _, array in inputs.values() if array.ndim == 4]
-    if all(shape[1] == shape[2] for shape in of_four) or any(0 in shape for shape in of_four):
+    shapes_of_four = [array.shape for _, array in inputs.values() if array.ndim == 4]
+    if all(shape[1] == shape[2] for shape in shapes_of_four) or any(0 in shape for shape in shapes_of_four):
         return False
     exchanged = {name: (stored, array.swapaxes(1, 2).copy() if array.ndim == 4 else array)
                  for name, (stored, array) in inputs.items()}
@@ -107,7 +107,7 @@ def _answers_with_heads_exchanged(function, inputs, message):
         outputs = _answer_of(function, exchanged, message["attributes"], message["dtype"])
     except Exception:  # then it says nothing of axes
         return False
-    known = {(shape[0], shape[2], shape[1]) for shape in of_four}
+    known = {(shape[0], shape[2], shape[1]) for shape in shapes_of_four}
     answered = [array.shape for _, array in outputs.values()]
     return all(shape[:3] in known for shape in answered if len(shape) == 4)
 
@@ -141,7 +141,7 @@ class Candidate:
         if strides and isinstance(variants, dict):
             claims["variants"] = {**variants, "strides": list(STRIDES)}
         self._hello = {"protocol": 1, "name": name, "version": str(version), "operations": {}, "domain": {}, **claims}
-        self._functions, self._told = {}, set()
+        self._functions, self._reported = {}, set()
         self.device = device
 
     def numpy(self, operation, dtypes, domain=None, empty=None):
@@ -271,7 +271,7 @@ class Candidate:
                 value = json.dumps(message["attributes"][refused])
                 answer.update(unsupported=True, reason=f"it refuses {refused} = {value}: {in_words(error)}")
                 return answer
-            self._tell(error)
+            self._report(error)
             if is_lost_by(error):  # later calls would fail for this one: a new process answers them
                 sys.exit(f"{in_words(error)}: no later call of this process can use the accelerator, so it ends")
             answer["error"] = in_words(error)
@@ -280,11 +280,11 @@ class Candidate:
                                     "tokens: the adapter heads_first of assay.adapters does that")
         return answer
 
-    def _tell(self, error):
+    def _report(self, error):
         """The traceback to stderr, once for all calls that fail alike."""
         text = users_traceback(error)
-        if text not in self._told:
-            self._told.add(text)
+        if text not in self._reported:
+            self._reported.add(text)
             print(text, file=sys.stderr, flush=True)
 
     def serve(self, streams=None):

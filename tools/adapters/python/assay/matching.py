@@ -79,7 +79,7 @@ def parameter_by_input(function, declared):
         other = name[:-1] if name.endswith("s") else name + "s"
         return other if name not in names and other in names and other not in own else name
     found = {name: called(name) for name in names_of(declared["inputs"])}
-    others = [name for name, of_function in found.items() if of_function != name]
+    others = [name for name, parameter in found.items() if parameter != name]
     return found if len(others) == 1 < len(found) else {name: name for name in found}
 
 
@@ -139,11 +139,11 @@ def _no_match(function, declarations):
     if names[:1] == ["self"]:
         return NotAnOperation(text + ": it is a method of a class; name the method of an instance")
     required = _required(function)
-    of_settings = [d["name"] for d in declarations
-                   if not d["inputs"] and required and required <= set(names_of(d["attributes"]))]
-    if of_settings:
-        return NotAnOperation(f"{text}, but settings of {' and of '.join(of_settings)}: name the operation that is "
-                              "meant", of_settings)
+    setting_operations = [d["name"] for d in declarations
+                          if not d["inputs"] and required and required <= set(names_of(d["attributes"]))]
+    if setting_operations:
+        return NotAnOperation(f"{text}, but settings of {' and of '.join(setting_operations)}: name the operation that is "
+                              "meant", setting_operations)
     misfits = [(_misfit(function, d), d) for d in declarations if set(names) & set(names_of(d["inputs"]))]
     misfits.sort(key=lambda pair: (len(pair[0]), ":" in pair[1]["name"]))
     near = [f"{_shown(d)} misfits by: {', '.join(misfit)}" for misfit, d in misfits[:_MOST_NEAR]]
@@ -156,5 +156,5 @@ def _misfit(function, declared):
     """What the function lacks and has too much for an operation."""
     names, called = [p.name for p in _parameters(function)], parameter_by_input(function, declared)
     too_many = _required(function) - set(called.values()) - set(names_of(declared["attributes"]))
-    return [f"no parameter '{name}'" for name, of_function in called.items() if of_function not in names] + [
+    return [f"no parameter '{name}'" for name, parameter in called.items() if parameter not in names] + [
         f"'{name}' is no input and has no default" for name in names if name in too_many]

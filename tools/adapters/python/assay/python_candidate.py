@@ -50,7 +50,7 @@ def named(loaded, name):
     return found
 
 
-def how_to_name(module, name, operations):
+def naming_commands(module, name, operations):
     """What the user may type to say which operation is meant."""
     return "".join(f"\n  --candidate {shlex.quote(f'python:{module}:{name}@{operation}')}" for operation in operations)
 
@@ -83,7 +83,7 @@ def why_not(error, module, name):
     from assay.claims import WrongClaim
     from assay.function import NotAnOperation
     if isinstance(error, NotAnOperation):
-        return str(error) + how_to_name(module, name, error.choices)
+        return str(error) + naming_commands(module, name, error.choices)
     if isinstance(error, WrongClaim):
         return str(error) + place_of(error)
     if isinstance(error, ModuleNotFoundError):

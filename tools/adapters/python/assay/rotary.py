@@ -87,7 +87,7 @@ def _rotation(function, words, standard, tables, layout, heads_first, base, of_w
         decline_odd(x)
         if of_width:
             return made(x.shape[-1])(x, position)
-        return _of_one_width(tables, x, position) if tables else standard(x, _angles(x, position, base))
+        return _tables_of_one_width(tables, x, position) if tables else standard(x, _angles(x, position, base))
 
     def rotated(x, given):
         return turn([x], given) if turned == 1 else _both(lambda *values: turn(values, given), x)
@@ -142,7 +142,7 @@ def _parameters_of(function, words):
     return turned, [word for word, in held[turned:]]
 
 
-def _of_one_width(tables, x, position):
+def _tables_of_one_width(tables, x, position):
     """Of tables that are made for another width no shape would fit, which says nothing of the reason."""
     hint = (f"of x {list(x.shape)}: what is made for one width goes by of_width, a function of the width that makes it, as in "
             "of_width=RotaryEmbedding in place of tables=RotaryEmbedding(64)")

@@ -131,7 +131,7 @@ _MOST_FORMULAS = 8  # whose processes are kept
 
 lock = threading.RLock()  # for a question
 _running = collections.OrderedDict()  # by the text of a formula; "": of the operations that are declared
-_of_others = []  # kept, so that nothing tidies up what a parent uses
+_inherited = []  # kept, so that nothing tidies up what a parent uses
 
 
 def running(formula=None):
@@ -165,7 +165,7 @@ def _forget_parent():
     lock = threading.RLock()
     for server in _running.values():
         server.process.stdin.close()  # or that process would outlive the parent
-        _of_others.append(server)
+        _inherited.append(server)
     _running.clear()
 
 

@@ -111,13 +111,13 @@ def test_what_cannot_be_asked_is_declined():
         even_heads(heads_first(rotate_pairs))(odd, torch.tensor([[0, 1]]))
     with pytest.raises(Unsupported, match="no row of positions"):
         one_row(rotate_rows)(torch.ones(0, 2, 1, 4), torch.ones(0, 2))
-    at = consecutive(rotate_from)
+    rotate = consecutive(rotate_from)
     for positions in ([[0, 2]], [[0, 1], [1, 2]], [[1, 0]]):
         with pytest.raises(Unsupported, match="not consecutive"):
-            at(torch.ones(len(positions), 2, 1, 4), torch.tensor(positions))
+            rotate(torch.ones(len(positions), 2, 1, 4), torch.tensor(positions))
     with pytest.raises(Unsupported, match="begins at position 0, and this case at 3"):
         consecutive(lambda x: rotate_from(x))(torch.ones(1, 2, 1, 4), torch.tensor([[3, 4]]))
-    assert torch.equal(at(odd[..., :2], torch.tensor([[3, 4]])), rotate_from(odd[..., :2], 3))
+    assert torch.equal(rotate(odd[..., :2], torch.tensor([[3, 4]])), rotate_from(odd[..., :2], 3))
     for position in ([0.5], [-1.0], [1e9]):
         with pytest.raises(Unsupported, match="rows for the positions 0 to 65535"):
             from_table(encodings)(torch.tensor(position), 4, torch.float32)
@@ -201,10 +201,10 @@ def test_a_table_is_asked_for_in_the_dtypes_whose_digits_it_has():
     def exact(length, width):
         return encodings(length, width).double().numpy()[0]
 
-    def of_width_8(length, width):
+    def table_of_width_8(length, width):
         return encodings(length, width) if width == 8 else None
     assert claims_of(from_table(encodings))["dtypes"] == ["f32"]
-    for table in (exact, of_width_8):
+    for table in (exact, table_of_width_8):
         assert "dtypes" not in claims_of(from_table(table))
     assert claims_of(from_table(assay.candidate(dtypes=["f64"])(lambda length, width: encodings(length, width))))[
         "dtypes"] == ["f64"]
@@ -329,8 +329,8 @@ def test_a_setting_of_at_least_two():
 
 
 def test_the_hello_of_a_function_of_this_process_says_so():
-    of_function = relayed({"hello": {"name": "f", "properties": {"deterministic": True}}})["hello"]
-    assert of_function == {"name": "f", "properties": {"deterministic": True, "relayed": True}}
+    hello = relayed({"hello": {"name": "f", "properties": {"deterministic": True}}})["hello"]
+    assert hello == {"name": "f", "properties": {"deterministic": True, "relayed": True}}
     assert relayed({"id": 1, "ok": True}) == {"id": 1, "ok": True}
 
 
@@ -350,8 +350,8 @@ def test_claims_of_decorators_and_modules():
         return x
     assert rotate(3) == 3
     assay.candidate(vjp=False, domain={"layout": ["half_split"]})(rotate)
-    of_module = {"ASSAY_DTYPES": ["f64"], "ASSAY_COMPUTE": {"bf16": "f32"}, "other": 3}
-    assert claims_of(functools.partial(rotate), of_module) == {
+    module_names = {"ASSAY_DTYPES": ["f64"], "ASSAY_COMPUTE": {"bf16": "f32"}, "other": 3}
+    assert claims_of(functools.partial(rotate), module_names) == {
         "dtypes": ["f32"], "compute": {"bf16": "f32"}, "vjp": False,
         "domain": {"x": "finite", "layout": ["half_split"]}}
     with pytest.raises(WrongClaim, match="unknown declaration dtype; known: operation, dtypes, "):

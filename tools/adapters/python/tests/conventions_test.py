@@ -33,9 +33,9 @@ def deberta_scores(clamp):
 
 
 def temperature(first):
-    def of_queries(position, floor_scale, attn_scale):
+    def query_temperature(position, floor_scale, attn_scale):
         return 1 + attn_scale * np.log(1 + (position + first) // floor_scale)
-    return of_queries
+    return query_temperature
 
 
 def rotate_blocks(x, position, base):
@@ -99,25 +99,25 @@ def test_a_function_is_told_which_it_has(name):
 @pytest.mark.parametrize("operation,function", [("deberta/scores", deberta_scores(True)), ("nope/temperature", temperature(1))])
 def test_a_function_from_before_is_not_asked_for_it(operation, function):
     assay.check(function, operation, dtypes=["f64"], vjp=False, options=QUICK)
-    candidate, asked = assay.Candidate("from before"), []
+    candidate, requested = assay.Candidate("from before"), []
     known = {"form": ["log"], "terms": ["both"], "p2c_index": ["code"]} if operation == "deberta/scores" else {}
 
     @candidate.numpy(operation, ["f64"], domain=known)
     def any_settings(**given):
-        asked.append(set(given))
+        requested.append(set(given))
         return {"f" if "position" in given else "s": function(**{k: x for k, x in given.items() if k not in known})}
     assay.check(candidate, options=QUICK)
-    assert asked and not any({"clamp_first", "from_one"} & names for names in asked)
+    assert requested and not any({"clamp_first", "from_one"} & names for names in requested)
 
 
 def test_one_that_has_a_parameter_for_it_is_asked_for_each_value():
-    asked = set()
+    values = set()
 
     def temperatures(position, floor_scale, attn_scale, from_one):
-        asked.add(from_one)
+        values.add(from_one)
         return temperature(int(from_one))(position, floor_scale, attn_scale)
     assay.check(temperatures, "nope/temperature", dtypes=["f64"], vjp=False, options=QUICK)
-    assert asked == {True, False}
+    assert values == {True, False}
 
     def ignores_it(position, floor_scale, attn_scale, from_one=True):
         return temperature(1)(position, floor_scale, attn_scale)

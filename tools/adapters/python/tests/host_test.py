@@ -115,16 +115,16 @@ class NumpyFunctions(Files):
         candidate.numpy("x/never", ["f32"])(lambda x, position: {"y": x.reshape(3, 7)})
         candidate.numpy("x/of_table", ["f32"])(lambda x, position: {"y": x * numpy.arange(2)[x.shape[1] - 1]})
         candidate.numpy("x/of_rows", ["f32"])(lambda x, position: {"y": x * numpy.ones((3, 2, 1, 1), "f")})
-        for size, operation, is_told in ((2, "x/rotate", True), (2, "x/never", False), (0, "x/never", False),
+        for size, operation, is_explained in ((2, "x/rotate", True), (2, "x/never", False), (0, "x/never", False),
                                          (2, "x/of_rows", False),
                                          (2, "x/of_table", False)):
             inputs = {"x": ("F32", numpy.ones((1, 3, size, 4), dtype=numpy.float32)),
                       "position": ("F32", numpy.ones((1, 3), dtype=numpy.float32))}
             with quiet():
                 error = self.call(candidate, operation, inputs)[0]["error"]
-            self.assertEqual("; it answers where axes 1 and 2 of tensors of four axes are exchanged" in error, is_told,
+            self.assertEqual("; it answers where axes 1 and 2 of tensors of four axes are exchanged" in error, is_explained,
                              error)
-            self.assertEqual(error.endswith("the adapter heads_first of assay.adapters does that"), is_told)
+            self.assertEqual(error.endswith("the adapter heads_first of assay.adapters does that"), is_explained)
 
     def test_a_wrong_dtype_is_not_hidden(self):
         candidate = Candidate("c")
@@ -194,11 +194,11 @@ class NumpyFunctions(Files):
     def test_arrays_of_other_packages_are_taken(self):
         def array_alone(array):
             class Array:
-                def __array__(self, *of, **how):
+                def __array__(self, *arguments, **options):
                     return array
             return Array()
 
-        def refused(*of, **how):  # as CuPy does
+        def refused(*arguments, **options):  # as CuPy does
             raise TypeError("implicit conversion to a NumPy array is not allowed")
 
         class DLPack:
@@ -279,7 +279,7 @@ class NumpyFunctions(Files):
         self.assertRegex(error, r"(?s)^ValueError: the beginning .* the end \(host_test\.py, line \d+, in \w+\)$")
 
     def test_equal_failures_are_told_once_without_lines_of_assay(self):
-        candidate, told = Candidate("c"), io.StringIO()
+        candidate, output = Candidate("c"), io.StringIO()
 
         def fail(a):
             try:
@@ -287,10 +287,10 @@ class NumpyFunctions(Files):
             except KeyError as missing:
                 raise ValueError(f"no state for {a.dtype}") from missing
         candidate.numpy("x/fail", ["f32", "bf16"])(fail)
-        with contextlib.redirect_stderr(told):
+        with contextlib.redirect_stderr(output):
             for _ in range(3):
                 self.call(candidate, "x/fail", {"a": ONES[0]})
-        text = told.getvalue()
+        text = output.getvalue()
         self.assertEqual((text.count("no state for float32"), text.count("KeyError: 'state'"), text.count("host.py")), (1, 1, 0))
 
     def test_claims_must_be_known_and_sendable(self):
@@ -375,11 +375,11 @@ class TorchFunctions(Files):
             error = self.call(candidate, "x/all:vjp", inputs)[0]["error"]
         self.assertRegex(error, "autograd finds no path from y to a: is the result detached, or computed outside")
         # Where some path is known the others have gradients of 0, as detached chunks have: those are judged.
-        for name, of_a, of_b in (("left_out", [2, 2], [0, 0]), ("by_chance", [0, 0], [0, 0]), ("detached", [0, 0], [1, 1]),
-                                 ("item", [0, 0], [1, 1]), ("one", [1, 1], [1, 1])):
+        for name, grad_a, grad_b in (("left_out", [2, 2], [0, 0]), ("by_chance", [0, 0], [0, 0]), ("detached", [0, 0], [1, 1]),
+                                     ("item", [0, 0], [1, 1]), ("one", [1, 1], [1, 1])):
             more = {"grad_z": inputs["grad_y"]} if name == "one" else {}
             _, outputs = self.call(candidate, f"x/{name}:vjp", {**inputs, **more})
-            self.assertEqual([outputs["grad_a"][1].tolist(), outputs["grad_b"][1].tolist()], [of_a, of_b], name)
+            self.assertEqual([outputs["grad_a"][1].tolist(), outputs["grad_b"][1].tolist()], [grad_a, grad_b], name)
 
     def test_what_does_not_fit_into_memory_is_declined(self):
         candidate = Candidate("c")
@@ -441,13 +441,13 @@ class TorchFunctions(Files):
         self.assertIn("no later call of this process can use the accelerator", str(end.exception))
 
     def test_what_triton_could_not_compile_comes_first(self):
-        of_triton = type("CompilationError", (Exception,), {"__module__": "triton.compiler.errors"})
+        compilation_error = type("CompilationError", (Exception,), {"__module__": "triton.compiler.errors"})
 
         def kernel(x):
             try:
                 raise NameError("Cannot access global variable scale")
             except NameError as inner:
-                raise of_triton("at 80:4:\n    first line of the kernel\n") from inner
+                raise compilation_error("at 80:4:\n    first line of the kernel\n") from inner
         candidate = Candidate("broken")
         candidate.torch("x/y", dtypes=["f32"])(kernel)
         call = candidate, "x/y", {"x": ("F32", numpy.ones(2, dtype=numpy.float32))}
@@ -458,7 +458,7 @@ class TorchFunctions(Files):
 
         @listing.torch("x/y", dtypes=["f32"])
         def other(x):
-            raise of_triton("at 9:8:\n    a line of the kernel\n    ^\nAttributeError: no 'type'")
+            raise compilation_error("at 9:8:\n    a line of the kernel\n    ^\nAttributeError: no 'type'")
         with quiet():
             self.assertIn("CompilationError: AttributeError: no 'type'\nat 9:8:",
                           self.call(listing, *call[1:])[0]["error"])
@@ -492,19 +492,19 @@ class Views(Files):
               "x": ("F64", numpy.array(2.0))}
 
     def test_views_have_the_same_values_and_other_strides(self):
-        for strides, of_matrix, of_vector in (("transposed", [96, 8, 24], [8]), ("sliced", [192, 64, 8], [8]),
-                                              ("spaced", [192, 64, 16], [16])):
+        for strides, matrix_strides, vector_strides in (("transposed", [96, 8, 24], [8]), ("sliced", [192, 64, 8], [8]),
+                                                        ("spaced", [192, 64, 16], [16])):
             candidate, seen = Candidate("c"), {}
             candidate.numpy("x/op", ["f64"])(lambda **inputs: seen.update(inputs) or {"y": inputs["v"]})
             self.call(candidate, "x/op", self.INPUTS, {"strides": strides}, "f64")
-            self.assertEqual((list(seen["m"].strides), list(seen["v"].strides)), (of_matrix, of_vector))
+            self.assertEqual((list(seen["m"].strides), list(seen["v"].strides)), (matrix_strides, vector_strides))
             for name, (_, array) in self.INPUTS.items():
                 numpy.testing.assert_array_equal(seen[name], array)
 
     @unittest.skipIf(torch is None, "/usr/bin/python3 has no torch (Debian: python3-torch)")
     def test_torch_gets_the_same_views_and_differentiates_through_them(self):
-        for strides, of_matrix, of_vector in (("transposed", [12, 1, 3], [1]), ("sliced", [24, 8, 1], [1]),
-                                              ("spaced", [24, 8, 2], [2])):
+        for strides, matrix_strides, vector_strides in (("transposed", [12, 1, 3], [1]), ("sliced", [24, 8, 1], [1]),
+                                                        ("spaced", [24, 8, 2], [2])):
             candidate, seen = Candidate("c"), []
 
             class Twice(torch.autograd.Function):
@@ -528,7 +528,7 @@ class Views(Files):
                 self.assertTrue(answer["ok"], answer)
             numpy.testing.assert_array_equal(outputs["grad_m"][1], 2 * self.INPUTS["m"][1])
             # Inputs twice, a cotangent; then inputs again, as some have no gradient.
-            self.assertEqual([list(tensor.stride()) for tensor in seen[:3]], [of_matrix] * 3)
+            self.assertEqual([list(tensor.stride()) for tensor in seen[:3]], [matrix_strides] * 3)
 
     # One row for all, a constant, a row in which -0 is not 0, and what repeats nowhere.
     REPEATED = {"rows": ("F64", numpy.tile(numpy.arange(3.0), (2, 1))), "all": ("F64", numpy.ones((2, 3))),

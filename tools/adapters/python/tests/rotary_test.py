@@ -101,10 +101,10 @@ ROTATIONS = {
 
 def rotate_multimodal(q, k, cos, sin, mrope_section, unsqueeze_dim=1):
     """cos and sin [a, B, n, d]: of each axis its section of the first half, and again of the second."""
-    def of_sections(tables):
+    def joined_sections(tables):
         parts = tables.split(2 * list(mrope_section), -1)
         return torch.cat([part[i % 3] for i, part in enumerate(parts)], -1)
-    return rotate_both(q, k, of_sections(cos), of_sections(sin), unsqueeze_dim=unsqueeze_dim)
+    return rotate_both(q, k, joined_sections(cos), joined_sections(sin), unsqueeze_dim=unsqueeze_dim)
 
 
 def test_tables_by_axis():
@@ -217,13 +217,13 @@ def test_k_has_fewer_heads_where_the_function_takes_that():
         seen.append((q.shape[1], k.shape[1]))
         return rotate_both(q, k, cos, sin)
 
-    def of_one_shape(q, k, cos, sin):
+    def rotate_stacked(q, k, cos, sin):
         return rotate_both(*torch.stack([q, k]), cos, sin)
     x, position = torch.randn(1, 3, 6, 4), torch.arange(3)[None]
     wanted = from_cos_sin(rotate)(x, position, 10000.0)
     assert seen == [(6, 6), (6, 6), (6, 3)]
-    assert torch.equal(wanted, from_cos_sin(of_one_shape)(x, position, 10000.0))
-    assay.check(from_cos_sin(of_one_shape), dtypes=["f32"], options=FEW)
+    assert torch.equal(wanted, from_cos_sin(rotate_stacked)(x, position, 10000.0))
+    assay.check(from_cos_sin(rotate_stacked), dtypes=["f32"], options=FEW)
 
 
 @pytest.mark.parametrize("adapter, function, words", [

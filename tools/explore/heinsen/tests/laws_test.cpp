@@ -164,15 +164,16 @@ TEST_CASE("explore/angles/digits_of_an_angle_by_position_and_scaling", "[propert
     CHECK(all.at("largest") <= all.at("law"));
     return all.at("digits");
   };
-  for (const char* of : {"rope/frequencies", "rope/frequencies,scaling=interpolation,factor=4",
-                         "rope/extended_frequencies,scaling=yarn,factor=40,trained_length=4096",
-                         "rope/extended_frequencies,scaling=llama3,factor=8",
-                         "rope/extended_frequencies,scaling=dynamic,length=131072", "rope/divided_frequencies"}) {
-    INFO(of);
-    const double near = digits("f32", of, 8191), far = digits("f32", of, 131071);
+  for (const char* operation :
+       {"rope/frequencies", "rope/frequencies,scaling=interpolation,factor=4",
+        "rope/extended_frequencies,scaling=yarn,factor=40,trained_length=4096",
+        "rope/extended_frequencies,scaling=llama3,factor=8", "rope/extended_frequencies,scaling=dynamic,length=131072",
+        "rope/divided_frequencies"}) {
+    INFO(operation);
+    const double near = digits("f32", operation, 8191), far = digits("f32", operation, 131071);
     CHECK((far > 1.5 && far < 3.5));
     CHECK((near - far > 0.7 && near - far < 1.6));  // log10(16) = 1.2, less where the two errors cancel
-    CHECK(digits("f64", of, 131071) > far + 8);
+    CHECK(digits("f64", operation, 131071) > far + 8);
   }
   // From mpmath: at the second position the two errors have opposite signs, and their magnitudes sum to 0.00512.
   const auto largest = [](std::uint64_t position) {

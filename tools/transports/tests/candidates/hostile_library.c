@@ -25,8 +25,8 @@ static void scan_rightly(const assay_call* call) {
   for (size_t lane = 0; lane < shape[0] * shape[2]; ++lane) {
     s_n[lane] = s0[lane];
     for (size_t i = 0; i < shape[1]; ++i) {
-      const size_t at = (lane / shape[2] * shape[1] + i) * shape[2] + lane % shape[2];
-      s_n[lane] = s[at] = log_add_exp(log_p[at] + s_n[lane], h[at]);
+      const size_t index = (lane / shape[2] * shape[1] + i) * shape[2] + lane % shape[2];
+      s_n[lane] = s[index] = log_add_exp(log_p[index] + s_n[lane], h[index]);
     }
   }
 }

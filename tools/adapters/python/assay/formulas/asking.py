@@ -97,9 +97,9 @@ def hold_against_function(formula, inputs, truth_of):
             is_off = (numpy.abs(own - truth) > allowed) & numpy.isfinite(own) & numpy.isfinite(truth)
             is_off |= numpy.isfinite(own) & (numpy.isinf(truth) | (numpy.isnan(truth) & (allowed == 0)))
         for place in numpy.argwhere(is_off)[:1]:
-            at = tuple(place)
+            index = tuple(place)
             raise NotTheFunction(
-                f"{formula.name}: {name}{[int(k) for k in at]} is {own[at]!r} by the function in float64, and {truth[at]!r} by "
+                f"{formula.name}: {name}{[int(k) for k in index]} is {own[index]!r} by the function in float64, and {truth[index]!r} by "
                 "its program: it depends on something that was not traced, such as an earlier call or the numbers of an "
                 "input, or loses more digits than its own rounding explains")
     _replayed.add(formula.text)
@@ -122,7 +122,7 @@ def hold_ways_against_formula(formula, inputs, truth_of):
         _replayed.add((formula.text, other.text))
 
 
-def asked(function, values):
+def formula_and_inputs(function, values):
     """(Formula, the inputs of the call). Where the parameters of a module are not given they are its own."""
     function = as_function_of(function, values.values())
     values = {**getattr(function, "values", dict)(), **values}

@@ -16,8 +16,8 @@ def contract(x, y, letters):
     to = writer()
     own, other, out = letters.replace("->", ",").split(",")
     sizes = {**dict(zip(own, x.plain_shape)), **dict(zip(other, y.plain_shape))}
-    for of, each in ((own, x), (other, y)):
-        for letter, size in zip(of, each.plain_shape):
+    for letters_of_one, each in ((own, x), (other, y)):
+        for letter, size in zip(letters_of_one, each.plain_shape):
             if sizes[letter] != size:
                 raise ValueError(f"a product of axes with the sizes {size} and {sizes[letter]}")
     value = None
@@ -50,15 +50,15 @@ def _without_repeats(x, own):
 def _broadcasting(x, y, own, other):
     """Axes of size 1 that meet larger ones are no axes of a contraction: they vanish from it."""
     sizes = {}
-    for of, each in ((own, x), (other, y)):
-        for letter, size in zip(of, each.plain_shape):
+    for letters, each in ((own, x), (other, y)):
+        for letter, size in zip(letters, each.plain_shape):
             sizes.setdefault(letter, []).append(size)
     out = []
-    for of, each in ((own, x), (other, y)):
-        drop = [k for k, (letter, size) in enumerate(zip(of, each.plain_shape))
+    for letters, each in ((own, x), (other, y)):
+        drop = [k for k, (letter, size) in enumerate(zip(letters, each.plain_shape))
                 if size == 1 and len(sizes[letter]) == 2 and max(sizes[letter]) != 1]
         out.append((reshape(each, tuple(size for k, size in enumerate(each.plain_shape) if k not in drop)),
-                    "".join(letter for k, letter in enumerate(of) if k not in drop)))
+                    "".join(letter for k, letter in enumerate(letters) if k not in drop)))
     return out
 
 
@@ -82,7 +82,7 @@ def einsum(equation, *operands, **_):
     todo = [_without_repeats(x, own) for x, own in zip(operands, parts)]
     while len(todo) > 1:
         (x, own), (y, other) = todo[:2]
-        rest = result + "".join(of for _, of in todo[2:])
+        rest = result + "".join(letters for _, letters in todo[2:])
         x, own = _alone_summed(x, own, other + rest)
         y, other = _alone_summed(y, other, own + rest)
         (x, own), (y, other) = _broadcasting(x, y, own, other)
@@ -109,8 +109,8 @@ def dot(x, y, **_):
         return f.multiply(x, y)
     own = _letters(x.ndim)
     other = _letters(y.ndim, own)
-    at = max(y.ndim - 2, 0)
-    other = other[:at] + own[-1] + other[at + 1:]
+    place = max(y.ndim - 2, 0)
+    other = other[:place] + own[-1] + other[place + 1:]
     return einsum(f"{own},{other}->{own[:-1]}{other.replace(own[-1], '')}", x, y)
 
 

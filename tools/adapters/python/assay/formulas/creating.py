@@ -48,8 +48,8 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 
 def _compared(compare, rows, columns, k):
     """Of each element of a matrix its column and its row + k."""
-    of_row = f.add(constant(numpy.arange(rows)), k).reshape(rows, 1)
-    return compare(constant(numpy.arange(columns)), of_row)
+    row_column = f.add(constant(numpy.arange(rows)), k).reshape(rows, 1)
+    return compare(constant(numpy.arange(columns)), row_column)
 
 
 def eye(N, M=None, k=0, dtype=None, *_, **__):

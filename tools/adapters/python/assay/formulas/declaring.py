@@ -1,4 +1,4 @@
-"""What a gate is told of a formula: one text for each parameter.
+"""The declaration of a formula: one text for each parameter.
 
     @assay.formula(q="B h n d", k="B g m d", v="B g m e", h="multiple of g", window="setting 0 3 64")
     def attention(q, k, v, window=0): ...
@@ -32,7 +32,7 @@ _TOKEN = re.compile(r"\s*(>=|<=|[<>=(),\[\]]|[^\s<>=(),\[\]]+)")
 _AXIS = re.compile(r"\d+|(\d*)([A-Za-z_]\w*?)(?:\+(\d+))?(?:[*/]\w+)?")
 _TYPES = {"int": "integer", "real": "real", "bool": "boolean"}
 _WORDS = {*_TYPES, "in", "unit", "sorted", "offsets"}
-_OF_INPUTS = re.compile(r"[1-9]\d*|([1-9]\d*)?[A-Za-z_]\w*?(\+\d+)?")  # an output has products and parts, too
+_INPUT_AXIS = re.compile(r"[1-9]\d*|([1-9]\d*)?[A-Za-z_]\w*?(\+\d+)?")  # an output has products and parts, too
 _ROLES = {"batch": ("b", "batch"), "head": ("h", "g", "heads", "kv", "kv_heads"), "token": ("n", "t", "l", "s", "seq",
           "length", "tokens", "time"), "key": ("m", "keys"), "width": ("d", "e", "f", "c", "dim", "width", "features")}
 
@@ -57,15 +57,15 @@ def symbols_of(inputs):
     return list(dict.fromkeys(symbol_of(axis) for one in inputs.values() for axis in one["axes"] if symbol_of(axis)))
 
 
-def _number(text, of):
+def _number(text, name):
     try:
         return float(text)
     except ValueError:
-        raise WrongDeclaration(f"{of}: '{text}' is no number") from None
+        raise WrongDeclaration(f"{name}: '{text}' is no number") from None
 
 
-def _values(tokens, of, axes, symbols):
-    """{low, high, into, rule} of what stands behind axes and type."""
+def _values(tokens, name, axes, symbols):
+    """{low, high, into, rule}: the meaning of the words behind axes and type."""
     found = {"low": -math.inf, "high": math.inf, "into": None, "rule": ""}
 
     def below(word, value):
@@ -77,22 +77,22 @@ def _values(tokens, of, axes, symbols):
     while tokens:
         word = tokens.pop(0)
         if word == "in" and len(tokens) >= 5 and tokens[0] in "([" and tokens[2] == "," and tokens[4] in ")]":
-            above(tokens[0], _number(tokens[1], of))
-            below(tokens[4], _number(tokens[3], of))
+            above(tokens[0], _number(tokens[1], name))
+            below(tokens[4], _number(tokens[3], name))
             del tokens[:5]
         elif word == "<" and tokens and tokens[0] in symbols:
             found |= {"into": tokens.pop(0), "low": max(found["low"], 0.0)}
         elif word in ("<", "<=") and tokens:
-            below(word, _number(tokens.pop(0), of))
+            below(word, _number(tokens.pop(0), name))
         elif word in (">", ">=") and tokens:
-            above(word, _number(tokens.pop(0), of))
+            above(word, _number(tokens.pop(0), name))
         elif word == "offsets" and tokens[:1] == ["of"] and tokens[1:2] and tokens[1] in symbols:
             found |= {"rule": "offsets", "into": tokens[1], "low": 0.0}
             del tokens[:2]
         elif word == "unit" and axes:
             along = tokens.pop(0) if tokens and _AXIS.fullmatch(tokens[0]) else axes[-1]
             if along != axes[-1]:
-                raise WrongDeclaration(f"{of}: rows of length 1 lie along its last axis, {axes[-1]}, and not along {along}")
+                raise WrongDeclaration(f"{name}: rows of length 1 lie along its last axis, {axes[-1]}, and not along {along}")
             found |= {"rule": "unit", "low": max(found["low"], -1.0), "high": min(found["high"], 1.0)}
         elif word == "sorted" and axes:
             found["rule"] = "sorted"
@@ -100,8 +100,8 @@ def _values(tokens, of, axes, symbols):
             found["rule"] = "one in each row"
             del tokens[:4]
         elif word != ",":
-            raise WrongDeclaration(f"{of}: {word} stands for any number of axes: write those that are meant" if word[0] in ".*" else
-                                   f"{of}: '{word}' is no type and no bound; write AXES [int] [>= 0]")
+            raise WrongDeclaration(f"{name}: {word} stands for any number of axes: write those that are meant" if word[0] in ".*" else
+                                   f"{name}: '{word}' is no type and no bound; write AXES [int] [>= 0]")
     return found
 
 
@@ -116,17 +116,17 @@ def _setting_value(word):
     return word
 
 
-def _setting(words, of):
+def _setting(words, name):
     values = [_setting_value(word) for word in " ".join(words).replace(",", " ").split()]
     if not values:
-        raise WrongDeclaration(f"{of}: a setting has values, such as \"setting 0 3 64\"")
+        raise WrongDeclaration(f"{name}: a setting has values, such as \"setting 0 3 64\"")
     kinds = {type(x) for x in values}
     if kinds == {int, float}:
         values, kinds = [float(x) for x in values], {float}
     if len(kinds) > 1:
-        raise WrongDeclaration(f"{of}: the values of a setting are numbers, words, or true and false")
+        raise WrongDeclaration(f"{name}: the values of a setting are numbers, words, or true and false")
     if kinds & {int, float} and not all(abs(x) <= 2**53 for x in values):
-        raise WrongDeclaration(f"{of}: the numbers of a setting are finite, and at most 2^53")
+        raise WrongDeclaration(f"{name}: the numbers of a setting are finite, and at most 2^53")
     return values
 
 
@@ -152,7 +152,7 @@ def declared(texts):
     symbols = {symbol_of(axis) for axes, _ in split.values() for axis in axes}
     for name, (axes, tokens) in split.items():
         for axis in axes:
-            if not _OF_INPUTS.fullmatch(axis):
+            if not _INPUT_AXIS.fullmatch(axis):
                 raise WrongDeclaration(f"{name}: an axis is a name, a number, a multiple such as 2d or one more such as s+1, and "
                                        f"not {axis}")
         kind = _TYPES[tokens.pop(0)] if tokens and tokens[0] in _TYPES else "real"
@@ -170,8 +170,8 @@ def declared(texts):
         for end in ("low", "high"):
             values[end] = values[end] if math.isfinite(values[end]) else None
         inputs[name] = {"name": name, "axes": axes, "type": kind, **values}
-    for axis, of in multiples.items():
-        for symbol in (axis, of):
+    for axis, divisor in multiples.items():
+        for symbol in (axis, divisor):
             if symbol not in symbols and not (symbol.isdigit() and int(symbol) > 0):
                 raise WrongDeclaration(f"{axis}: no input has an axis {symbol}")
     return inputs, settings, multiples
@@ -235,17 +235,17 @@ _SIZES = tuple(range(3, 60, 4))  # of axes whose names tell nothing else: none i
 
 
 def sizes_that_differ(inputs, multiples, first=0):
-    """Sizes of the axes by which they are told apart; other ones from another first."""
+    """Different sizes for all axes, so that a size names its axis; another `first` gives other sizes."""
     axes = symbols_of(inputs)
     if len(axes) >= len(_SIZES):
         raise WrongDeclaration(f"{len(axes)} axes are too many")
     sizes, todo = dict(zip(axes, _SIZES[first:])), dict(multiples)
     while todo:
-        axis = next((axis for axis, of in todo.items() if of not in todo), None)
+        axis = next((axis for axis, divisor in todo.items() if divisor not in todo), None)
         if axis is None:
             raise WrongDeclaration(f"{', '.join(todo)}: each is a multiple of another one of them")
-        of = todo.pop(axis)
-        step = sizes[of] if of in sizes else int(of)
+        divisor = todo.pop(axis)
+        step = sizes[divisor] if divisor in sizes else int(divisor)
         others = {size for other, size in sizes.items() if other != axis}
         least = -(-max(sizes[axis], 2 * step) // step) * step
         sizes[axis] = next(size for size in range(least, least + 99 * step, step) if size not in others)
@@ -253,7 +253,7 @@ def sizes_that_differ(inputs, multiples, first=0):
 
 
 def even_axes(trace_for, inputs, settings, multiples):
-    """Of the widths those that must be even: with an odd one the function has no program, or another shape."""
+    """The widths that must be even: with an odd width the function has no program, or another shape."""
     found = {}
     for axis in symbols_of(inputs):
         if role_of(axis) != "width" or axis in multiples:

@@ -25,7 +25,7 @@ def ufunc_result(name, method, arguments, out, more):
         found = UFUNCS[name](*arguments)
     elif method in ("reduce", "accumulate", "outer", "at"):
         found = sums.ufunc_method(name, method, arguments, more)
-    elif method == "__call__" and (found := _of_known("numpy." + name, arguments, more)) is not None:
+    elif method == "__call__" and (found := _computed_by_numpy("numpy." + name, arguments, more)) is not None:
         return found
     else:
         raise CannotTrace(f"numpy.{name}" + ("" if method == "__call__" else f".{method}") + " is not traced",
@@ -45,7 +45,7 @@ def written_to(out, x):
     return out
 
 
-def _of_known(called, arguments, more):
+def _computed_by_numpy(called, arguments, more):
     """A function of NumPy's own, of integers and truths that are known: exact, so that it need not be traced."""
     function = getattr(numpy, called.partition(".")[2], None)
 
@@ -69,7 +69,7 @@ def _of_known(called, arguments, more):
 
 def function_result(name, arguments, more, called=None):
     if name not in FUNCTIONS:
-        found = _of_known(called or "numpy." + name, arguments, more)
+        found = _computed_by_numpy(called or "numpy." + name, arguments, more)
         if found is not None:
             return found
         raise CannotTrace(f"{called or 'numpy.' + name} is not traced", _nearest(name, FUNCTIONS))

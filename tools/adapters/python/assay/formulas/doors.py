@@ -15,7 +15,7 @@ import types
 from assay.function import collected
 from assay.signature import is_module, torch_type
 
-OF_JAX = ("flax", "haiku", "equinox", "optax")  # they call JAX
+JAX_LIBRARIES = ("flax", "haiku", "equinox", "optax")  # they call JAX
 _MODULES = {"numpy": "numpy_arrays", "torch": "torch_tensors", "jax": "jax_programs"}
 
 
@@ -27,7 +27,7 @@ def framework_of_formula(function):
     if is_module(getattr(function, "__self__", None)):
         return "torch"
     packages, module, codes = collected(function)
-    if packages & {"jax", *OF_JAX}:
+    if packages & {"jax", *JAX_LIBRARIES}:
         return "jax"
     if "torch" in packages or ("torch" in module and not {"numpy", "jax"} & (packages | module)):
         return "torch"
@@ -47,7 +47,7 @@ def as_function(formula):
 
 
 def as_function_of(formula, values):
-    """The same, called with these: a function that names no framework is in that of its arrays."""
+    """The same for a call with these arrays: a function that names no framework uses the framework of its arrays."""
     function = as_function(formula)
     if type(function) is not types.FunctionType or framework_of_formula(function) != "numpy" or "numpy" in collected(function)[0]:
         return function

@@ -78,11 +78,12 @@ def check_values(run, where_nan_begins, inputs, sizes, multiples, drawn_by_funct
     """`run`: the outputs of arrays; `where_nan_begins`: of arrays, in words, or None. Usual numbers give more than one NaN in a hundred: a WrongDeclaration that asks which values an input has."""
     random = numpy.random.default_rng(1)
     few = {axis: 2 for axis in sizes if axis not in multiples}
-    few |= {axis: few[of] if of in few else int(of) if of.isdigit() else sizes[axis] for axis, of in multiples.items()}
-    if any(of in multiples for of in multiples.values()):
+    few |= {axis: few[divisor] if divisor in few else int(divisor) if divisor.isdigit() else sizes[axis]
+            for axis, divisor in multiples.items()}
+    if any(divisor in multiples for divisor in multiples.values()):
         few = sizes
-    draws = [{name: drawn(one, of, random) for name, one in inputs.items()} | drawn_by_function(of, seed)
-             for of in (sizes, few) for seed in range(8)]
+    draws = [{name: drawn(one, axis_sizes, random) for name, one in inputs.items()} | drawn_by_function(axis_sizes, seed)
+             for axis_sizes in (sizes, few) for seed in range(8)]
     if _share_of_nan(run, draws) <= 0.01:
         return
     for names, text, cured in _cures(inputs):
@@ -92,9 +93,9 @@ def check_values(run, where_nan_begins, inputs, sizes, multiples, drawn_by_funct
     else:
         names, text = [], ""
     begins = next(filter(None, map(where_nan_begins, draws)), None) or "NaN"
-    asked = ", ".join(f'{name}="{" ".join(inputs[name]["axes"])} {text}"' for name in names)
+    declarations = ", ".join(f'{name}="{" ".join(inputs[name]["axes"])} {text}"' for name in names)
     raise WrongDeclaration(f"{begins}: which values has {' and '.join(names or inputs)}?"
-                           + (f" Write, if that is so,\n    @assay.formula({asked})" if names else
+                           + (f" Write, if that is so,\n    @assay.formula({declarations})" if names else
                               " Declare them: > 0, in (0, 1), unit d, sorted"))
 
 

@@ -61,7 +61,7 @@ def comparison(op, function, swapped=False, negated=False):
     return apply
 
 
-def of_reals(op, function, **attributes):
+def function_of_reals(op, function, **attributes):
     def apply(x):
         x = as_traced(x)
         node = writer().to_kind(x.node, REAL)
@@ -89,11 +89,11 @@ def logical_not(x):
     return _exact(numpy.logical_not, x, op="not", kind=BOOLEAN) if known(x) else _node("not", BOOLEAN, BOOLEAN, numpy.logical_not, x)
 
 
-def bitwise(name, of_truths):
+def bitwise(name, truth_function):
     def apply(x, y):
         x, y = as_traced(x), as_traced(y)
         if x.kind == y.kind == BOOLEAN:
-            return of_truths(x, y)
+            return truth_function(x, y)
         if known(x, y) and REAL not in (x.kind, y.kind):
             return _exact(getattr(numpy, "bitwise_" + name), x, y)
         raise CannotTrace(f"bitwise {name} of integers that the inputs decide")
@@ -105,8 +105,8 @@ multiply = arithmetic("multiply", numpy.multiply)
 less, less_equal = comparison("less", numpy.less), comparison("less_equal", numpy.less_equal)
 equal = comparison("equal", numpy.equal)
 not_equal = comparison("equal", numpy.equal, negated=True)
-exp, log = of_reals("exp", numpy.exp), of_reals("log", numpy.log)
-erf = of_reals("erf", numpy.vectorize(math.erf, otypes=[float]))
+exp, log = function_of_reals("exp", numpy.exp), function_of_reals("log", numpy.log)
+erf = function_of_reals("erf", numpy.vectorize(math.erf, otypes=[float]))
 
 
 def divide(x, y):
@@ -166,7 +166,7 @@ def remainder(x, y):
 
 def floor(x):
     x = as_traced(x)
-    return x if x.kind != REAL else of_reals("floor", numpy.floor)(x)
+    return x if x.kind != REAL else function_of_reals("floor", numpy.floor)(x)
 
 
 def where(condition, x=None, y=None):
@@ -184,8 +184,8 @@ def where(condition, x=None, y=None):
 
 def sign(x):
     x = as_traced(x)
-    of_negative = where(less(x, 0), -1, as_traced(x) if x.kind == REAL else 0)  # that of 0 and of NaN is its own
-    return where(less(0, x), 1, of_negative)
+    negative_sign = where(less(x, 0), -1, as_traced(x) if x.kind == REAL else 0)  # of 0 and NaN: the number itself
+    return where(less(0, x), 1, negative_sign)
 
 
 def is_nan(x):
@@ -247,8 +247,8 @@ UFUNCS = {
     "negative": negative, "positive": lambda x: copied(x), "absolute": absolute, "fabs": absolute, "power": power,
     "float_power": power, "floor_divide": floor_divide, "remainder": remainder, "square": lambda x: power(x, 2),
     "sqrt": lambda x: root(x, 1, 2), "cbrt": lambda x: root(x, 1, 3), "reciprocal": lambda x: divide(1, x),
-    "exp": exp, "log": log, "log1p": of_reals("log1p", numpy.log1p), "sin": of_reals("sin", numpy.sin),
-    "cos": of_reals("cos", numpy.cos), "tanh": of_reals("tanh", numpy.tanh), "floor": floor,
+    "exp": exp, "log": log, "log1p": function_of_reals("log1p", numpy.log1p), "sin": function_of_reals("sin", numpy.sin),
+    "cos": function_of_reals("cos", numpy.cos), "tanh": function_of_reals("tanh", numpy.tanh), "floor": floor,
     "erf": erf, "erfc": lambda x: subtract(1, erf(x)),
     "tan": lambda x: divide(UFUNCS["sin"](x), UFUNCS["cos"](x)), "ceil": lambda x: negative(floor(negative(x))),
     "sinh": lambda x: divide(subtract(exp(x), exp(negative(x))), 2),

@@ -75,13 +75,14 @@ class Host:
         has one body for all turns}. Of the ways to compute it the longest one counts."""
         from assay.formulas.declaring import size_of
 
-        def found(at):
-            all_ways = [self.trace(at, settings, way) for way in (self.function, *self.other_ways)]
+        def found(sizes_now):
+            all_ways = [self.trace(sizes_now, settings, way) for way in (self.function, *self.other_ways)]
             return max(one.operations for one in all_ways), max(len(one.steps) for one in all_ways)
 
         def larger(axis, by):
             sizes_now = sizes | {axis: by * sizes[axis]}
-            return sizes_now | {other: 2 * size_of(of, sizes_now) for other, of in multiples.items() if of == axis}
+            return sizes_now | {other: 2 * size_of(divisor, sizes_now)
+                                for other, divisor in multiples.items() if divisor == axis}
         here, _ = found(sizes)
         if here == found(others)[0]:
             return {"axes": [], "powers": [], "operations": here, "rolled": True}

@@ -35,8 +35,8 @@ def _expanded(x, key):
                 for one in key if one is not None and one is not Ellipsis)
     if count > x.ndim:
         raise IndexError(f"too many indices for array: array is {x.ndim}-dimensional, but {count} were indexed")
-    at = next((k for k, one in enumerate(key) if one is Ellipsis), len(key))
-    return (*key[:at], *[slice(None)] * (x.ndim - count), *key[at + 1:])
+    place = next((k for k, one in enumerate(key) if one is Ellipsis), len(key))
+    return (*key[:place], *[slice(None)] * (x.ndim - count), *key[place + 1:])
 
 
 def box_view(shape, key):
@@ -183,7 +183,7 @@ def put(x, key, new):
 
 
 def _fitted(new, shape):
-    """With the axes of what it is written to: NumPy leaves out leading ones."""
+    """The array with the axes of its destination: NumPy leaves out leading axes."""
     own = new.plain_shape
     while len(own) > len(shape) and own[0] == 1:
         own = own[1:]
@@ -197,10 +197,10 @@ def _write(view, new):
         value = numpy.broadcast_to(new.value.reshape(new.plain_shape[max(new.ndim - len(shape), 0):]), shape)
     if view.kind != REAL and value is not None and view._cell.value is not None:
         old = view._cell.value.copy()
-        at = old
+        part = old
         for one in view._views:
-            at = one.read_value(at)
-        at[...] = value
+            part = one.read_value(part)
+        part[...] = value
         view._cell.assign(None, old)
         return
     view.write(_fitted(new, shape), value)
@@ -208,19 +208,19 @@ def _write(view, new):
 
 def _is_one_for_all(x, key, new):
     """Whether x[:, mask] = y has the same y wherever the mask is true."""
-    at = next(k for k, one in enumerate(key) if isinstance(one, Traced))
-    whole = all(isinstance(one, slice) and one == slice(None) for k, one in enumerate(key) if k != at)
-    return whole and new.ndim <= x.ndim - at - key[at].ndim
+    place = next(k for k, one in enumerate(key) if isinstance(one, Traced))
+    whole = all(isinstance(one, slice) and one == slice(None) for k, one in enumerate(key) if k != place)
+    return whole and new.ndim <= x.ndim - place - key[place].ndim
 
 
 def _put_where(x, key, new):
     from assay.formulas import functions
-    at = next(k for k, one in enumerate(key) if isinstance(one, Traced))
-    mask = key[at]
+    place = next(k for k, one in enumerate(key) if isinstance(one, Traced))
+    mask = key[place]
     if any(one != slice(None) for one in key if not isinstance(one, Traced)) or len(
             [one for one in key if isinstance(one, Traced)]) > 1:
         raise CannotTrace("x[mask, ...] = y beside other indices", "write numpy.where(mask, y, x)")
-    rest = x.ndim - at - mask.ndim
+    rest = x.ndim - place - mask.ndim
     if new.ndim > rest:
         raise CannotTrace("x[mask] = y of an array y", "write numpy.where(mask, y, x)")
     mask = mask[(..., *[None] * rest)]

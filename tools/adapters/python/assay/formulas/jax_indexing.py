@@ -63,9 +63,9 @@ class _Places:
         self.shape, self.sizes, self.batch = shape, sizes, indices.plain_shape[:-1]
         self.kept = [k for k in range(len(shape)) if k not in axes_without and k not in batches]
         self.starts = {axis: _column(indices, k) for k, axis in enumerate(axes_of_starts)}
-        for axis, of in zip(batches, batches_of_indices):
+        for axis, batch_axis in zip(batches, batches_of_indices):
             places = shaping.reshape(constant(numpy.arange(shape[axis])),
-                                     [-1 if k == of else 1 for k in range(len(self.batch))])
+                                     [-1 if k == batch_axis else 1 for k in range(len(self.batch))])
             self.starts[axis] = shaping.broadcast_to(places, self.batch)
         self.is_inside = constant(numpy.ones(self.batch, bool))
         self.mode = str(getattr(mode, "name", mode)).upper()
@@ -90,63 +90,63 @@ class _Places:
 
     def indices_of(self, axes):
         """For each of these axes the places of all elements: the axes of the batch, then those of windows along them."""
-        of_windows = [axis for axis in axes if axis in self.kept]
+        window_axes = [axis for axis in axes if axis in self.kept]
         out = []
         for axis in axes:
             start = shaping.reshape(self.starts[axis],
-                                    (*self.batch, *[1] * len(of_windows))) if axis in self.starts else constant(0)
-            if axis in of_windows:
-                span = [self.sizes[axis] if one == axis else 1 for one in of_windows]
+                                    (*self.batch, *[1] * len(window_axes))) if axis in self.starts else constant(0)
+            if axis in window_axes:
+                span = [self.sizes[axis] if one == axis else 1 for one in window_axes]
                 start = add(start, shaping.reshape(constant(numpy.arange(self.sizes[axis])), span))
             out.append(start)
-        whole = (*self.batch, *(self.sizes[axis] for axis in of_windows))
-        return [shaping.broadcast_to(one, whole) for one in out], of_windows
+        whole = (*self.batch, *(self.sizes[axis] for axis in window_axes))
+        return [shaping.broadcast_to(one, whole) for one in out], window_axes
 
 
 def gathered(x, indices, *, dimension_numbers, slice_sizes, mode=None, fill_value=None, **_):
-    of = dimension_numbers
-    batches = tuple(getattr(of, "operand_batching_dims", ()))
-    places = _Places(x.plain_shape, indices, of.start_index_map, of.collapsed_slice_dims, batches,
-                     getattr(of, "start_indices_batching_dims", ()), slice_sizes, mode)
+    numbers = dimension_numbers
+    batches = tuple(getattr(numbers, "operand_batching_dims", ()))
+    places = _Places(x.plain_shape, indices, numbers.start_index_map, numbers.collapsed_slice_dims, batches,
+                     getattr(numbers, "start_indices_batching_dims", ()), slice_sizes, mode)
     axes = places.moving()
     fixed = [k for k in range(x.ndim) if k not in axes]
     x = x[tuple(slice(None) if k in axes else slice(0, size) for k, size in enumerate(slice_sizes))]
     x = shaping.transpose(x, [*axes, *fixed])
-    of_windows = []
+    window_axes = []
     if axes:
-        keys, of_windows = places.indices_of(axes)
+        keys, window_axes = places.indices_of(axes)
         x = taken(x, tuple(keys))
     else:
         x = shaping.broadcast_to(x, (*places.batch, *x.plain_shape))
     lead, dropped = len(places.batch), [k for k in fixed if k not in places.kept]
-    x = shaping.squeeze(x, tuple(lead + len(of_windows) + fixed.index(k) for k in dropped)) if dropped else x
-    order = [*of_windows, *(k for k in fixed if k in places.kept)]  # of the axes behind those of the batch
+    x = shaping.squeeze(x, tuple(lead + len(window_axes) + fixed.index(k) for k in dropped)) if dropped else x
+    order = [*window_axes, *(k for k in fixed if k in places.kept)]  # of the axes behind those of the batch
     x = shaping.transpose(x, [*range(lead), *(lead + order.index(k) for k in places.kept)])
     if not places.is_always_inside():
         is_inside = shaping.reshape(places.is_inside, (*places.batch, *[1] * len(places.kept)))
         outside = fill_value if fill_value is not None else float("nan") if x.kind == REAL else 0
         x = where(is_inside, x, outside)
-    return shaping.moveaxis(x, tuple(range(lead, x.ndim)), tuple(of.offset_dims))
+    return shaping.moveaxis(x, tuple(range(lead, x.ndim)), tuple(numbers.offset_dims))
 
 
 def _written_places(x, indices, updates, dimension_numbers, mode):
     """Where windows begin, and the updates: the axes of the batch, then those of the windows."""
-    of = dimension_numbers
-    batches = tuple(getattr(of, "operand_batching_dims", ()))
-    windows = list(of.update_window_dims)
-    gone = [*of.inserted_window_dims, *batches]
+    numbers = dimension_numbers
+    batches = tuple(getattr(numbers, "operand_batching_dims", ()))
+    windows = list(numbers.update_window_dims)
+    gone = [*numbers.inserted_window_dims, *batches]
     kept = [k for k in range(x.ndim) if k not in gone]
     sizes = [1] * x.ndim
     for axis, k in zip(kept, windows):
         sizes[axis] = updates.plain_shape[k]
-    places = _Places(x.plain_shape, indices, of.scatter_dims_to_operand_dims, of.inserted_window_dims, batches,
-                     getattr(of, "scatter_indices_batching_dims", ()), sizes, mode)
+    places = _Places(x.plain_shape, indices, numbers.scatter_dims_to_operand_dims, numbers.inserted_window_dims, batches,
+                     getattr(numbers, "scatter_indices_batching_dims", ()), sizes, mode)
     return places, shaping.transpose(updates, [*(k for k in range(updates.ndim) if k not in windows), *windows])
 
 
 def _flat_places(places, x):
     """The place of each element of each window in the array, counted through."""
-    keys, of_windows = places.indices_of(list(range(x.ndim)))
+    keys, window_axes = places.indices_of(list(range(x.ndim)))
     flat = constant(0)
     for axis, key in enumerate(keys):
         flat = add(multiply(flat, x.plain_shape[axis]), key)
@@ -197,12 +197,12 @@ def _are_apart(places):
 
 
 def _one_after_another(x, places, updates, operator):
-    for at in numpy.ndindex(*places.batch):
-        starts = [places.starts[axis][at] if axis in places.starts else constant(0) for axis in range(x.ndim)]
+    for index in numpy.ndindex(*places.batch):
+        starts = [places.starts[axis][index] if axis in places.starts else constant(0) for axis in range(x.ndim)]
         old = part_at(x, *starts, slice_sizes=places.sizes)
-        new = operator(old, shaping.reshape(updates[at], tuple(places.sizes)))
+        new = operator(old, shaping.reshape(updates[index], tuple(places.sizes)))
         if not places.is_always_inside():
-            new = where(places.is_inside[at], new, old)
+            new = where(places.is_inside[index], new, old)
         x = with_part_at(x, new, *starts)
     return x
 
@@ -216,6 +216,6 @@ def combined_at(operator):
 OPERATORS = {
     "dynamic_slice": part_at, "dynamic_update_slice": with_part_at, "gather": gathered, "scatter": written_at,
     "scatter_add": added_at, "scatter-add": added_at,
-    **{f"scatter{dash}{name}": combined_at(functions.UFUNCS[of]) for dash in "-_" for name, of in (
+    **{f"scatter{dash}{name}": combined_at(functions.UFUNCS[operator]) for dash in "-_" for name, operator in (
         ("mul", "multiply"), ("min", "minimum"), ("max", "maximum"), ("sub", "subtract"))},
 }

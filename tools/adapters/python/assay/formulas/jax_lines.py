@@ -1,4 +1,4 @@
-"""The lines of a function of JAX: of its equations, and of what is refused."""
+"""The lines of a function of JAX: the line of each equation, and of each refusal."""
 import contextlib
 import re
 import traceback
@@ -33,7 +33,8 @@ def is_of_jax(jaxpr):
 
 def line_of_error(error):
     """(file, line) of the function at which it came up; None where it is no line of the function."""
-    lines = [(path, at.lineno) for at in traceback.extract_tb(error.__traceback__) if (path := _path_of_user(at.filename))]
+    lines = [(path, frame.lineno)
+             for frame in traceback.extract_tb(error.__traceback__) if (path := _path_of_user(frame.filename))]
     return lines[-1] if lines else None
 
 

@@ -19,8 +19,8 @@ RANDOM = ("random_bits", "random_seed", "random_wrap", "random_unwrap", "random_
           "random_clone", "threefry2x32", "rng_bit_generator", "rng_uniform")
 ORDERS = ("sort", "top_k", "approx_top_k")
 # Of integers and truths that are known JAX itself computes these: exact, so that they need not be traced.
-OF_KNOWN = ("div", "rem", "and", "or", "xor", "not", "shift_left", "shift_right_arithmetic", "shift_right_logical", "gather",
-            "population_count", "clz", "reduce_xor", "round", "argmax", "argmin", *ORDERS)
+COMPUTED_IF_KNOWN = ("div", "rem", "and", "or", "xor", "not", "shift_left", "shift_right_arithmetic", "shift_right_logical",
+                     "gather", "population_count", "clz", "reduce_xor", "round", "argmax", "argmin", *ORDERS)
 
 
 def _only(operator):
@@ -100,13 +100,13 @@ def _reduced(reduce):
     return lambda x, *, axes, **_: reduce(x, axis=tuple(int(k) for k in axes)) if len(axes) else x
 
 
-def _extreme(of_reals, of_two):
+def _extreme(reduce_reals, combine):
     """Of integers that the inputs decide one after the other: no node has them."""
     def apply(x, *, axes, **_):
         if x.kind == REAL or x.value is not None:
-            return _reduced(of_reals)(x, axes=axes)
+            return _reduced(reduce_reals)(x, axes=axes)
         for axis in sorted(axes, reverse=True):
-            x = _folded(of_two, x, axis)[-1]
+            x = _folded(combine, x, axis)[-1]
         return x
     return apply
 
@@ -157,9 +157,9 @@ def product(x, y, *, dimension_numbers, preferred_element_type=None, **_):
     if REAL in (x.kind, y.kind) or functions.known(x, y):
         return contractions.einsum(f"{own},{''.join(other)}->{out}", x, y)
     every = out + "".join(gone)  # of integers each product, and their sums
-    spread = [shaping.reshape(shaping.transpose(one, sorted(range(one.ndim), key=lambda k: every.index(of[k]))),
-                              [one.plain_shape[of.index(letter)] if letter in of else 1 for letter in every])
-              for one, of in ((x, own), (y, other))]
+    spread = [shaping.reshape(shaping.transpose(one, sorted(range(one.ndim), key=lambda k: every.index(letters[k]))),
+                              [one.plain_shape[letters.index(letter)] if letter in letters else 1 for letter in every])
+              for one, letters in ((x, own), (y, other))]
     return sums.total(multiply(*spread), axis=tuple(range(len(out), len(every))))
 
 
@@ -172,8 +172,8 @@ def _over_windows(reduce, neutral):
         spans = [(size - 1) * by + 1 for size, by in zip(window_dimensions, window_dilation)]
         counts = [max((size - span) // step + 1, 0) for size, span, step in zip(x.plain_shape, spans, window_strides)]
         parts = [x[tuple(slice(k * by, k * by + (count - 1) * step + 1 if count else k * by, step)
-                         for k, by, count, step in zip(at, window_dilation, counts, window_strides))]
-                 for at in itertools.product(*map(range, window_dimensions))]
+                         for k, by, count, step in zip(offsets, window_dilation, counts, window_strides))]
+                 for offsets in itertools.product(*map(range, window_dimensions))]
         return reduce(shaping.stack(parts, 0), axis=0)
     return apply
 
@@ -238,7 +238,7 @@ def log_cumulative(x, axis):
 
 OPERATORS = {
     # elementwise
-    **{name: _only(UFUNCS[of]) for name, of in {
+    **{name: _only(UFUNCS[ufunc]) for name, ufunc in {
         "add": "add", "add_any": "add", "sub": "subtract", "mul": "multiply", "neg": "negative", "abs": "absolute",
         "sign": "sign",
         "max": "maximum", "min": "minimum", "pow": "power", "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "exp2": "exp2",

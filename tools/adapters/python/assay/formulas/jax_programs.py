@@ -11,7 +11,7 @@ from assay.formulas import functions, shaping
 from assay.formulas.functions import UFUNCS
 from assay.formulas.jax_lines import at_line, is_of_jax, line_of_error, questions_refused, step_of
 from assay.formulas.jax_numbers import constant_of, for_jax, is_float, known_array, literal
-from assay.formulas.jax_operators import NO_ORDER, OF_KNOWN, OPERATORS, ORDERS, RANDOM, is_kind_of_float
+from assay.formulas.jax_operators import COMPUTED_IF_KNOWN, NO_ORDER, OPERATORS, ORDERS, RANDOM, is_kind_of_float
 from assay.formulas.plain import numpy
 from assay.formulas.program import BOOLEAN, INTEGER, REAL
 from assay.formulas.refusal import CannotTrace
@@ -57,7 +57,7 @@ def _is_literal(atom):
 
 
 def _needed(jaxpr):
-    """The equations that the outputs hang on."""
+    """The equations that the outputs depend on."""
     wanted, out = {atom for atom in jaxpr.outvars if not _is_literal(atom)}, []
     for equation in reversed(jaxpr.eqns):
         if wanted.intersection(equation.outvars):
@@ -98,11 +98,12 @@ def _result(equation, arrays, step):
     name, params = equation.primitive.name, equation.params
     if name in RANDOM:
         raise CannotTrace("random numbers", "a formula has one value for its inputs; dropout is none where it is deterministic")
-    if name in _OF_EQUATIONS:
-        return _OF_EQUATIONS[name](params, arrays, step)
+    if name in _EQUATIONS:
+        return _EQUATIONS[name](params, arrays, step)
     is_known = all(x.value is not None and x.kind != REAL for x in arrays)
-    if is_known and (name in OF_KNOWN or name not in OPERATORS) and not any(is_float(v.aval.dtype) for v in equation.outvars):
-        return _of_known(equation, arrays)
+    if is_known and (name in COMPUTED_IF_KNOWN or name not in OPERATORS) and not any(
+            is_float(v.aval.dtype) for v in equation.outvars):
+        return _computed_by_jax(equation, arrays)
     if name in ORDERS:
         raise CannotTrace(f"jax.lax.{name} of numbers that the inputs decide", NO_ORDER)
     if name not in OPERATORS:
@@ -111,7 +112,7 @@ def _result(equation, arrays, step):
     return found if equation.primitive.multiple_results else [found]
 
 
-def _of_known(equation, arrays):
+def _computed_by_jax(equation, arrays):
     """By JAX itself."""
     given = [x.value.astype(atom.aval.dtype) for x, atom in zip(arrays, equation.invars)]
     found = equation.primitive.bind(*map(jax.numpy.asarray, given), **equation.params)
@@ -147,9 +148,9 @@ def _none_of(aval):
 
 
 def _while(params, arrays, step):
-    of_test, of_body = params["cond_nconsts"], params["body_nconsts"]
-    test, body = arrays[:of_test], arrays[of_test:of_test + of_body]
-    carried = arrays[of_test + of_body:]
+    test_constants, body_constants = params["cond_nconsts"], params["body_nconsts"]
+    test, body = arrays[:test_constants], arrays[test_constants:test_constants + body_constants]
+    carried = arrays[test_constants + body_constants:]
     for _ in range(_MOST_TURNS):
         goes_on, = _evaluated(params["cond_jaxpr"], [*test, *carried], step)
         if goes_on.value is None:
@@ -171,7 +172,7 @@ def _cond(params, arrays, step):
             for cases in zip(*found)]
 
 
-_OF_EQUATIONS = {"scan": _scan, "while": _while, "cond": _cond, **{name: _called for name in (
+_EQUATIONS = {"scan": _scan, "while": _while, "cond": _cond, **{name: _called for name in (
     "jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint", "custom_jvp_call", "custom_vjp_call",
     "custom_vjp_call_jaxpr", "composite")}}
 
@@ -179,7 +180,7 @@ _OF_EQUATIONS = {"scan": _scan, "while": _while, "cond": _cond, **{name: _called
 # The door.
 
 def named_outputs(found):
-    """What a function returned, by name: a part that is None is none."""
+    """The parts of what a function returned, by name. A part that is None is left out."""
     if isinstance(found, dict):
         parts = {str(name): jax.tree_util.tree_leaves(x) for name, x in found.items()}
         return {name if len(one) == 1 else f"{name}{k}": x for name, one in parts.items() for k, x in enumerate(one)}

@@ -44,6 +44,6 @@ def where_nan_begins(function, arrays, settings, narrowest):
         with numpy.errstate(all="ignore", invalid="raise"):
             function(**{name: x.copy() for name, x in arrays.items()}, **settings)
     except FloatingPointError as error:
-        of_user = [frame for frame in traceback.extract_tb(error.__traceback__) if "numpy" not in frame.filename.split("/")]
-        return f"{error} at {of_user[-1].filename}:{of_user[-1].lineno}"
+        user_frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "numpy" not in frame.filename.split("/")]
+        return f"{error} at {user_frames[-1].filename}:{user_frames[-1].lineno}"
     return None

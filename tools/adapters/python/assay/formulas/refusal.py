@@ -56,7 +56,7 @@ _OTHER_NAMES = {"take": "index_select", "take_along_axis": "take_along_dim", "cl
 
 @contextlib.contextmanager
 def in_words_of(framework):
-    """What is refused is told by the names that this framework has for NumPy's functions."""
+    """Refusals use the names that this framework has for NumPy's functions."""
     _speaks.append(framework)
     try:
         yield
@@ -64,7 +64,7 @@ def in_words_of(framework):
         _speaks.pop()
 
 
-def _told(words):
+def _in_framework_words(words):
     if _speaks[-1] == "torch":
         return re.sub(r"\bnumpy\.(\w+)", lambda found: f"torch.{_OTHER_NAMES.get(found[1], found[1])}", words)
     return re.sub(r"\bnumpy\.(?=\w)", "jax.numpy.", words) if _speaks[-1] == "jax" else words
@@ -81,4 +81,4 @@ class CannotTrace(TypeError):
     def __init__(self, what, instead=""):
         path, line = line_of_caller()
         self.path, self.line = path, line
-        super().__init__(f"{path}:{line}: " + _told(what + (f": {instead}" if instead else "")))
+        super().__init__(f"{path}:{line}: " + _in_framework_words(what + (f": {instead}" if instead else "")))

@@ -393,7 +393,7 @@ class _Loop:
         of a turn give lies side by side, and so do the turns."""
         kind, what = taken[0]
         if kind == "here" and what in self.written:
-            return  # told by the first one
+            return  # the first one reports it
         if kind != "carried" or what[0] not in self.written or self.nodes.kinds[self.begin + place] != REAL:
             raise _NoLoop
         chain = [place]
@@ -407,15 +407,15 @@ class _Loop:
         if len(ways) != 1 or None in ways or any(self.written[p][1][0] == "whole" for p in chain):
             raise _NoLoop
         axis, by = ways.pop()
-        at = [self._box_written(p) for p in chain]
-        apart = [k for k in range(len(at[0][0])) if len({start[k] for start, _ in at}) > 1] or [axis]
+        boxes = [self._box_written(p) for p in chain]
+        apart = [k for k in range(len(boxes[0][0])) if len({start[k] for start, _ in boxes}) > 1] or [axis]
         beside = apart[0]
         chain.sort(key=lambda p: self._box_written(p)[0][beside])
-        at = [self._box_written(p) for p in chain]
-        lies_beside = all(a[0][beside] + a[1][beside] == b[0][beside] for a, b in zip(at, at[1:]))
-        others = {(*extent[:beside], *extent[beside + 1:]) for _, extent in at}
-        whole = sum(extent[axis] for _, extent in at) if beside == axis else at[0][1][axis]
-        if len(apart) != 1 or not lies_beside or len(others) != 1 or whole != abs(by) or len(at[0][1]) == MOST_AXES:
+        boxes = [self._box_written(p) for p in chain]
+        lies_beside = all(a[0][beside] + a[1][beside] == b[0][beside] for a, b in zip(boxes, boxes[1:]))
+        others = {(*extent[:beside], *extent[beside + 1:]) for _, extent in boxes}
+        whole = sum(extent[axis] for _, extent in boxes) if beside == axis else boxes[0][1][axis]
+        if len(apart) != 1 or not lies_beside or len(others) != 1 or whole != abs(by) or len(boxes[0][1]) == MOST_AXES:
             raise _NoLoop(is_one_of_more=True)
         self.filled[what[0]] = (chain, axis, by, beside)
 

@@ -13,7 +13,7 @@ import numpy
 from assay.formulas.asking import formula_of
 
 # Of a call that is judged whole, and of a sample: terms of contractions, and numbers that are made, each as this many.
-MOST_STEPS, STEPS_OF_SAMPLE, _OF_A_NUMBER = 1 << 27, 1 << 26, 8
+MOST_STEPS, STEPS_OF_SAMPLE, _STEPS_OF_A_NUMBER = 1 << 27, 1 << 26, 8
 
 _SAME_SHAPE = {"largest_share", "softmax", "cumulative_sum"}  # as what they take, and mixed along their axes
 _REDUCTIONS = {"sum", "mean", "largest", "log_sum_exp", "any", "all"}
@@ -25,7 +25,7 @@ class _Axes:
 
     def __init__(self):
         self._up, self.mixed, self.size = [], set(), []
-        self.flat = set()  # those of scans, and of parts of them: many axes behind one another
+        self.flat = set()  # axes of scans, and of parts of them: many axes one after another
 
     def new(self, size, is_mixed=False):
         self._up.append(len(self._up))
@@ -67,11 +67,11 @@ class _Reading:
             if node["op"] == "input" and given is not None:
                 now.append(next(inputs))
             else:
-                now.append(self._of(node, taken, len(now)))
-            self.costs.append((_OF_A_NUMBER, now[-1]))
+                now.append(self._axes_of_node(node, taken, len(now)))
+            self.costs.append((_STEPS_OF_A_NUMBER, now[-1]))
         return now
 
-    def _of(self, node, taken, k):
+    def _axes_of_node(self, node, taken, k):
         op = node["op"]
         known = getattr(self, "_" + op, None)
         if known:
@@ -214,7 +214,7 @@ class _Reading:
         body = _Reading(self.axes, [])
         inside = body.run(node["body"], [*taken[:carried], *(one[1:] for one in stacks), *taken[carried + stepped:]])
         turns = self.axes.new(node["turns"], True)
-        self.costs.extend((weight, [turns, *of]) for weight, of in body.costs)
+        self.costs.extend((weight, [turns, *axes]) for weight, axes in body.costs)
         parts, first = {}, 0
         for k, output in enumerate(node["body"]["outputs"]):
             made = inside[output["node"]]
@@ -250,19 +250,19 @@ class Sample:
     def __init__(self, formula, inputs, places, shapes):
         self.formula, self.inputs, self.places, self._shapes = formula, inputs, places, shapes
 
-    def of_outputs(self, outputs):
-        """Of what was judged. Another shape than that of the whole call stays, and is refused as it is."""
+    def sampled_outputs(self, outputs):
+        """The outputs at the sampled positions. An output of another shape than in the whole call stays, and is refused."""
         return {name: at_places(x, self.places[name]) if tuple(getattr(x, "shape", ())) == self._shapes.get(name) else x
                 for name, x in outputs.items()}
 
     def words(self, words):
         """What is said of the sample, with the places of the whole call."""
         def whole(found):
-            at = [int(k) for k in found[2].split(",")]
+            index = [int(k) for k in found[2].split(",")]
             chosen = self.places.get(found[1])
-            if chosen is None or len(at) != len(chosen):
+            if chosen is None or len(index) != len(chosen):
                 return found[0]
-            return f"{found[1]}{[k if one is None else int(one[k]) for k, one in zip(at, chosen)]}"
+            return f"{found[1]}{[k if one is None else int(one[k]) for k, one in zip(index, chosen)]}"
         kept = [f"{len(one)} of {size} positions of axis {axis} of {name}" for name, shape in self._shapes.items()
                 for axis, (one, size) in enumerate(zip(self.places[name], shape)) if one is not None]
         return re.sub(r"\b(\w+)\[([\d, ]+)\]", whole, words) + f" (a sample: {', '.join(kept)})"
@@ -272,9 +272,9 @@ def sampled(formula, inputs):
     """A Sample of the call, or None where it is judged whole: small, or without axes that may be sampled."""
     program, axes, costs = json.loads(formula.text), _Axes(), []
     now = _Reading(axes, costs).run(program)
-    of_inputs = {node["name"]: now[k] for k, node in enumerate(program["nodes"]) if node["op"] == "input"}
-    of_outputs = {output["name"]: now[output["node"]] for output in program["outputs"]}
-    seen = {axes.root(a) for one in of_outputs.values() for a in one} & {axes.root(a) for one in of_inputs.values() for a in one}
+    input_axes = {node["name"]: now[k] for k, node in enumerate(program["nodes"]) if node["op"] == "input"}
+    output_axes = {output["name"]: now[output["node"]] for output in program["outputs"]}
+    seen = {axes.root(a) for one in output_axes.values() for a in one} & {axes.root(a) for one in input_axes.values() for a in one}
     free = {a: axes.size[a] for a in seen if a not in {axes.root(one) for one in axes.mixed} and axes.size[a] > 2}
 
     def size_in(kept, a):
@@ -291,7 +291,7 @@ def sampled(formula, inputs):
     random = numpy.random.default_rng(0)
     chosen = {a: numpy.sort(numpy.append(random.choice(numpy.arange(1, free[a] - 1), size - 2, replace=False), [0, free[a] - 1]))
               for a, size in kept.items() if size < free[a]}
-    places = {name: [chosen.get(axes.root(a)) for a in one] for name, one in {**of_inputs, **of_outputs}.items()}
+    places = {name: [chosen.get(axes.root(a)) for a in one] for name, one in {**input_axes, **output_axes}.items()}
     try:
         few = {name: at_places(value, places[name]) for name, value in inputs.items()}
         found = formula_of(formula.function, few, formula.settings)
@@ -301,10 +301,11 @@ def sampled(formula, inputs):
     if not _is_same_but_for_sizes(program, own):
         return None
     _Reading(own_axes, own_costs).run(own)
-    if any(size_in(kept, a) != own_axes.size[b] for (_, of), (_, of_own) in zip(costs, own_costs) for a, b in zip(of, of_own)
+    if any(size_in(kept, a) != own_axes.size[b] for (_, cost_axes), (_, own_cost_axes) in zip(costs, own_costs)
+           for a, b in zip(cost_axes, own_cost_axes)
            if a not in axes.flat):
         return None  # something else hangs on a size
-    return Sample(found, few, places, {name: axes.sizes(one) for name, one in of_outputs.items()})
+    return Sample(found, few, places, {name: axes.sizes(one) for name, one in output_axes.items()})
 
 
 def at_places(array, places):

@@ -81,8 +81,8 @@ def moveaxis(x, source, destination):
     x = as_traced(x)
     source, destination = ([k % x.ndim for k in whole_shape(each)] for each in (source, destination))
     axes = [k for k in range(x.ndim) if k not in source]
-    for to, of in sorted(zip(destination, source)):
-        axes.insert(to, of)
+    for to, axis in sorted(zip(destination, source)):
+        axes.insert(to, axis)
     return transpose(x, axes)
 
 

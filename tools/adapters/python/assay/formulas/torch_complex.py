@@ -58,7 +58,7 @@ def by_parts(operator):
     return apply
 
 
-def _of_two(operator):
+def _sum_of_two(operator):
     """Sum and difference; alpha is a number."""
     def apply(x, y, *, alpha=1):
         if is_complex(alpha):
@@ -70,8 +70,8 @@ def _of_two(operator):
 
 def product(x, y):
     if not (is_complex(x) and is_complex(y)):  # no imaginary part is multiplied by 0
-        factor, of = (y, x) if is_complex(x) else (x, y)
-        return Complex(*(multiply(part, factor) for part in pair(of)))
+        factor, complex_number = (y, x) if is_complex(x) else (x, y)
+        return Complex(*(multiply(part, factor) for part in pair(complex_number)))
     (a, b), (c, d) = pair(x), pair(y)
     return Complex(subtract(multiply(a, c), multiply(b, d)), add(multiply(a, d), multiply(b, c)))
 
@@ -101,7 +101,7 @@ def exponential(x):
     return polar(functions.exp(a), b)
 
 
-def of_pairs(x):
+def complex_of_pairs(x):
     """torch.view_as_complex: the last axis has the two parts."""
     return Complex(x[..., 0], x[..., 1])
 
@@ -111,7 +111,7 @@ def to_pairs(x):
 
 
 # These make complex numbers of real ones.
-MAKING = {"complex": lambda a, b: Complex(*shaping.broadcast_arrays(a, b)), "polar": polar, "view_as_complex": of_pairs}
+MAKING = {"complex": lambda a, b: Complex(*shaping.broadcast_arrays(a, b)), "polar": polar, "view_as_complex": complex_of_pairs}
 _BY_PARTS = ("view", "_unsafe_view", "reshape", "_reshape_alias", "permute", "transpose", "t", "unsqueeze", "squeeze", "expand",
              "select", "slice", "split", "split_with_sizes", "unbind", "cat", "stack", "flip", "roll", "repeat", "index",
              "index_select", "clone", "contiguous", "detach", "alias", "lift_fresh", "sum", "mean", "neg", "copy")
@@ -125,7 +125,7 @@ _OWN = {"mul": product, "multiply": product, "div": quotient, "divide": quotient
 def operator_of(name, operator):
     """What an operator is, of complex numbers."""
     if name in ("add", "sub"):
-        return _of_two(operator)
+        return _sum_of_two(operator)
     found = _OWN.get(name) or (by_parts(operator) if name in _BY_PARTS else None)
     if found is None:
         raise CannotTrace(f"torch.{name} of complex numbers", "write it of their two parts")

@@ -229,8 +229,8 @@ def rms_norm(x, normalized_shape, weight=None, eps=None, *_):
     return affine(multiply(x, factor), weight, None), factor
 
 
-def _by_channel(x, of):
-    return None if of is None else shaping.reshape(of, (1, -1) + (1,) * (x.ndim - 2))
+def _by_channel(x, parameter):
+    return None if parameter is None else shaping.reshape(parameter, (1, -1) + (1,) * (x.ndim - 2))
 
 
 def group_norm(x, weight, bias, N, C, HxW, groups, eps):
@@ -463,16 +463,16 @@ def padded(x, pad, value=0):
 def pixels_shuffled(x, factor):
     *lead, channels, rows, columns = x.plain_shape
     parts = shaping.reshape(x, (*lead, channels // factor**2, factor, factor, rows, columns))
-    at = len(lead)
-    order = (*range(at + 1), at + 3, at + 1, at + 4, at + 2)
+    lead_axes = len(lead)
+    order = (*range(lead_axes + 1), lead_axes + 3, lead_axes + 1, lead_axes + 4, lead_axes + 2)
     return shaping.reshape(functions.copied(shaping.transpose(parts, order)), (*lead, -1, rows * factor, columns * factor))
 
 
 def pixels_unshuffled(x, factor):
     *lead, channels, rows, columns = x.plain_shape
     parts = shaping.reshape(x, (*lead, channels, rows // factor, factor, columns // factor, factor))
-    at = len(lead)
-    order = (*range(at + 1), at + 2, at + 4, at + 1, at + 3)
+    lead_axes = len(lead)
+    order = (*range(lead_axes + 1), lead_axes + 2, lead_axes + 4, lead_axes + 1, lead_axes + 3)
     return shaping.reshape(functions.copied(shaping.transpose(parts, order)), (*lead, -1, rows // factor, columns // factor))
 
 
@@ -618,9 +618,9 @@ def reduced(losses, reduction):
     return losses if reduction == 0 else (sums.mean if reduction == 1 else sums.total)(losses)
 
 
-def loss(of_each):
+def loss(element_loss):
     def apply(x, y, reduction=1, *options):
-        return reduced(of_each(x, y, *options), reduction)
+        return reduced(element_loss(x, y, *options), reduction)
     return apply
 
 

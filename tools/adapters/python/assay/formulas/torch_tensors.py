@@ -24,11 +24,11 @@ _RANDOM = ("rand", "randn", "randint", "randperm", "normal", "uniform", "bernoul
 _CREATING = ("zeros", "empty", "ones", "full", "eye", "arange", "scalar_tensor", "linspace", "empty_strided")
 _SHAPING = ("squeeze", "unsqueeze", "view", "_unsafe_view", "reshape", "detach", "alias", "transpose", "permute", "t")
 _ORDERS = ("sort", "topk", "kthvalue", "median", "nanmedian", "mode", "cummax", "cummin", "unique_consecutive", "_unique2")
-_OF_PLACES = ("layout", "device", "pin_memory", "memory_format", "non_blocking", "generator", "names")
+_PLACEMENT = ("layout", "device", "pin_memory", "memory_format", "non_blocking", "generator", "names")
 
 
 def _strides(array):
-    """Of a view those that it has: reshape() and contiguous() hang on them."""
+    """The strides of a view: reshape() and contiguous() depend on them."""
     if not isinstance(array, Traced) or not array._views:
         return None
     plain = numpy.empty(array._cell.shape, numpy.bool_)
@@ -65,8 +65,8 @@ class TracedTensor(torch.Tensor):
     def __len__(self):
         return len(self._array)
 
-    def __format__(self, how):
-        return format(self._array, how)
+    def __format__(self, format_spec):
+        return format(self._array, format_spec)
 
     @classmethod
     def __torch_function__(cls, function, types, arguments=(), more=None):
@@ -183,8 +183,8 @@ def _numpy_type(dtype):
     return numpy.dtype(bool if dtype == torch.bool else numpy.int64)
 
 
-def _told(dtype):
-    """That the function casts to this dtype."""
+def _note_cast(dtype):
+    """Records that the function casts to this dtype."""
     if dtype in _FLOATS:
         writer().casts_to_named(_FLOATS[dtype])
 
@@ -213,7 +213,7 @@ def _write(tensor, found):
     if not isinstance(tensor, TracedTensor) or any(_shares(tensor.array, array) for _, array in writer().foreign.values()):
         raise CannotTrace("a tensor that is written to and was not made by the function",
                           "its result would hang on the calls before")
-    _told(tensor.dtype)
+    _note_cast(tensor.dtype)
     if isinstance(tensor.array, Complex):
         for part, new in zip(pair(tensor.array), pair(found)):
             put(part, Ellipsis, new)
@@ -234,7 +234,7 @@ def dispatched(function, arguments, more):
         raise CannotTrace(f"{name}()", f"write the result of {base}()")
     operator = OPERATORS.get(base) or MAKING.get(base)
     if operator is None and not any(x.dtype.is_complex for x in _tensors_in(arguments)):
-        return _of_known(function, base, arguments, more)
+        return _computed_by_torch(function, base, arguments, more)
     found = _result(base, operator, arguments, more)
     if is_in_place:
         return _write(arguments[0], found.array if isinstance(found, TracedTensor) else found)
@@ -246,9 +246,9 @@ def _result(name, operator, arguments, more):
     given = list(_tensors_in([arguments, list(more.values())]))
     if name in _SHAPING and isinstance(getattr(arguments[0], "_array", None), Unanswered):
         return _wrapped(_still_unanswered(operator, *arguments, **more), given, dtype)
-    more = {word: _mapped(_array_argument, x) for word, x in more.items() if word not in _OF_PLACES}
+    more = {word: _mapped(_array_argument, x) for word, x in more.items() if word not in _PLACEMENT}
     if dtype is not None:
-        _told(dtype)
+        _note_cast(dtype)
     if name in _CREATING or name.startswith("new_") or name.endswith("_like"):
         dtype = dtype or (given[0].dtype if given and name not in _CREATING else None)
         more["dtype"] = None if dtype is None else _numpy_type(dtype)
@@ -268,7 +268,7 @@ def _still_unanswered(operator, x, *arguments, **more):
     return Unanswered(x._array.what, x._array.instead, shape)
 
 
-def _of_known(function, name, arguments, more):
+def _computed_by_torch(function, name, arguments, more):
     """By torch itself, of integers and truths that are known: exact, so that it need not be traced."""
     def plain(x):
         if isinstance(x, TracedTensor):
@@ -341,7 +341,7 @@ def recorded(function, given, settings, narrowest):
 
 
 def named_outputs(found):
-    """What a function returned, by name: a part that is None is none."""
+    """The parts of what a function returned, by name. A part that is None is left out."""
     if isinstance(found, dict):
         return {str(name): x for name, x in found.items() if x is not None}
     if isinstance(found, (tuple, list)):
@@ -369,7 +369,7 @@ def outputs_in(dtype, function, arguments, named):
 
 
 class _FirstNan(TorchDispatchMode):
-    """Which operator first makes NaN of numbers that are none."""
+    """The operator that first makes a NaN of numbers that are no NaN."""
 
     def __init__(self):
         super().__init__()

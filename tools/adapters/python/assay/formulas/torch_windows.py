@@ -211,10 +211,10 @@ def operators(unanswered):
     for count in (1, 2, 3):
         found.update({f"upsample_nearest{count}d": nearest_elements(count), f"reflection_pad{count}d": padded_by("reflect"),
                       f"replication_pad{count}d": padded_by("edge")})
-    for count in (2, 3):  # those of one axis are these
-        of_pool = unanswered(f"max_pool{count}d")
+    for count in (2, 3):  # the operators of one axis use these
+        refused_places = unanswered(f"max_pool{count}d")
         found.update({
-            f"max_pool{count}d_with_indices": largest_in(count, of_pool), f"avg_pool{count}d": mean_in(count),
+            f"max_pool{count}d_with_indices": largest_in(count, refused_places), f"avg_pool{count}d": mean_in(count),
             f"_adaptive_avg_pool{count}d": adaptive_mean(count),
-            f"adaptive_max_pool{count}d": adaptive_largest(count, of_pool)})
+            f"adaptive_max_pool{count}d": adaptive_largest(count, refused_places)})
     return found

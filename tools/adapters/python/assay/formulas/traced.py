@@ -80,7 +80,7 @@ class Exact(float):
     """A number of sizes and settings for a framework that takes plain numbers alone."""
 
     @classmethod
-    def of(cls, array):
+    def from_array(cls, array):
         made = cls(array.value)
         made.array = array
         writer().exact.setdefault(float(made), array)
@@ -100,7 +100,7 @@ class Exact(float):
 def plain_number(x):
     """One known real, where the function that is traced is of such a framework."""
     is_one = isinstance(x, Traced) and writer().exact is not None and not x.ndim and x.kind == REAL and x.value is not None
-    return Exact.of(x) if is_one else x
+    return Exact.from_array(x) if is_one else x
 
 
 def given_back(x):
@@ -108,7 +108,7 @@ def given_back(x):
     return (writer().given_back or plain_number)(x)
 
 
-def _of_plain(name, reflected):
+def _method_of_plain(name, reflected):
     def method(self, other):
         if isinstance(other, (numpy.ndarray, Traced)):
             return NotImplemented
@@ -134,7 +134,7 @@ for _name, _method in (("add", "add"), ("subtract", "sub"), ("multiply", "mul"),
                        ("floor_divide", "floordiv"), ("remainder", "mod"), ("power", "pow")):
     for _plain in (Size, Number, Exact):
         for _reflected in (False, True):
-            setattr(_plain, f"__{'r' * _reflected}{_method}__", _of_plain(
+            setattr(_plain, f"__{'r' * _reflected}{_method}__", _method_of_plain(
                 "divide" if _name == "true_divide" else _name, _reflected))
 
 
@@ -293,8 +293,8 @@ class Traced(NDArrayOperatorsMixin):
     def __round__(self, digits=None):
         return round(self._numbers("round()", "write numpy.floor").item(), digits)
 
-    def __format__(self, how):
-        return format(self.value.item() if self.value is not None and not self.ndim else repr(self), how)
+    def __format__(self, format_spec):
+        return format(self.value.item() if self.value is not None and not self.ndim else repr(self), format_spec)
 
     def is_integer(self):
         return float(self).is_integer()
@@ -345,7 +345,7 @@ def as_traced(x):
 
 
 def captured(array):
-    """Numbers that no input and no size accounts for: exact as they are, and told."""
+    """Numbers that come from no input and no size: they are exact, and they are reported."""
     known = writer().known_array and writer().known_array(array)
     if known is not None:
         return known

@@ -18,7 +18,7 @@ from assay.formulas.traced import Cell, Traced, _tracing, as_traced, given_back,
 
 _tracing_thread = None  # the thread whose function is traced: the others go on with NumPy
 _plain_pi = numpy.pi, math.pi
-_FRAMEWORKS = ("numpy", "torch", "jax", "jaxlib", "einops", *doors.OF_JAX)
+_FRAMEWORKS = ("numpy", "torch", "jax", "jaxlib", "einops", *doors.JAX_LIBRARIES)
 _lock = threading.RLock()  # NumPy's functions are replaced while one function is traced
 
 
@@ -130,12 +130,12 @@ def _replacements():
         elif original is not None:
             yield numpy, name, _Replaced(original, creating.CREATING.get(name) or _function(name))
     yield numpy.linalg, "norm", _Replaced(numpy.linalg.norm, _function("norm"))
-    of_numbers = {"pow": functions.power, "fabs": functions.absolute, "log": _log, "floor": _whole(plain_numpy.floor),
-                  "ceil": _whole(plain_numpy.ceil)}
+    number_functions = {"pow": functions.power, "fabs": functions.absolute, "log": _log, "floor": _whole(plain_numpy.floor),
+                        "ceil": _whole(plain_numpy.ceil)}
     for name in ("erf", "erfc", "sqrt", "exp", "sin", "cos", "tan", "tanh", "sinh", "cosh", "log1p", "log2", "log10", "expm1",
                  "radians"):
-        of_numbers[name] = functions.UFUNCS[name]
-    for name, traced in of_numbers.items():
+        number_functions[name] = functions.UFUNCS[name]
+    for name, traced in number_functions.items():
         yield math, name, _Replaced(getattr(math, name), traced)
     yield numpy, "random", _Random()
     yield numpy, "vectorize", _Replaced(numpy.vectorize, lambda function, *_, **__: function)
@@ -174,7 +174,7 @@ def _replaced(function):
         place[name] = new
 
     try:
-        replacements = [(vars(of), name, new) for of, name, new in _replacements()]
+        replacements = [(vars(place), name, new) for place, name, new in _replacements()]
         by_original = {id(place[name]): new for place, name, new in replacements if not isinstance(new, (Traced, float))}
         for place, name, new in replacements:
             put(place, name, new)

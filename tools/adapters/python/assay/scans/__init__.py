@@ -85,8 +85,8 @@ def _scan(gated, given, low, threads, target):
     _check_execution(threads, target)
     if _is_torch(given["h"]):
         import torch  # this module must not need it
-        from assay.scans import of_tensors
-        s, s_n, s_n_low = of_tensors.scan(gated, given, threads or torch.get_num_threads(), target)
+        from assay.scans import torch_scans
+        s, s_n, s_n_low = torch_scans.scan(gated, given, threads or torch.get_num_threads(), target)
     else:
         s, s_n, s_n_low = _with_numpy(gated, given, threads, target)
     return (s, s_n, s_n_low) if low else (s, s_n)
@@ -96,8 +96,8 @@ def _scan_jvp(gated, given, threads, target):
     _check_execution(threads, target)
     if _is_torch(given["h"]):
         import torch
-        from assay.scans import of_tensors
-        return of_tensors.scan_jvp(gated, given, threads or torch.get_num_threads(), target)
+        from assay.scans import torch_scans
+        return torch_scans.scan_jvp(gated, given, threads or torch.get_num_threads(), target)
     import numpy
     check_all(given, numpy.ndarray)
     h = given["h"]
@@ -123,7 +123,7 @@ def _numpy_view(array):
     if array is None:
         return Array()
     size = array.itemsize
-    return Array.of(array.ctypes.data, str(array.dtype), array.shape, [step // size for step in array.strides])
+    return Array.from_address(array.ctypes.data, str(array.dtype), array.shape, [step // size for step in array.strides])
 
 
 def _readable(array):

@@ -21,7 +21,7 @@ class Array(ctypes.Structure):
                 ("size", ctypes.c_int64 * 3), ("stride", ctypes.c_int64 * 3)]
 
     @classmethod
-    def of(cls, address, dtype, sizes, strides):
+    def from_address(cls, address, dtype, sizes, strides):
         """Strides count elements; dtype is one of DTYPES."""
         return cls(address, DTYPES[dtype], len(sizes), tuple(sizes), tuple(strides))
 

@@ -32,7 +32,7 @@ def _check(given):
 def _view(tensor):
     if tensor is None:
         return Array()
-    return Array.of(tensor.data_ptr(), str(tensor.dtype)[len("torch."):], tensor.shape, tensor.stride())
+    return Array.from_address(tensor.data_ptr(), str(tensor.dtype)[len("torch."):], tensor.shape, tensor.stride())
 
 
 def _tangents(gated, threads, target, inputs, direction):

@@ -12,7 +12,7 @@
 
 namespace assay::tools {
 
-struct asked_call {
+struct requested_call {
   properties::request call;
   core::precisions compute{core::dtype::f64};
   /// The outputs must be within the law of this class; nothing: everything that is no bug is right.
@@ -23,7 +23,7 @@ struct asked_call {
 
 /// The question in its original words. For an empty text or a null object, the usual choice of the operation, the
 /// inputs or the gate holds.
-struct asked_words {
+struct requested_words {
   std::string operation;         ///< "rope/rotate", "rope/rotate:vjp"
   std::filesystem::path inputs;  ///< safetensors
   std::string dtype{};           ///< dtype of the call; empty: that of the inputs
@@ -34,7 +34,7 @@ struct asked_words {
   double limit = 0.0;  ///< seconds; 0: no limit
 };
 /// Refuses errors in the words with the same messages as the gate has for a candidate.
-core::result<asked_call> asked_call_from(const asked_words& words);
+core::result<requested_call> requested_call_from(const requested_words& words);
 
 /// Converts "layout=half_split", ... to {"layout": "half_split"}: a value is JSON if it is a number or a boolean,
 /// unless the operation declares it as a string ("base=2" of attention/lse).

@@ -1,4 +1,4 @@
-// The operation that a cell of the operation measures asks for, calls of it, and what such measures share.
+// The operation of a cell of the operation measures, calls of this operation, and what such measures share.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 namespace assay::explore {
 
 /// The operation of a cell, with its settings, inputs and formats.
-struct asked {
+struct cell_operation {
   const core::operation* operation = nullptr;
   core::attributes settings{};
   std::string family{};
@@ -25,7 +25,7 @@ struct asked {
 
 /// Parses "alibi/bias,form=key": an operation, followed by settings other than the standard ones, or by a family of
 /// inputs other than the mild one. The error says what is wrong.
-core::result<asked> operation_from(const std::string& text);
+core::result<cell_operation> operation_from(const std::string& text);
 
 bool has_stage(const core::operation& op, const std::string& name);
 bool grows_along_axis(const core::operation& op);
@@ -36,27 +36,27 @@ std::vector<std::string> algorithm_names(const core::operation& op);
 std::string_view size_words(const cell& c);
 
 /// Precondition: the names in the cell are those of an operation, of formats, and of one of its stages or algorithms.
-asked asked_by(const cell& c);
+cell_operation cell_operation_of(const cell& c);
 
 /// A call with so many tokens and keys, and with the columns that the cell gives; one query if keys have positions.
-core::request call_of(const asked& what, const cell& c, std::size_t tokens);
+core::request call_of(const cell_operation& requested, const cell& c, std::size_t tokens);
 
 /// The number of positions, or keys, that makes about 8192 numbers.
 std::size_t rows_of(const cell& c);
 /// A call in which the quantity with which errors grow is the size of the cell: so many tokens, so many keys for the
 /// last queries, the last positions up to it, distances of both signs up to it, or a query at it and the first keys.
-core::request call_growing_to_size(const asked& what, const cell& c);
+core::request call_growing_to_size(const cell_operation& requested, const cell& c);
 /// The number of pairs of tokens, or of queries and keys, in the computation; for a recurrence the number of tokens.
-double pairs_in_call(const asked& what, const cell& c);
+double pairs_in_call(const cell_operation& requested, const cell& c);
 
 /// The outputs of the candidate, stage or algorithm named by the cell, as numbers of its storage format.
-core::result<core::tensors> computed(const asked& what, const cell& c, const core::request& call,
+core::result<core::tensors> computed(const cell_operation& requested, const cell& c, const core::request& call,
                                      const caller& outside);
 
 /// The conditions for a cell of any measure of operations.
 core::result<void> check_operation(const cell& c);
 /// Completes a measure of operations that computes these results. Precondition: m has the rest.
-measure of_operations(measure m, core::result<results> (*found)(const asked&, const cell&, const caller&));
+measure operation_measure(measure m, core::result<results> (*found)(const cell_operation&, const cell&, const caller&));
 
 /// The axis along which positions differ: the axis of tokens or of keys.
 const std::string& axis_of_places(const core::operation& op, const core::tensor_declaration& positions);

@@ -1,4 +1,4 @@
-#include "tools/judge/asked_call.hpp"
+#include "tools/judge/requested_call.hpp"
 
 #include <fmt/format.h>
 
@@ -15,11 +15,11 @@ namespace {
 using nlohmann::json;
 
 // The dtype of the first tensor without a dtype of its own; f32 if every tensor has one.
-core::result<core::dtype> dtype_of(const core::operation& op, const core::tensors& inputs, const std::string& asked) {
-  if (!asked.empty()) {
-    const auto type = core::dtype_named(asked);
+core::result<core::dtype> dtype_of(const core::operation& op, const core::tensors& inputs, const std::string& name) {
+  if (!name.empty()) {
+    const auto type = core::dtype_named(name);
     if (!type || !core::is_floating(*type))
-      return core::failure(fmt::format("unknown dtype '{}'; known: f64, f32, f16, bf16", formats::shown(asked)));
+      return core::failure(fmt::format("unknown dtype '{}'; known: f64, f32, f16, bf16", formats::shown(name)));
     return *type;
   }
   for (const core::tensor_declaration& d : op.inputs)
@@ -51,7 +51,7 @@ core::result<std::optional<reference::accuracy_class>> class_from(const std::str
 
 }  // namespace
 
-core::result<asked_call> asked_call_from(const asked_words& words) {
+core::result<requested_call> requested_call_from(const requested_words& words) {
   const auto named = transports::operation_named(words.operation);
   if (!named) return tl::make_unexpected(named.error());
   const core::operation* op = *named;
@@ -65,10 +65,10 @@ core::result<asked_call> asked_call_from(const asked_words& words) {
   if (!compute) return tl::make_unexpected(compute.error());
   const auto within = class_from(words.accuracy_class);
   if (!within) return tl::make_unexpected(within.error());
-  asked_call asked{
+  requested_call requested{
       {op, *type, std::move(*inputs), std::move(*settings)}, std::move(*compute), *within, words.strict, words.limit};
-  if (const auto ok = core::check_request(asked.call); !ok) return tl::make_unexpected(ok.error());
-  return asked;
+  if (const auto ok = core::check_request(requested.call); !ok) return tl::make_unexpected(ok.error());
+  return requested;
 }
 
 core::result<json> settings_from(const std::vector<std::string>& texts, const core::operation* op) {

@@ -1,4 +1,4 @@
-#include "tools/explore/asked_operation.hpp"
+#include "tools/explore/cell_operation.hpp"
 
 #include <fmt/format.h>
 
@@ -38,29 +38,29 @@ std::optional<core::attribute> value_from(const core::attribute& standard, const
 
 }  // namespace
 
-core::result<asked> operation_from(const std::string& text) {
+core::result<cell_operation> operation_from(const std::string& text) {
   std::size_t end = std::min(text.find(','), text.size());
-  asked what{reference::find_operation(text.substr(0, end))};
-  if (what.operation == nullptr || !what.operation->is_forward())
+  cell_operation requested{reference::find_operation(text.substr(0, end))};
+  if (requested.operation == nullptr || !requested.operation->is_forward())
     return core::failure("there is no operation '" + text.substr(0, end) + "' without a derivative's name");
-  what.family = properties::mild_family_of(*what.operation).name;
+  requested.family = properties::mild_family_of(*requested.operation).name;
   while (end < text.size()) {
     const std::size_t first = end + 1;
     end = std::min(text.find(',', first), text.size());
     const std::string word = text.substr(first, end - first);
-    if (properties::find_family(*what.operation, word) != nullptr) {
-      what.family = word;
+    if (properties::find_family(*requested.operation, word) != nullptr) {
+      requested.family = word;
       continue;
     }
     const std::size_t equals = word.find('=');
-    const auto* setting = equals == word.npos ? nullptr : what.operation->attribute(word.substr(0, equals));
+    const auto* setting = equals == word.npos ? nullptr : requested.operation->attribute(word.substr(0, equals));
     const auto value = setting == nullptr ? std::nullopt : value_from(setting->standard, word.substr(equals + 1));
-    if (!value) return core::failure("'" + word + "' is no family and no setting of " + what.operation->name);
-    what.settings[setting->name] = *value;
+    if (!value) return core::failure("'" + word + "' is no family and no setting of " + requested.operation->name);
+    requested.settings[setting->name] = *value;
   }
-  if (const auto right = core::check_attributes(*what.operation, what.settings); !right)
+  if (const auto right = core::check_attributes(*requested.operation, requested.settings); !right)
     return tl::make_unexpected(right.error());
-  return what;
+  return requested;
 }
 
 bool has_stage(const core::operation& op, const std::string& name) {
@@ -77,24 +77,25 @@ std::vector<std::string> algorithm_names(const core::operation& op) {
 }
 
 std::string_view size_words(const cell& c) {
-  const auto what = operation_from(c.family);
-  return what && what->operation->grows_with ? what->operation->grows_with->quantity : std::string_view("position");
+  const auto requested = operation_from(c.family);
+  return requested && requested->operation->grows_with ? requested->operation->grows_with->quantity
+                                                       : std::string_view("position");
 }
 
-asked asked_by(const cell& c) {
-  asked what = *operation_from(c.family);
+cell_operation cell_operation_of(const cell& c) {
+  cell_operation requested = *operation_from(c.family);
   const core::dtype arithmetic = *core::dtype_named(c.arithmetic);
-  what.type = find_format(c.storage)->type.value_or(arithmetic);
-  what.formats = arithmetic;
-  what.algorithm = reference::accuracy_class_named(c.implementation);
-  if (c.implementation == "usual") what.formats = what.operation->usual_precisions(what.type);
-  if (has_stage(*what.operation, c.implementation)) {
+  requested.type = find_format(c.storage)->type.value_or(arithmetic);
+  requested.formats = arithmetic;
+  requested.algorithm = reference::accuracy_class_named(c.implementation);
+  if (c.implementation == "usual") requested.formats = requested.operation->usual_precisions(requested.type);
+  if (has_stage(*requested.operation, c.implementation)) {
     std::vector<core::dtype> formats;
-    for (const core::stage_declaration& s : what.operation->stages)
-      formats.push_back(s.name == c.implementation ? what.type : arithmetic);
-    what.formats = {what.operation->stages, formats};
+    for (const core::stage_declaration& s : requested.operation->stages)
+      formats.push_back(s.name == c.implementation ? requested.type : arithmetic);
+    requested.formats = {requested.operation->stages, formats};
   }
-  return what;
+  return requested;
 }
 
 namespace {
@@ -122,10 +123,10 @@ std::size_t rows_growing_to_size(const core::operation& op, const cell& c) {
 
 }  // namespace
 
-core::request call_of(const asked& what, const cell& c, std::size_t tokens) {
-  const core::operation& op = *what.operation;
-  core::request call = properties::make_case(properties::mild_key(op, what.type, sizes_of(op, c, tokens), what.settings,
-                                                                  what.family, c.seed))
+core::request call_of(const cell_operation& requested, const cell& c, std::size_t tokens) {
+  const core::operation& op = *requested.operation;
+  core::request call = properties::make_case(properties::mild_key(op, requested.type, sizes_of(op, c, tokens),
+                                                                  requested.settings, requested.family, c.seed))
                            .call;
   const storage_format& stored = *find_format(c.storage);
   for (const core::tensor_declaration& d : op.inputs)
@@ -147,58 +148,58 @@ const std::string& axis_of_places(const core::operation& op, const core::tensor_
   return found == positions.axes.end() ? positions.axes.back() : *found;
 }
 
-core::request call_growing_to_size(const asked& what, const cell& c) {
-  const core::operation& op = *what.operation;
+core::request call_growing_to_size(const cell_operation& requested, const cell& c) {
+  const core::operation& op = *requested.operation;
   const std::size_t rows = rows_growing_to_size(op, c);
-  core::request call = call_of(what, c, rows);
+  core::request call = call_of(requested, c, rows);
   if (grows_along_axis(op)) return call;
   const auto size = static_cast<double>(c.size);
   const auto [own, key] = core::places_of(op);
   const bool has_key = key != nullptr;
   // Distances of both signs; the first half is negative.
-  const auto of_a_sign = static_cast<double>(has_both_signs(op) ? rows / 2 : rows);
+  const auto rows_per_sign = static_cast<double>(has_both_signs(op) ? rows / 2 : rows);
   put(call, own, [&](double i) {
     if (has_key) return size;
-    const double distance = size - (of_a_sign - 1) + std::fmod(i, of_a_sign);
-    return i < of_a_sign && has_both_signs(op) ? 0 - distance : distance;
+    const double distance = size - (rows_per_sign - 1) + std::fmod(i, rows_per_sign);
+    return i < rows_per_sign && has_both_signs(op) ? 0 - distance : distance;
   });
   put(call, key, [](double i) { return i; });
   return call;
 }
 
-double pairs_in_call(const asked& what, const cell& c) {
-  const core::operation& op = *what.operation;
+double pairs_in_call(const cell_operation& requested, const cell& c) {
+  const core::operation& op = *requested.operation;
   const auto sizes = sizes_of(op, c, rows_growing_to_size(op, c));
   const auto tokens = static_cast<double>(sizes.at(axis_role::token));
   if (!core::axis_with(op, axis_role::key).empty()) return tokens * static_cast<double>(sizes.at(axis_role::key));
   return grows_along_axis(op) && !op.recurrent ? tokens * tokens : tokens;
 }
 
-core::result<core::tensors> computed(const asked& what, const cell& c, const core::request& call,
+core::result<core::tensors> computed(const cell_operation& requested, const cell& c, const core::request& call,
                                      const caller& outside) {
   if (is_candidate(c.implementation)) return outside(c.implementation, call);
   core::request in_arithmetic = call;
-  if (what.algorithm) {
-    in_arithmetic.type = what.formats.unit();
-    for (const core::tensor_declaration& d : what.operation->inputs)
+  if (requested.algorithm) {
+    in_arithmetic.type = requested.formats.unit();
+    for (const core::tensor_declaration& d : requested.operation->inputs)
       if (!d.own_type) in_arithmetic.inputs.at(d.name).type = in_arithmetic.type;
   }
-  core::tensors out =
-      what.algorithm ? reference::evaluate(in_arithmetic, *what.algorithm) : reference::evaluate_in(call, what.formats);
+  core::tensors out = requested.algorithm ? reference::evaluate(in_arithmetic, *requested.algorithm)
+                                          : reference::evaluate_in(call, requested.formats);
   const storage_format& stored = *find_format(c.storage);
-  for (const core::tensor_declaration& d : what.operation->outputs) {
+  for (const core::tensor_declaration& d : requested.operation->outputs) {
     if (d.own_type) continue;
     core::tensor& t = out.at(d.name);
-    t.type = what.type;
+    t.type = requested.type;
     for (double& x : t.values.storage()) x = stored.type ? core::round_to(t.type, x) : stored.round(x);
   }
   return out;
 }
 
 core::result<void> check_operation(const cell& c) {
-  const auto what = operation_from(c.family);
-  if (!what) return refuse_cell(c, what.error().message);
-  const core::operation& op = *what->operation;
+  const auto requested = operation_from(c.family);
+  if (!requested) return refuse_cell(c, requested.error().message);
+  const core::operation& op = *requested->operation;
   const bool is_plain = c.implementation == "formula" || c.implementation == "usual" || is_candidate(c.implementation);
   const std::vector<std::string> algorithms = algorithm_names(op);
   const bool is_algorithm = std::find(algorithms.begin(), algorithms.end(), c.implementation) != algorithms.end();
@@ -215,7 +216,8 @@ core::result<void> check_operation(const cell& c) {
   return {};
 }
 
-measure of_operations(measure m, core::result<results> (*found)(const asked&, const cell&, const caller&)) {
+measure operation_measure(measure m,
+                          core::result<results> (*found)(const cell_operation&, const cell&, const caller&)) {
   m.scale_means = "width d; 1 where there is none";
   m.family_means = "an operation, and settings or a family of it: alibi/bias,form=key";
   m.implementations = {"formula", "usual"};
@@ -226,9 +228,9 @@ measure of_operations(measure m, core::result<results> (*found)(const asked&, co
       if (std::find(m.implementations.begin(), m.implementations.end(), s.name) == m.implementations.end())
         m.implementations.push_back(s.name);
   m.takes_candidates = m.takes_storage = true;
-  m.asks = [](const std::string& family) {
-    const auto what = operation_from(family);
-    return what ? what->operation->name : "";
+  m.operation_of = [](const std::string& family) {
+    const auto requested = operation_from(family);
+    return requested ? requested->operation->name : "";
   };
   m.each_family = [] {
     std::vector<std::string> names;
@@ -243,14 +245,14 @@ measure of_operations(measure m, core::result<results> (*found)(const asked&, co
     return names;
   };
   m.each_implementation = [](const std::string& family) {
-    const auto what = operation_from(family);
-    return what ? algorithm_names(*what->operation) : std::vector<std::string>{"formula"};
+    const auto requested = operation_from(family);
+    return requested ? algorithm_names(*requested->operation) : std::vector<std::string>{"formula"};
   };
   m.batch = text_of;
   m.run = [found](std::span<const cell> batch, const caller& call) -> core::result<std::vector<results>> {
     std::vector<results> all;
     for (const cell& c : batch) {
-      auto one = found(asked_by(c), c, call);
+      auto one = found(cell_operation_of(c), c, call);
       if (!one) return tl::make_unexpected(one.error());
       all.push_back(std::move(*one));
     }
