@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-KINDS = {"bias": "pair_bias", "rotation": "rotation", "scores": "relative_scores",
+KINDS = {"bias": "pair_bias", "rotation": "rotation", "scores": "relative_scores", "attention": "attention",
          "table": "table", "recurrence": "scan"}  # what --kind takes, and the kind in CMakeLists.txt
 
 
