@@ -16,8 +16,8 @@ struct plain_recipe_of {
   using type = typename Encoding::template recipe<rounded>;
 };
 template <class Encoding>
-concept is_recorded = requires(typename Encoding::recipe how) {
-  how.of_gradient;
+concept is_recorded = requires(typename Encoding::recipe steps) {
+  steps.of_gradient;
 };
 template <is_recorded Encoding>
 struct plain_recipe_of<Encoding> {
@@ -29,10 +29,11 @@ using plain_recipe = typename plain_recipe_of<Encoding>::type;
 /// The outputs of a call to a compiled encoding. Each stage is computed in its format, and outputs are rounded to
 /// storage once.
 template <class Encoding>
-core::tensors run_recipe(const core::request& call, const plain_recipe<Encoding>& how, const core::precisions& formats);
+core::tensors run_recipe(const core::request& call, const plain_recipe<Encoding>& steps,
+                         const core::precisions& formats);
 
 /// The owner of an encoding whose programs are recorded by a recipe.
 template <is_recorded Encoding>
-std::unique_ptr<const formula_owner> owner_by_recipe(const typename Encoding::recipe& how);
+std::unique_ptr<const formula_owner> owner_by_recipe(const typename Encoding::recipe& steps);
 
 }  // namespace assay::reference

@@ -202,14 +202,14 @@ struct layout {
 template <class Real, std::size_t Rank>
 class spread {
  public:
-  spread(const std::vector<Real>& values, const std::array<std::size_t, Rank>& shape, const layout<Rank>& how) {
-    std::size_t step = 1 + how.between_elements, first = guard;
+  spread(const std::vector<Real>& values, const std::array<std::size_t, Rank>& shape, const layout<Rank>& arrangement) {
+    std::size_t step = 1 + arrangement.between_elements, first = guard;
     view_.shape = shape;
     for (std::size_t i = Rank; i-- > 0;) {
-      const std::size_t axis = how.order[i];
-      view_.stride[axis] = static_cast<std::ptrdiff_t>(step) * (how.backwards ? -1 : 1);
-      if (how.backwards) first += step * (shape[axis] - 1);
-      step = step * shape[axis] + how.between_rows;
+      const std::size_t axis = arrangement.order[i];
+      view_.stride[axis] = static_cast<std::ptrdiff_t>(step) * (arrangement.backwards ? -1 : 1);
+      if (arrangement.backwards) first += step * (shape[axis] - 1);
+      step = step * shape[axis] + arrangement.between_rows;
     }
     memory_.assign(step + 2 * guard, mark);
     first_ = first;

@@ -143,9 +143,9 @@ struct alibi {
     std::function<traced(const traced& slope, bool both, const alibi_pair& at)> attended = alibi_bias;
   };
   static recipe algorithm(accuracy_class c) {
-    recipe how;
-    if (c == accuracy_class::linear) how.attended = alibi_bias_of_key;
-    return how;
+    recipe steps;
+    if (c == accuracy_class::linear) steps.attended = alibi_bias_of_key;
+    return steps;
   }
 
   static core::operation slopes_declaration() {
@@ -221,12 +221,12 @@ struct alibi {
       if (all == 0) all = first + heads;
     }
   };
-  static formula::program slopes(const recipe& how, const formula::program_sizes& call);
-  static formula::program bias(const recipe& how, const formula::program_sizes& call);
-  static formula::program attention(const recipe& how, const formula::program_sizes& call);
+  static formula::program slopes(const recipe& steps, const formula::program_sizes& call);
+  static formula::program bias(const recipe& steps, const formula::program_sizes& call);
+  static formula::program attention(const recipe& steps, const formula::program_sizes& call);
 };
 
-inline formula::program alibi::slopes(const recipe& how, const formula::program_sizes& call) {
+inline formula::program alibi::slopes(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const slice_of_heads slice(in.settings());
   const alibi_rule rule{in.setting<std::string>("rule"), in.setting<double>("alpha_max"),
@@ -235,13 +235,13 @@ inline formula::program alibi::slopes(const recipe& how, const formula::program_
   alibi_products products;
   for (std::int64_t k = 0; k < slice.heads; ++k) {
     const auto head = static_cast<std::size_t>(slice.first + k);
-    const traced slope = covering(how.slope(rule, head), [&] { return products.of(alibi_term_of(rule, head)); });
+    const traced slope = covering(steps.slope(rule, head), [&] { return products.of(alibi_term_of(rule, head)); });
     all.push_back(reshaped(slope, {1}));
   }
   return in.finish(joined(all, 0));
 }
 
-inline formula::program alibi::bias(const recipe& how, const formula::program_sizes& call) {
+inline formula::program alibi::bias(const recipe& steps, const formula::program_sizes& call) {
   using index = formula::traced_integer;
   recorded_pairs pairs(call);
   const index query = pairs.query(), key = pairs.key(), none = index::constant(0);
@@ -251,19 +251,19 @@ inline formula::program alibi::bias(const recipe& how, const formula::program_si
                   : form == "absolute" ? none - magnitude_of(query - key)
                   : form == "key"      ? key
                                        : key - last();
-  const traced b = how.product(pairs["slopes"], to_real(c)), hidden(-std::numeric_limits<double>::infinity());
+  const traced b = steps.product(pairs["slopes"], to_real(c)), hidden(-std::numeric_limits<double>::infinity());
   return pairs.finish(pairs.setting<bool>("causal") ? either(less(query, key), hidden, b) : b);
 }
 
-inline formula::program alibi::attention(const recipe& how, const formula::program_sizes& call) {
+inline formula::program alibi::attention(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced slopes = reshaped(in["slopes"], {in.size("h"), 1, 1});
   const bool both = !in.setting<bool>("causal") && in.setting<std::string>("form") == "absolute",
              is_law_of_key =
                  call.for_what == formula::purpose::law && call.algorithm == accuracy_class::linear && !both;
-  return in.finish(attended_by_places(how, in, [&](const recorded_places& places) {
+  return in.finish(attended_by_places(steps, in, [&](const recorded_places& places) {
     const alibi_pair at{places.of_queries(), places.of_keys(), places.last_key()};
-    return is_law_of_key ? alibi_law_of_key(slopes, at) : how.attended(slopes, both, at);
+    return is_law_of_key ? alibi_law_of_key(slopes, at) : steps.attended(slopes, both, at);
   }));
 }
 

@@ -85,8 +85,8 @@ struct complex_order {
  private:
   static core::operation embed_declaration();
   static core::operation scores_declaration();
-  static formula::program embed(const recipe& how, const formula::program_sizes& call);
-  static formula::program scores(const recipe& how, const formula::program_sizes& call);
+  static formula::program embed(const recipe& steps, const formula::program_sizes& call);
+  static formula::program scores(const recipe& steps, const formula::program_sizes& call);
   /// The parts of queries or keys [B, h, n, d, 2].
   static complex_numbers parts_of(const traced& x);
 };
@@ -125,16 +125,16 @@ inline core::operation complex_order::scores_declaration() {
   return op;
 }
 
-inline formula::program complex_order::embed(const recipe& how, const formula::program_sizes& call) {
+inline formula::program complex_order::embed(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced amplitude = in["amplitude"], frequency = in["frequency"], phase = in["phase"];
   const std::size_t rows = in.size("B"), n = in.size("n"), d = in.size("d");
   std::vector<std::int64_t> places;
   for (std::size_t i = 0; i < n; ++i)
-    places.push_back(static_cast<std::int64_t>(how.place(i, n, in.setting<bool>("reversed"))));
+    places.push_back(static_cast<std::int64_t>(steps.place(i, n, in.setting<bool>("reversed"))));
   const auto position = gathered(in.integers("position"), formula::known_integers({n}, places), 1);
   const complex_numbers wave = in_stage<traced>(stage::angle, [&] {
-    return how.wave(reshaped(to_real(position), {rows, n, 1}) * frequency, phase);
+    return steps.wave(reshaped(to_real(position), {rows, n, 1}) * frequency, phase);
   });
   const auto part = [&](const traced& of) {
     return reshaped(amplitude * taken_from(static_cast<std::size_t>(stage::angle), of), {rows, n, d, 1});
@@ -149,12 +149,13 @@ inline complex_numbers complex_order::parts_of(const traced& x) {
   const auto part = [&](std::size_t k) { return reshaped(between(x, 4, k, k + 1), {s[0], s[1], s[2], s[3]}); };
   return {part(0), part(1)};
 }
-inline formula::program complex_order::scores(const recipe& how, const formula::program_sizes& call) {
+inline formula::program complex_order::scores(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const bool bilinear = core::chosen<bool>(call.settings, "product", {{"hermitian", false}, {"bilinear", true}});
   const complex_numbers q = parts_of(in["q"]), k = parts_of(in["k"]);
-  return in.finish(in_stage<traced>(
-      score_stage::scores, [&] { return how.factor(in.size("d"), in.size("h"), 1) * how.product(bilinear, q, k); }));
+  return in.finish(in_stage<traced>(score_stage::scores, [&] {
+    return steps.factor(in.size("d"), in.size("h"), 1) * steps.product(bilinear, q, k);
+  }));
 }
 
 }  // namespace assay::reference::encodings

@@ -47,7 +47,7 @@ struct dape {
 
  private:
   static core::operation declaration();
-  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
+  static formula::program recorded(const recipe& steps, const formula::program_sizes& call);
   static traced layer(const traced& x, const traced& weights, const traced& biases);
   static traced sum_of(const traced& score, const traced& of_pair, const traced& of_network);
 };
@@ -73,17 +73,17 @@ inline dape::traced dape::sum_of(const traced& score, const traced& of_pair, con
                   [&] { return (score + of_network) + of_pair; });
 }
 
-inline formula::program dape::recorded(const recipe& how, const formula::program_sizes& call) {
+inline formula::program dape::recorded(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t n = in.size("n"), m = in.size("m");
   const traced s = in["s"], bias = in["bias"], zero(0.0), nothing(-std::numeric_limits<double>::infinity());
   const truth masked = equal(bias, nothing);
-  const truth unseen = how.hides(reshaped(formula::counted(n), {n, 1}), formula::counted(m), masked);
+  const truth unseen = steps.hides(reshaped(formula::counted(n), {n, 1}), formula::counted(m), masked);
   const traced x = transposed(
       formula::joined({either(unseen, zero, s), broadcast(either(unseen, zero, bias), shape_of(s))}, 1), {0, 2, 3, 1});
   return in.finish(in_stage<traced>(stage::mlp, [&] {
     const bool vanishes = in.setting<double>("slope") == 0.0;
-    const traced hidden = how.activation(layer(x, in["w1"], in["c1"]), in.number("slope"), vanishes);
+    const traced hidden = steps.activation(layer(x, in["w1"], in["c1"]), in.number("slope"), vanishes);
     const traced f = transposed(layer(hidden, in["w2"], in["c2"]), {0, 3, 1, 2});
     const bool residual = core::chosen<bool>(call.settings, "form", {{"residual", true}, {"plain", false}});
     return either(masked, nothing, residual ? sum_of(s, bias, f) : s + f);

@@ -94,8 +94,8 @@ struct deberta {
   static constexpr const char* clamping = "whether distances are cut to max_distance - 1 first; else buckets go on";
   static core::operation bucket_declaration();
   static core::operation scores_declaration();
-  static formula::program buckets(const recipe& how, const formula::program_sizes& call);
-  static formula::program scores(const recipe& how, const formula::program_sizes& call);
+  static formula::program buckets(const recipe& steps, const formula::program_sizes& call);
+  static formula::program scores(const recipe& steps, const formula::program_sizes& call);
 };
 
 inline core::operation deberta::bucket_declaration() {
@@ -142,15 +142,15 @@ inline core::operation deberta::scores_declaration() {
   return scores;
 }
 
-inline formula::program deberta::buckets(const recipe& how, const formula::program_sizes& call) {
+inline formula::program deberta::buckets(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const deberta_rows of = rows_of(call.settings, "buckets");
   const auto most = static_cast<std::int64_t>(furthest);
   return in.finish(formula::stepwise(clamp(in.integers("distance"), -most, most), -most, most,
-                                     [&](std::int64_t distance) { return how.bucket(of, distance); }));
+                                     [&](std::int64_t distance) { return steps.bucket(of, distance); }));
 }
 
-inline formula::program deberta::scores(const recipe& how, const formula::program_sizes& call) {
+inline formula::program deberta::scores(const recipe& steps, const formula::program_sizes& call) {
   using formula::traced;
   recorded_call in(call);
   const deberta_rows of = rows_of(call.settings, "span");
@@ -159,7 +159,7 @@ inline formula::program deberta::scores(const recipe& how, const formula::progra
              as_in_paper = core::chosen<bool>(call.settings, "p2c_index", {{"code", false}, {"paper", true}});
   const std::size_t n = in.size("n");
   const auto row = [&](std::size_t from, std::size_t to) {
-    return how.row(of, static_cast<std::int64_t>(from) - static_cast<std::int64_t>(to));
+    return steps.row(of, static_cast<std::int64_t>(from) - static_cast<std::int64_t>(to));
   };
   const auto of_queries = of_each_pair(n, n, row),
              of_keys =
@@ -171,7 +171,7 @@ inline formula::program deberta::scores(const recipe& how, const formula::progra
       terms.push_back({q, keys, "bhid,hrd->bhir", [&](const traced& s) { return of_query_and_row(s, of_queries); }});
     if (p2c)
       terms.push_back({k, queries, "bhjd,hrd->bhjr", [&](const traced& s) { return of_key_and_row(s, of_keys); }});
-    return how.of(how.factor(in.size("d"), in.size("h"), terms.size()), terms);
+    return steps.of(steps.factor(in.size("d"), in.size("h"), terms.size()), terms);
   }));
 }
 

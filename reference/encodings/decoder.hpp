@@ -100,19 +100,19 @@ struct decoder {
   static core::operation attention_declaration();
   static core::operation latent_declaration();
   static core::operation paged_declaration();
-  static traced normalized(const recipe& how, const recorded_call& in, const traced& x, const traced& weights);
+  static traced normalized(const recipe& steps, const recorded_call& in, const traced& x, const traced& weights);
   /// x rotated by positions [B, 1, ., 1].
-  static traced turned_by(const recipe& how, const recorded_call& in, const traced& x, const index& positions);
+  static traced turned_by(const recipe& steps, const recorded_call& in, const traced& x, const index& positions);
   /// Queries or keys as they enter the product, at their positions [B, .].
-  static traced prepared(const recipe& how, const recorded_call& in, const traced& rows, const traced& weights,
+  static traced prepared(const recipe& steps, const recorded_call& in, const traced& rows, const traced& weights,
                          const index& positions);
   /// The part of [B, m] that belongs to the last n tokens.
   static index of_queries(const recorded_call& in, const index& of_tokens) {
     return between(of_tokens, 1, in.size("m") - in.size("n"), in.size("m"));
   }
-  static formula::program attention(const recipe& how, const formula::program_sizes& call);
-  static formula::program latent(const recipe& how, const formula::program_sizes& call);
-  static formula::program paged(const recipe& how, const formula::program_sizes& call);
+  static formula::program attention(const recipe& steps, const formula::program_sizes& call);
+  static formula::program latent(const recipe& steps, const formula::program_sizes& call);
+  static formula::program paged(const recipe& steps, const formula::program_sizes& call);
 };
 
 namespace of_decoder {
@@ -256,18 +256,18 @@ inline decoder::traced decoder::temperature_of(const index& places, const std::s
   return temperature_of_step(floor_divide(places, length), formula::setting(0.1));
 }
 
-inline decoder::traced decoder::normalized(const recipe& how, const recorded_call& in, const traced& x,
+inline decoder::traced decoder::normalized(const recipe& steps, const recorded_call& in, const traced& x,
                                            const traced& w) {
   const auto by = in.setting<std::string>("norm_weight");
   const traced made =
-      in_stage<traced>(stage::root, [&] { return how.root(x, in.number("epsilon"), in.is_of_gradient()); });
+      in_stage<traced>(stage::root, [&] { return steps.root(x, in.number("epsilon"), in.is_of_gradient()); });
   if (by == "none") return made;
   return in_stage<traced>(stage::norm, [&] {
     return taken_from(static_cast<std::size_t>(stage::root), made) * (by == "one_plus" ? traced(1.0) + w : w);
   });
 }
 
-inline decoder::traced decoder::turned_by(const recipe& how, const recorded_call& in, const traced& x,
+inline decoder::traced decoder::turned_by(const recipe& steps, const recorded_call& in, const traced& x,
                                           const index& positions) {
   const std::size_t width = shape_of(x)[3];
   const rotary_layout layout(in.settings(), width, turning_pairs(width, in.settings()));
@@ -277,65 +277,65 @@ inline decoder::traced decoder::turned_by(const recipe& how, const recorded_call
     return to_real(positions) * or_products_of_factors(theta, base, layout.pairs);
   });
   const traced_rotation by = in_stage<traced>(stage::table, [&] { return traced_rotation(angle); });
-  return in_stage<traced>(stage::turned, [&] { return turned_features(how, x, layout, by); });
+  return in_stage<traced>(stage::turned, [&] { return turned_features(steps, x, layout, by); });
 }
 
-inline decoder::traced decoder::prepared(const recipe& how, const recorded_call& in, const traced& rows,
+inline decoder::traced decoder::prepared(const recipe& steps, const recorded_call& in, const traced& rows,
                                          const traced& weights, const index& positions) {
   const auto norm = in.setting<std::string>("norm");
   traced x = rows;
-  if (norm == "before") x = normalized(how, in, x, weights);
+  if (norm == "before") x = normalized(steps, in, x, weights);
   if (in.setting<std::string>("layout") != "none") {
     const core::shape s = shape_of(positions);
-    x = turned_by(how, in, x, reshaped(positions, {s[0], 1, s[1], 1}));
+    x = turned_by(steps, in, x, reshaped(positions, {s[0], 1, s[1], 1}));
   }
-  return norm == "after" ? normalized(how, in, x, weights) : x;
+  return norm == "after" ? normalized(steps, in, x, weights) : x;
 }
 
-inline formula::program decoder::attention(const recipe& how, const formula::program_sizes& call) {
+inline formula::program decoder::attention(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   // Settings can switch parts off; the inputs of these parts still exist, and have gradients of 0.
   const traced query_norm = in["query_norm"], key_norm = in["key_norm"], slope = in["slope"], sink = in["sink"];
   const std::size_t rows = in.size("B"), heads = in.size("h") * in.size("u"), n = in.size("n"), m = in.size("m");
   const index positions = in.integers("position"), documents = in.integers("document"),
               own = reshaped(of_queries(in, positions), {rows, 1, n, 1});
-  traced q = prepared(how, in, in["q"], query_norm, of_queries(in, positions));
-  const traced k = prepared(how, in, in["k"], key_norm, positions), v = in["v"];
+  traced q = prepared(steps, in, in["q"], query_norm, of_queries(in, positions));
+  const traced k = prepared(steps, in, in["k"], key_norm, positions), v = in["v"];
   if (const auto rule = in.setting<std::string>("temperature"); rule != "none") {
     const traced by = in_stage<traced>(stage::angle, [&] {
-      return how.temperature(own + index::constant(1), rule, in.setting<std::int64_t>("trained_length"));
+      return steps.temperature(own + index::constant(1), rule, in.setting<std::int64_t>("trained_length"));
     });
     q = in_stage<traced>(stage::turned, [&] { return q * by; });
   }
   const core::shape of_pairs{rows, heads, n, m};
   const traced_truth seen = broadcast(formula::known_truths({n, m}, recorded_places(in).all_seen()), of_pairs) &&
-                            broadcast(how.same_document(reshaped(of_queries(in, documents), {rows, 1, n, 1}),
-                                                        reshaped(documents, {rows, 1, 1, m})),
+                            broadcast(steps.same_document(reshaped(of_queries(in, documents), {rows, 1, n, 1}),
+                                                          reshaped(documents, {rows, 1, 1, m})),
                                       of_pairs);
   const traced logits = in_stage<traced>(attention_stage::scores, [&] {
-    const traced s = how.logit(of_groups(q, k, "id,jd->ij", how.adds_by_heads(in), {.sums = &seen}), traced(0.0),
-                               factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
+    const traced s = steps.logit(of_groups(q, k, "id,jd->ij", steps.adds_by_heads(in), {.sums = &seen}), traced(0.0),
+                                 factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
     const double cap = in.setting<double>("softcap");
     const traced capped = cap == 0.0 ? s : soft_capped(s, formula::setting(cap));
     if (!in.setting<bool>("alibi")) return capped;
-    return capped + how.bias(reshaped(slope, {heads, 1, 1}), reshaped(positions, {rows, 1, 1, m}) - own);
+    return capped + steps.bias(reshaped(slope, {heads, 1, 1}), reshaped(positions, {rows, 1, 1, m}) - own);
   });
   const reading_of_weights read = [&](const traced& weights) {
-    return of_groups(weights, v, "ij,jc->ic", how.adds_by_heads(in), {.terms = &seen});
+    return of_groups(weights, v, "ij,jc->ic", steps.adds_by_heads(in), {.terms = &seen});
   };
-  return in.finish(in.setting<bool>("sinks") ? attended_beside_sink(how, in, logits, seen, sink, read)
-                                             : attended(how, in, logits, seen, read));
+  return in.finish(in.setting<bool>("sinks") ? attended_beside_sink(steps, in, logits, seen, sink, read)
+                                             : attended(steps, in, logits, seen, read));
 }
 
-inline formula::program decoder::latent(const recipe& how, const formula::program_sizes& call) {
+inline formula::program decoder::latent(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), m = in.size("m");
   const index positions = in.integers("position");
   const traced latents = in["latent"], key_up = in["key_up"], value_up = in["value_up"], q = in["q"];
-  const bool absorbed = how.absorbed || in.is_other_gradient();
+  const bool absorbed = steps.absorbed || in.is_other_gradient();
   const traced_truth seen = seen_of(in, seen_by_last_queries(n, m, in.setting<bool>("causal")));
-  const traced q_turned = turned_by(how, in, in["q_turned"], reshaped(of_queries(in, positions), {rows, 1, n, 1})),
-               k_turned = turned_by(how, in, reshaped(in["k_turned"], {rows, 1, m, 2 * in.size("r")}),
+  const traced q_turned = turned_by(steps, in, in["q_turned"], reshaped(of_queries(in, positions), {rows, 1, n, 1})),
+               k_turned = turned_by(steps, in, reshaped(in["k_turned"], {rows, 1, m, 2 * in.size("r")}),
                                     reshaped(positions, {rows, 1, m, 1}));
   const auto of_keys = [&] {
     return contracted_at(seen, q, contracted(latents, key_up, "bjl,hdl->bhjd"), "bhid,bhjd->bhij");
@@ -349,7 +349,7 @@ inline formula::program decoder::latent(const recipe& how, const formula::progra
         contracted_at(seen, q_turned, reshaped(k_turned, {rows, m, 2 * in.size("r")}), "bhid,bjd->bhij");
     const traced scale =
         factor_of_logits(in.setting<std::string>("scale"), in.size("d") + 2 * in.size("r")) * in.number("logit_factor");
-    return how.logit(products + turned_ones, traced(0.0), scale);
+    return steps.logit(products + turned_ones, traced(0.0), scale);
   });
   const reading_of_weights read = [&](const traced& weights) {
     const auto by_values = [&] {
@@ -360,10 +360,10 @@ inline formula::program decoder::latent(const recipe& how, const formula::progra
     };
     return absorbed ? by_latents() : in.is_of_gradient() ? by_values() : covering(by_values(), by_latents);
   };
-  return in.finish(attended(how, in, logits, seen, read));
+  return in.finish(attended(steps, in, logits, seen, read));
 }
 
-inline formula::program decoder::paged(const recipe& how, const formula::program_sizes& call) {
+inline formula::program decoder::paged(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), heads = in.size("h"), n = in.size("n"), pages = in.size("P"),
                     m = in.size("t") * in.size("s");
@@ -380,16 +380,16 @@ inline formula::program decoder::paged(const recipe& how, const formula::program
   const traced k = of_rows(key_pages, in.size("d")), v = of_rows(value_pages, in.size("e"));
   const core::shape of_pairs{rows, heads * in.size("u"), n, m};
   traced_truth seen =
-      broadcast(how.is_there(places, length), of_pairs) && broadcast(!less(own, index::constant(0)), of_pairs);
+      broadcast(steps.is_there(places, length), of_pairs) && broadcast(!less(own, index::constant(0)), of_pairs);
   if (in.setting<bool>("causal")) seen = seen && broadcast(!less(own, places), of_pairs);
   if (const auto left = in.setting<std::int64_t>("window_left"); left >= 0)
     seen = seen && broadcast(!less(places, own - index::constant(left)), of_pairs);
   const traced logits = in_stage<traced>(attention_stage::scores, [&] {
-    return how.logit(of_groups(q, k, "id,jd->ij", how.adds_by_heads(in), {.sums = &seen}), traced(0.0),
-                     factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
+    return steps.logit(of_groups(q, k, "id,jd->ij", steps.adds_by_heads(in), {.sums = &seen}), traced(0.0),
+                       factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
   });
-  return in.finish(attended(how, in, logits, seen, [&](const traced& weights) {
-    return of_groups(weights, v, "ij,jc->ic", how.adds_by_heads(in), {.terms = &seen});
+  return in.finish(attended(steps, in, logits, seen, [&](const traced& weights) {
+    return of_groups(weights, v, "ij,jc->ic", steps.adds_by_heads(in), {.terms = &seen});
   }));
 }
 

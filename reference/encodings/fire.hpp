@@ -42,19 +42,19 @@ struct fire {
  private:
   using traced = formula::traced;
   static core::operation declaration();
-  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
-  static traced argument(const recorded_pairs& pairs, const recipe& how);
+  static formula::program recorded(const recipe& steps, const formula::program_sizes& call);
+  static traced argument(const recorded_pairs& pairs, const recipe& steps);
   static traced whole_length(const traced& t, const traced& c, const traced& least, const traced& length);
   static traced network(const recorded_pairs& pairs, const traced& x);
 };
 
-inline fire::traced fire::argument(const recorded_pairs& pairs, const recipe& how) {
+inline fire::traced fire::argument(const recorded_pairs& pairs, const recipe& steps) {
   const traced t = to_real(pairs.distance()), c = magnitude_of(pairs["c"]), epsilon = pairs.number("epsilon"),
                least = magnitude_of(pairs["multiplier"] * pairs.number("threshold"));
   const bool by_position = pairs.setting<std::string>("normalizer") == "position" || pairs.size("m") == 0;
   const traced length = by_position ? to_real(pairs.query()) : reshaped(largest_along(t, 1), {pairs.size("n"), 1});
   const traced larger_length = larger(length, least);
-  const auto psi = [&](const traced& y) { return how.log_of_one_plus(c * y); };
+  const auto psi = [&](const traced& y) { return steps.log_of_one_plus(c * y); };
   const traced share = psi(t) / (psi(larger_length) + epsilon);
   if (!pairs.is_truth() || pairs.setting<double>("epsilon") != 0.0) return share;
   const auto is_whole = equal(t, length) && !equal(c, traced(0.0)) && !less(length, least);
@@ -86,9 +86,9 @@ inline fire::traced fire::network(const recorded_pairs& pairs, const traced& x) 
   return formula::contracted(weights, units, "hw,nmw->hnm");
 }
 
-inline formula::program fire::recorded(const recipe& how, const formula::program_sizes& call) {
+inline formula::program fire::recorded(const recipe& steps, const formula::program_sizes& call) {
   recorded_pairs pairs(call);
-  const traced x = in_stage<traced>(stage::argument, [&] { return argument(pairs, how); });
+  const traced x = in_stage<traced>(stage::argument, [&] { return argument(pairs, steps); });
   return pairs.finish(in_stage<traced>(
       stage::mlp, [&] { return network(pairs, taken_from(static_cast<std::size_t>(stage::argument), x)); }));
 }

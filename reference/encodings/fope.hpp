@@ -101,14 +101,14 @@ struct fope {
     const traced angle = in_stage<traced>(stage::angle, [&] { return position * omega; });
     return in_stage<traced>(stage::series, [&] { return traced_rotation(angle); });
   }
-  static formula::program kept(const recipe& how, const formula::program_sizes& call) {
+  static formula::program kept(const recipe& steps, const formula::program_sizes& call) {
     recorded_call in(call);
-    return in.finish(how.kept(kept_rule(call.settings), in.integers("length")));
+    return in.finish(steps.kept(kept_rule(call.settings), in.integers("length")));
   }
-  static formula::program rotate(const recipe& how, const formula::program_sizes& call);
+  static formula::program rotate(const recipe& steps, const formula::program_sizes& call);
 };
 
-inline formula::program fope::rotate(const recipe& how, const formula::program_sizes& call) {
+inline formula::program fope::rotate(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), h = in.size("h"), frequencies = in.size("D");
   // A request with more columns than pairs is refused; a call that a diagnosis makes from one stays inside the head.
@@ -116,11 +116,11 @@ inline formula::program fope::rotate(const recipe& how, const formula::program_s
   const traced x = in["x"];
   std::vector<std::int64_t> groups;
   for (std::size_t head = 0; head < h; ++head)
-    groups.push_back(static_cast<std::int64_t>(how.group(head, h, in.size("g"))));
-  traced_rotation by = how.rotation_at(position_of(in, "position"), in["omega"]);
+    groups.push_back(static_cast<std::int64_t>(steps.group(head, h, in.size("g"))));
+  traced_rotation by = steps.rotation_at(position_of(in, "position"), in["omega"]);
   for (const auto& [wave, called] : {std::pair(&by.cosine, "c_cos"), {&by.sine, "c_sin"}}) {
     const traced series = in_stage<traced>(stage::series, [&, of = *wave, name = called] {
-      const traced given = in[name], c = in.setting<bool>("normalized") ? how.normalize(given) : given;
+      const traced given = in[name], c = in.setting<bool>("normalized") ? steps.normalize(given) : given;
       const traced sums = contracted(reshaped(of, {rows, n, frequencies}), between(c, 2, 0, columns), "bnk,gko->bngo");
       return gathered(sums, formula::known_integers({h}, groups), 2);
     });
@@ -130,7 +130,7 @@ inline formula::program fope::rotate(const recipe& how, const formula::program_s
   }
   const rotary_layout layout({{"layout", std::string("half_split")}, {"partial", std::string("proportional")}},
                              in.size("d"), shape_of(by.sine)[3]);
-  return in.finish(turned_vectors_of(how, x, layout, by));
+  return in.finish(turned_vectors_of(steps, x, layout, by));
 }
 
 inline std::string fope::conflict(const core::attributes&, const core::axis_sizes& sizes) {

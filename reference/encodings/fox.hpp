@@ -52,9 +52,9 @@ struct fox {
 
   /// Sums of segments have no shorter tree of their own.
   static recipe algorithm(accuracy_class c) {
-    recipe how;
-    if (c == accuracy_class::cumsum) how.sums = totals_less_prefixes;
-    return how;
+    recipe steps;
+    if (c == accuracy_class::cumsum) steps.sums = totals_less_prefixes;
+    return steps;
   }
   static std::vector<recorded_formula<recipe>> formulas() {
     const std::vector<accuracy_class> all{accuracy_class::sequential, accuracy_class::cumsum};
@@ -111,8 +111,8 @@ struct fox {
   static core::operation of_cache(core::operation op);
   /// The keys that are seen in a call [B, h, n, m], and their decay.
   struct decays_of_seen;
-  static formula::program decay(const recipe& how, const formula::program_sizes& call);
-  static formula::program attention(const recipe& how, const formula::program_sizes& call);
+  static formula::program decay(const recipe& steps, const formula::program_sizes& call);
+  static formula::program attention(const recipe& steps, const formula::program_sizes& call);
 
   static constexpr std::size_t decay_stage = 4;  // the stage after those of attention
   static constexpr core::value_domain decays{-std::numeric_limits<double>::infinity(), 0.0, true};
@@ -166,16 +166,16 @@ struct fox::decays_of_seen {
   traced by_head, decay;
   traced_integer own;
 
-  decays_of_seen(const recipe& how, const recorded_call& in, const traced& gates) {
+  decays_of_seen(const recipe& steps, const recorded_call& in, const traced& gates) {
     const core::shape of_gates = shape_of(gates);  // [B, m, h]
     const std::size_t m = of_gates[1], n = in.size("n");
     const core::shape all{of_gates[0], of_gates[2], n, m};
-    own = how.own_keys(n, m);
+    own = steps.own_keys(n, m);
     seen = broadcast(up_to(own, m), all);
     if (in.has("first_key"))
       seen = seen && !less(formula::counted(m), reshaped(in.integers("first_key"), {of_gates[0], 1, 1, 1}));
     by_head = reshaped(transposed(gates, {0, 2, 1}), {of_gates[0], of_gates[2], 1, m});
-    decay = either(seen, how.sums(by_head, own), traced(how.hidden));
+    decay = either(seen, steps.sums(by_head, own), traced(steps.hidden));
   }
   /// Whether there is a gate of 0 between query and key, which hides the key.
   [[nodiscard]] traced_truth has_reset() const {
@@ -186,18 +186,18 @@ struct fox::decays_of_seen {
   }
 };
 
-inline formula::program fox::decay(const recipe& how, const formula::program_sizes& call) {
+inline formula::program fox::decay(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(decays_of_seen(how, in, in.has("g") ? how.gate(in["g"]) : in["log_f"]).decay);
+  return in.finish(decays_of_seen(steps, in, in.has("g") ? steps.gate(in["g"]) : in["log_f"]).decay);
 }
 
 /// Attention with the decay as the bias of each head.
-inline formula::program fox::attention(const recipe& how, const formula::program_sizes& call) {
+inline formula::program fox::attention(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced gates = in["log_f"];
-  const decays_of_seen of = in_stage<traced>(decay_stage, [&] { return decays_of_seen(how, in, gates); });
-  const traced_truth seen = std::isinf(how.hidden) ? of.seen && !of.has_reset() : of.seen || !of.seen;
-  return in.finish(attended(how, in, logits_of(how, in, of.decay, seen), seen));
+  const decays_of_seen of = in_stage<traced>(decay_stage, [&] { return decays_of_seen(steps, in, gates); });
+  const traced_truth seen = std::isinf(steps.hidden) ? of.seen && !of.has_reset() : of.seen || !of.seen;
+  return in.finish(attended(steps, in, logits_of(steps, in, of.decay, seen), seen));
 }
 
 }  // namespace assay::reference::encodings

@@ -66,9 +66,9 @@ struct kerple {
     return either(is_zero_to_zero, in_stage<traced>(stage::product, [&] { return right_as_well(x, zero); }), x);
   }
   /// -r1 log(1 + r2 t)
-  static traced logarithm(const recorded_pairs& p, const traced& t, const recipe& how) {
+  static traced logarithm(const recorded_pairs& p, const traced& t, const recipe& steps) {
     const traced x = in_stage<traced>(stage::distance, [&] { return p["r2"] * t; });
-    return less_product(p["r1"], in_stage<traced>(stage::function, [&] { return how.log_of_one_plus(x); }));
+    return less_product(p["r1"], in_stage<traced>(stage::function, [&] { return steps.log_of_one_plus(x); }));
   }
   static traced power_bias(const recorded_pairs& p) {
     return or_nothing(p, "r2", less_product(p["r1"], power(p, "r2")));
@@ -78,11 +78,11 @@ struct kerple {
     const traced bias = power_bias(p), weight = in_stage<traced>(stage::function, [&] { return exp(exponent); });
     return in_stage<traced>(stage::product, [&] { return p["s"] * weight + bias; });
   }
-  static traced formula_of(form of, const recorded_pairs& p, const recipe& how) {
-    if (of == form::log) return logarithm(p, distance(p), how);
+  static traced formula_of(form of, const recorded_pairs& p, const recipe& steps) {
+    if (of == form::log) return logarithm(p, distance(p), steps);
     if (of == form::power) return power_bias(p);
     if (of == form::weighted_scores) return weighted_score(p);
-    return or_nothing(p, "r3", logarithm(p, power(p, "r3"), how));
+    return or_nothing(p, "r3", logarithm(p, power(p, "r3"), steps));
   }
 };
 
@@ -122,9 +122,9 @@ inline core::operation kerple::declaration(form of) {
 inline std::vector<recorded_formula<kerple::recipe>> kerple::formulas() {
   const auto made = [](form of, std::vector<accuracy_class> algorithms) {
     return recorded_formula<recipe>{declaration(of),
-                                    [of](const recipe& how, const formula::program_sizes& call) {
+                                    [of](const recipe& steps, const formula::program_sizes& call) {
                                       recorded_pairs pairs(call);
-                                      return pairs.finish(formula_of(of, pairs, how));
+                                      return pairs.finish(formula_of(of, pairs, steps));
                                     },
                                     std::move(algorithms)};
   };

@@ -50,20 +50,20 @@ struct liere {
   }
   static std::array<core::operation, 2> declarations();
   /// The entries of X above the diagonal: sums of products of positions and generators; `letters` says which.
-  static traced exponents(const recipe& how, const recorded_call& in, const char* letters) {
+  static traced exponents(const recipe& steps, const recorded_call& in, const char* letters) {
     const bool difference = core::chosen<bool>(in.settings(), "form", {{"upper", false}, {"difference", true}});
     return in_stage<traced>(matrix_stage::exponent, [&] {
       const traced u = in["generators"];
-      return contracted(in["position"], how.skew(entries_above(u), entries_below(u), difference), letters);
+      return contracted(in["position"], steps.skew(entries_above(u), entries_below(u), difference), letters);
     });
   }
-  static formula::program rotation(const recipe& how, const formula::program_sizes& call) {
+  static formula::program rotation(const recipe& steps, const formula::program_sizes& call) {
     recorded_call in(call);
-    return in.finish(rotations_by(how, exponents(how, in, "na,at->nt"), in.size("b")));
+    return in.finish(rotations_by(steps, exponents(steps, in, "na,at->nt"), in.size("b")));
   }
-  static formula::program rotate(const recipe& how, const formula::program_sizes& call) {
+  static formula::program rotate(const recipe& steps, const formula::program_sizes& call) {
     recorded_call in(call);
-    return in.finish(rotated_blocks(how, in["x"], exponents(how, in, "na,hact->nhct"), in.size("b")));
+    return in.finish(rotated_blocks(steps, in["x"], exponents(steps, in, "na,hact->nhct"), in.size("b")));
   }
 };
 

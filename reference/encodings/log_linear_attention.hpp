@@ -71,9 +71,9 @@ struct log_linear_attention {
         [](const traced& lambda, const traced& decay, const traced& product) { return lambda * decay * product; };
   };
   static recipe algorithm(accuracy_class c) {
-    recipe how;
-    how.sums = fox::algorithm(c).sums;
-    return how;
+    recipe steps;
+    steps.sums = fox::algorithm(c).sums;
+    return steps;
   }
   static std::vector<recorded_formula<recipe>> formulas() {
     return {{declaration(), attend, {accuracy_class::sequential, accuracy_class::cumsum}}};
@@ -85,10 +85,10 @@ struct log_linear_attention {
 
  private:
   static core::operation declaration();
-  static formula::program attend(const recipe& how, const formula::program_sizes& call);
+  static formula::program attend(const recipe& steps, const formula::program_sizes& call);
 };
 
-inline formula::program log_linear_attention::attend(const recipe& how, const formula::program_sizes& call) {
+inline formula::program log_linear_attention::attend(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), group = in.size("u"), heads = in.size("h") * group;
   const core::shape pairs{rows, heads, n, n}, products{rows, in.size("h"), n, n};
@@ -96,22 +96,22 @@ inline formula::program log_linear_attention::attend(const recipe& how, const fo
   std::vector<std::int64_t> level;
   for (std::size_t query = 0; query < n; ++query)
     for (std::size_t key = 0; key < n; ++key) {
-      sees.push_back(how.sees({query, key, n}));
-      level.push_back(static_cast<std::int64_t>(how.level({query, key, n})));
+      sees.push_back(steps.sees({query, key, n}));
+      level.push_back(static_cast<std::int64_t>(steps.level({query, key, n})));
     }
   const traced_truth known = formula::known_truths({n, n}, sees), seen = broadcast(known, pairs);
 
   const traced decay = in_stage<traced>(stage::gates, [&] {
     const traced gates = reshaped(transposed(in["g"], {0, 2, 1}), {rows, heads, 1, n});
     const traced_integer own = reshaped(formula::counted(n), {n, 1});
-    return how.fading(either(seen, how.sums(gates, own), traced(0.0)));
+    return steps.fading(either(seen, steps.sums(gates, own), traced(0.0)));
   });
-  const traced lambda = how.lambda_of(transposed(in["level_scales"], {0, 2, 1, 3}),
-                                      broadcast(formula::known_integers({n, n}, level), pairs));
+  const traced lambda = steps.lambda_of(transposed(in["level_scales"], {0, 2, 1, 3}),
+                                        broadcast(formula::known_integers({n, n}, level), pairs));
   const traced weights = in_stage<traced>(stage::weights, [&] {
     const traced product = contracted_at(broadcast(known, products), in["q"], in["k"], "bihd,bjhd->bhij");
     const traced of_groups = reshaped(product, {rows, in.size("h"), 1, n, n});
-    return how.weight(lambda, decay, reshaped(broadcast(of_groups, {rows, in.size("h"), group, n, n}), pairs));
+    return steps.weight(lambda, decay, reshaped(broadcast(of_groups, {rows, in.size("h"), group, n, n}), pairs));
   });
   return in.finish(in_stage<traced>(stage::output, [&] {
     return contracted_where(seen, taken_from(static_cast<std::size_t>(stage::weights), weights), in["v"],

@@ -71,10 +71,11 @@ struct rope {
   using traced = formula::traced;
   /// The steps that variants replace.
   struct recipe : rotation_recipe, recorded_recipe<recipe> {
-    /// base^(-t / steps) for the first pairs, along an axis after the axes of base.
-    std::function<traced(const traced& base, std::size_t pairs, std::size_t steps)> frequencies = geometric_frequencies;
-    /// The steps of the exponent, from the number of features, of pairs with a frequency, and of pairs that rotate.
-    std::function<std::size_t(std::size_t features, std::size_t pairs, std::size_t turning)> steps =
+    /// base^(-t / divisor) for the first pairs, along an axis after the axes of base.
+    std::function<traced(const traced& base, std::size_t pairs, std::size_t divisor)> frequencies =
+        geometric_frequencies;
+    /// The divisor in the exponent, from the number of features, of pairs with a frequency, and of pairs that rotate.
+    std::function<std::size_t(std::size_t features, std::size_t pairs, std::size_t turning)> divisor =
         [](std::size_t, std::size_t pairs, std::size_t) { return pairs; };
     /// The factor by which "ntk" multiplies frequencies.
     std::function<traced(const traced& factor, std::size_t pairs)> stretch =
@@ -91,60 +92,60 @@ struct rope {
  private:
   static std::array<core::operation, 10> declarations();
   /// theta [k, r] for bases [k].
-  static traced frequencies_of(const recipe& how, const recorded_call& in, std::size_t steps);
-  static formula::program frequencies(const recipe& how, const formula::program_sizes& call);
-  static formula::program extended(const recipe& how, const formula::program_sizes& call);
-  static formula::program divided(const recipe& how, const formula::program_sizes& call);
-  static formula::program switched(const recipe& how, const formula::program_sizes& call);
-  static formula::program magnitudes(const recipe& how, const formula::program_sizes& call);
+  static traced frequencies_of(const recipe& steps, const recorded_call& in, std::size_t divisor);
+  static formula::program frequencies(const recipe& steps, const formula::program_sizes& call);
+  static formula::program extended(const recipe& steps, const formula::program_sizes& call);
+  static formula::program divided(const recipe& steps, const formula::program_sizes& call);
+  static formula::program switched(const recipe& steps, const formula::program_sizes& call);
+  static formula::program magnitudes(const recipe& steps, const formula::program_sizes& call);
   /// Whether the setting is a ratio of equal magnitudes.
   static bool is_ratio_of_equal(const core::attributes& settings);
   /// The factor of the coordinates that rotate, from a rule or given; nothing where it is 1.
-  static std::optional<traced> magnitude_of(const recipe& how, const recorded_call& in);
+  static std::optional<traced> magnitude_of(const recipe& steps, const recorded_call& in);
   /// The frequencies of a base, extended for longer contexts where the operation has those settings.
-  static traced frequencies_in_layout(const recipe& how, const recorded_call& in, const rotary_layout& layout);
+  static traced frequencies_in_layout(const recipe& steps, const recorded_call& in, const rotary_layout& layout);
   /// Queries or keys, rotated at the positions of this input.
-  static traced turned_by_base(const recipe& how, const recorded_call& in, const traced& x, const char* position);
-  static formula::program rotate(const recipe& how, const formula::program_sizes& call);
-  static formula::program rotate_by(const recipe& how, const formula::program_sizes& call);
-  static formula::program scores(const recipe& how, const formula::program_sizes& call);
+  static traced turned_by_base(const recipe& steps, const recorded_call& in, const traced& x, const char* position);
+  static formula::program rotate(const recipe& steps, const formula::program_sizes& call);
+  static formula::program rotate_by(const recipe& steps, const formula::program_sizes& call);
+  static formula::program scores(const recipe& steps, const formula::program_sizes& call);
 };
 
-inline rope::traced rope::frequencies_of(const recipe& how, const recorded_call& in, std::size_t steps) {
-  return how.frequencies(in["base"], in.size("r"), steps);
+inline rope::traced rope::frequencies_of(const recipe& steps, const recorded_call& in, std::size_t divisor) {
+  return steps.frequencies(in["base"], in.size("r"), divisor);
 }
 
 /// Frequencies, stretched as the settings say.
-inline formula::program rope::frequencies(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::frequencies(const recipe& steps, const formula::program_sizes& call) {
   enum class scaling { none, ntk, interpolation };
   recorded_call in(call);
   const auto by = core::chosen<scaling>(
       call.settings, "scaling",
       {{"none", scaling::none}, {"ntk", scaling::ntk}, {"interpolation", scaling::interpolation}});
   const std::size_t pairs = in.size("r");
-  const traced theta = frequencies_of(how, in, how.steps(2 * pairs, pairs, pairs)), factor = in.number("factor");
-  if (by == scaling::ntk && pairs > 1) return in.finish(theta * how.stretch(factor, pairs));
+  const traced theta = frequencies_of(steps, in, steps.divisor(2 * pairs, pairs, pairs)), factor = in.number("factor");
+  if (by == scaling::ntk && pairs > 1) return in.finish(theta * steps.stretch(factor, pairs));
   return in.finish(by == scaling::interpolation ? theta / factor : theta);
 }
 
 /// The same for longer contexts (algorithms/extended_frequencies.hpp).
-inline formula::program rope::extended(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::extended(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const extension by(call.settings);
-  const traced base = reshaped(in["base"], {in.size("k"), 1}), theta = frequencies_of(how, in, by.pairs);
-  return in.finish(how.extend(by, base, in.number("factor"), how.ramp(by, base), theta));
+  const traced base = reshaped(in["base"], {in.size("k"), 1}), theta = frequencies_of(steps, in, by.pairs);
+  return in.finish(steps.extend(by, base, in.number("factor"), steps.ramp(by, base), theta));
 }
-inline formula::program rope::divided(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::divided(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(frequencies_of(how, in, in.size("r")) / in["factors"]);
+  return in.finish(frequencies_of(steps, in, in.size("r")) / in["factors"]);
 }
-inline formula::program rope::switched(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::switched(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto length = in.setting<std::int64_t>("length"), trained = in.setting<std::int64_t>("trained_length");
   const bool at_it = core::chosen<bool>(call.settings, "switch", {{"above", false}, {"at_or_above", true}});
   const traced by_short = in["short_factor"], by_long = in["long_factor"];
   const bool is_long = at_it ? length >= trained : length > trained;
-  return in.finish(frequencies_of(how, in, in.size("r")) / (is_long ? by_long : by_short));
+  return in.finish(frequencies_of(steps, in, in.size("r")) / (is_long ? by_long : by_short));
 }
 inline bool rope::is_ratio_of_equal(const core::attributes& settings) {
   return core::setting<std::string>(settings, "rule") == "ratio" &&
@@ -152,64 +153,64 @@ inline bool rope::is_ratio_of_equal(const core::attributes& settings) {
 }
 /// The ratio of equal numbers is 1, which no interval proves: programs for proofs have the 1. Other programs divide,
 /// and the terms of the derivative cancel except for their roundings.
-inline formula::program rope::magnitudes(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::magnitudes(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced factor = in["factor"];
   if (is_ratio_of_equal(call.settings) && in.is_truth()) return in.finish(traced(1.0) + traced(0.0) * factor);
-  return in.finish(how.magnitude(call.settings, factor));
+  return in.finish(steps.magnitude(call.settings, factor));
 }
 
-inline std::optional<rope::traced> rope::magnitude_of(const recipe& how, const recorded_call& in) {
+inline std::optional<rope::traced> rope::magnitude_of(const recipe& steps, const recorded_call& in) {
   if (!in.settings().contains("rule") || in.setting<std::string>("rule") == "given") {
     if (in.setting<double>("magnitude") == 1.0) return std::nullopt;
     return in.number("magnitude");
   }
   if (in.setting<double>("factor") <= 1.0 || is_ratio_of_equal(in.settings())) return std::nullopt;
-  return how.magnitude(in.settings(), in.number("factor"));
+  return steps.magnitude(in.settings(), in.number("factor"));
 }
-inline rope::traced rope::frequencies_in_layout(const recipe& how, const recorded_call& in,
+inline rope::traced rope::frequencies_in_layout(const recipe& steps, const recorded_call& in,
                                                 const rotary_layout& layout) {
-  const std::size_t steps = how.steps(in.size("d"), layout.all_pairs(), layout.pairs);
+  const std::size_t divisor = steps.divisor(in.size("d"), layout.all_pairs(), layout.pairs);
   const traced base = in.number("base"),
-               theta = or_products_of_factors(how.frequencies(base, layout.pairs, steps), base, steps);
+               theta = or_products_of_factors(steps.frequencies(base, layout.pairs, divisor), base, divisor);
   if (in.has("factors")) return theta / in["factors"];
   if (!in.settings().contains("scaling") || layout.pairs == 0) return theta;
   core::attributes settings = in.settings();
   settings["pairs"] = static_cast<std::int64_t>(layout.pairs);
   const extension by(settings);
-  return how.extend(by, base, in.number("factor"), how.ramp(by, base), theta);
+  return steps.extend(by, base, in.number("factor"), steps.ramp(by, base), theta);
 }
-inline rope::traced rope::turned_by_base(const recipe& how, const recorded_call& in, const traced& x,
+inline rope::traced rope::turned_by_base(const recipe& steps, const recorded_call& in, const traced& x,
                                          const char* position) {
   const std::size_t d = in.size("d");
   const rotary_layout layout(in.settings(), d, in.has("factors") ? in.size("r") : turning_pairs(d, in.settings()));
   const bool backwards =
       core::chosen<bool>(in.settings(), "direction", {{"counterclockwise", false}, {"clockwise", true}});
   const auto [theta, m] = in_stage<traced>(rotary_stage::angle, [&] {
-    const traced at = position_of(in, position), found = frequencies_in_layout(how, in, layout);
+    const traced at = position_of(in, position), found = frequencies_in_layout(steps, in, layout);
     const bool scaled = in.settings().contains("position_scale") && in.setting<double>("position_scale") != 1.0;
     return std::pair(backwards ? -found : found, scaled ? at / in.number("position_scale") : at);
   });
-  traced_rotation by = how.rotation_at(m, theta);
-  if (const auto factor = in_stage<traced>(rotary_stage::angle, [&] { return magnitude_of(how, in); }))
+  traced_rotation by = steps.rotation_at(m, theta);
+  if (const auto factor = in_stage<traced>(rotary_stage::angle, [&] { return magnitude_of(steps, in); }))
     by = of_magnitude(by, *factor);
-  return turned_vectors_of(how, x, layout, by);
+  return turned_vectors_of(steps, x, layout, by);
 }
-inline formula::program rope::rotate(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::rotate(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(turned_by_base(how, in, in["x"], "position"));
+  return in.finish(turned_by_base(steps, in, in["x"], "position"));
 }
-inline formula::program rope::rotate_by(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::rotate_by(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"], theta = in["theta"],
                position = reshaped(in["position"], {in.size("B"), in.size("n"), 1, 1});
   return in.finish(
-      turned_vectors_of(how, x, {call.settings, in.size("d"), in.size("r")}, how.rotation_at(position, theta)));
+      turned_vectors_of(steps, x, {call.settings, in.size("d"), in.size("r")}, steps.rotation_at(position, theta)));
 }
-inline formula::program rope::scores(const recipe& how, const formula::program_sizes& call) {
+inline formula::program rope::scores(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(scores_of_turned(in, turned_by_base(how, in, in["q"], "query_position"),
-                                    turned_by_base(how, in, in["k"], "key_position")));
+  return in.finish(scores_of_turned(in, turned_by_base(steps, in, in["q"], "query_position"),
+                                    turned_by_base(steps, in, in["k"], "key_position")));
 }
 
 inline std::array<core::operation, 10> rope::declarations() {

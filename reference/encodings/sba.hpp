@@ -82,10 +82,10 @@ struct sba {
     std::function<broken(const traced& z, const stick& of)> weights{};
   };
   static recipe algorithm(accuracy_class c) {
-    recipe how;
-    if (c == accuracy_class::linear) how.softplus_of = log_of_sum, how.has_factors = true;
-    if (c == accuracy_class::cumsum) how.sums = [](const traced& x) { return sums_from_each_on_by_total(x, keys); };
-    return how;
+    recipe steps;
+    if (c == accuracy_class::linear) steps.softplus_of = log_of_sum, steps.has_factors = true;
+    if (c == accuracy_class::cumsum) steps.sums = [](const traced& x) { return sums_from_each_on_by_total(x, keys); };
+    return steps;
   }
   static std::vector<recorded_formula<recipe>> formulas() {
     const std::vector<accuracy_class> all{accuracy_class::sequential, accuracy_class::linear, accuracy_class::cumsum};
@@ -100,7 +100,7 @@ struct sba {
   };
   /// exp(z - sum). Arithmetic subtracts the sum that includes the key's own softplus, as kernels do, unless this is
   /// infinity less infinity. Proofs keep all digits of log sigmoid(z).
-  static broken by_sums(const recipe& how, const traced& z, const stick& of);
+  static broken by_sums(const recipe& steps, const traced& z, const stick& of);
 
  private:
   static core::operation weights_declaration();
@@ -112,9 +112,9 @@ struct sba {
     return either(equal(magnitude_of(z), traced(std::numeric_limits<double>::infinity())), traced(0.0), z);
   }
   static stick stick_of(const recorded_call& in, std::size_t of_softplus);
-  static broken broken_by(const recipe& how, bool is_law, const traced& z, const stick& of);
-  static formula::program weights(const recipe& how, const formula::program_sizes& call);
-  static formula::program attention(const recipe& how, const formula::program_sizes& call);
+  static broken broken_by(const recipe& steps, bool is_law, const traced& z, const stick& of);
+  static formula::program weights(const recipe& steps, const formula::program_sizes& call);
+  static formula::program attention(const recipe& steps, const formula::program_sizes& call);
 };
 
 inline core::operation sba::weights_declaration() {
@@ -194,9 +194,9 @@ inline sba::broken sba::of_factors(const broken& all, const traced& z, const sti
           off(all.left, sums.of_all, of.all_factors)};
 }
 
-inline sba::broken sba::by_sums(const recipe& how, const traced& z, const stick& of) {
+inline sba::broken sba::by_sums(const recipe& steps, const traced& z, const stick& of) {
   const traced none(0.0), infinite(std::numeric_limits<double>::infinity());
-  const sums_of_keys sums(how.sums(of.softplus_by(how.softplus_of, z)));
+  const sums_of_keys sums(steps.sums(of.softplus_by(steps.softplus_of, z)));
   // Kernels that work in base two multiply z and the sum with log2 e, a constant and a product, each of which rounds.
   const auto less_sum = [](const traced& x, const traced& sum) {
     const auto in_base_two = [](const traced& y) { return rounded_once(rounded_once(y)); };
@@ -227,24 +227,24 @@ inline sba::stick sba::stick_of(const recorded_call& in, std::size_t of_softplus
           in.is_truth()};
 }
 
-inline sba::broken sba::broken_by(const recipe& how, bool is_law, const traced& z, const stick& of) {
-  if (how.weights) return how.weights(z, of);
-  if (!how.has_factors || !is_law) return by_sums(how, z, of);
-  recipe law = how;
+inline sba::broken sba::broken_by(const recipe& steps, bool is_law, const traced& z, const stick& of) {
+  if (steps.weights) return steps.weights(z, of);
+  if (!steps.has_factors || !is_law) return by_sums(steps, z, of);
+  recipe law = steps;
   law.softplus_of = softplus_of_law;
   return of_factors(by_sums(law, z, of), z, of);
 }
 
-inline formula::program sba::weights(const recipe& how, const formula::program_sizes& call) {
+inline formula::program sba::weights(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced z = in["z"];
   const stick of = stick_of(in, static_cast<std::size_t>(stage::softplus));
   const auto [weights, left] =
-      in_stage<traced>(stage::weights, [&] { return broken_by(how, call.for_what == formula::purpose::law, z, of); });
+      in_stage<traced>(stage::weights, [&] { return broken_by(steps, call.for_what == formula::purpose::law, z, of); });
   return in.finish_all({weights, reshaped(left, {in.size("B"), in.size("h"), in.size("n")})});
 }
 
-inline formula::program sba::attention(const recipe& how, const formula::program_sizes& call) {
+inline formula::program sba::attention(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced q = in["q"], k = in["k"], v = in["v"];
   const std::size_t n = in.size("n"), m = in.size("m"), without_key = n - std::min(n, m);
@@ -255,7 +255,7 @@ inline formula::program sba::attention(const recipe& how, const formula::program
   });
   const auto softmax = static_cast<std::size_t>(attention_stage::softmax);
   const auto [weights, left] =
-      in_stage<traced>(softmax, [&] { return broken_by(how, call.for_what == formula::purpose::law, z, of); });
+      in_stage<traced>(softmax, [&] { return broken_by(steps, call.for_what == formula::purpose::law, z, of); });
   const traced o = in_stage<traced>(attention_stage::output, [&] {
     const traced sum = contracted_where(of.seen, taken_from(softmax, weights), v, "bhij,bhjc->bhic");
     if (in.setting<std::string>("remainder") == "drop") return sum;

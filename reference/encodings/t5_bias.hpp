@@ -130,47 +130,47 @@ struct t5_bias {
 
  private:
   /// Buckets of distances that are not known when the program is recorded.
-  static index buckets_of(const recipe& how, const recorded_call& in, const index& distance);
-  static index buckets_of_pairs(const recipe& how, const recorded_pairs& pairs) {
-    return buckets_of(how, pairs, pairs.key() - pairs.query());
+  static index buckets_of(const recipe& steps, const recorded_call& in, const index& distance);
+  static index buckets_of_pairs(const recipe& steps, const recorded_pairs& pairs) {
+    return buckets_of(steps, pairs, pairs.key() - pairs.query());
   }
-  static formula::program bucket(const recipe& how, const formula::program_sizes& call);
-  static formula::program bias(const recipe& how, const formula::program_sizes& call);
-  static formula::program contextual(const recipe& how, const formula::program_sizes& call);
-  static formula::program attention(const recipe& how, const formula::program_sizes& call);
+  static formula::program bucket(const recipe& steps, const formula::program_sizes& call);
+  static formula::program bias(const recipe& steps, const formula::program_sizes& call);
+  static formula::program contextual(const recipe& steps, const formula::program_sizes& call);
+  static formula::program attention(const recipe& steps, const formula::program_sizes& call);
 };
 
-inline t5_bias::index t5_bias::buckets_of(const recipe& how, const recorded_call& in, const index& distance) {
+inline t5_bias::index t5_bias::buckets_of(const recipe& steps, const recorded_call& in, const index& distance) {
   const bucket_map map = map_of(in.settings());
   const auto most = static_cast<std::int64_t>(2 * furthest);
   return stepwise(distance, -most, most,
-                  [&](std::int64_t apart) { return how.bucket(map, static_cast<double>(apart)); });
+                  [&](std::int64_t apart) { return steps.bucket(map, static_cast<double>(apart)); });
 }
 
-inline formula::program t5_bias::bucket(const recipe& how, const formula::program_sizes& call) {
+inline formula::program t5_bias::bucket(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(buckets_of(how, in, in.integers("distance")));
+  return in.finish(buckets_of(steps, in, in.integers("distance")));
 }
 
-inline formula::program t5_bias::bias(const recipe& how, const formula::program_sizes& call) {
+inline formula::program t5_bias::bias(const recipe& steps, const formula::program_sizes& call) {
   recorded_pairs pairs(call);
-  return pairs.finish(gathered(pairs["table"], buckets_of_pairs(how, pairs), 1));
+  return pairs.finish(gathered(pairs["table"], buckets_of_pairs(steps, pairs), 1));
 }
 
 /// Queries are multiplied with all buckets, and each pair reads its own.
-inline formula::program t5_bias::contextual(const recipe& how, const formula::program_sizes& call) {
+inline formula::program t5_bias::contextual(const recipe& steps, const formula::program_sizes& call) {
   recorded_pairs pairs(call);
-  const index buckets = buckets_of_pairs(how, pairs);
+  const index buckets = buckets_of_pairs(steps, pairs);
   return pairs.finish(of_query_and_row(contracted(pairs["q"], pairs["w"], "bhid,hdr->bhir"), buckets));
 }
 
-inline formula::program t5_bias::attention(const recipe& how, const formula::program_sizes& call) {
+inline formula::program t5_bias::attention(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const bucket_map map = map_of(in.settings());
   const traced table = in["table"];
-  return in.finish(attended_by_places(how, in, [&](const recorded_places& places) {
+  return in.finish(attended_by_places(steps, in, [&](const recorded_places& places) {
     const index buckets = of_each_pair(in.size("n"), in.size("m"), [&](std::size_t i, std::size_t j) {
-      return how.bucket(map, static_cast<double>(j) - places.of(i));
+      return steps.bucket(map, static_cast<double>(j) - places.of(i));
     });
     return gathered(table, buckets, 1);
   }));

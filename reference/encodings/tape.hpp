@@ -52,9 +52,9 @@ struct tape {
   static core::operation update_declaration();
   /// An operation that takes the states of all tokens, and changes them.
   static core::operation of_states(const char* called, std::vector<core::tensor_declaration> others);
-  static formula::program apply(const recipe& how, const formula::program_sizes& call);
-  static formula::program mix(const recipe& how, const formula::program_sizes& call);
-  static formula::program update(const recipe& how, const formula::program_sizes& call);
+  static formula::program apply(const recipe& steps, const formula::program_sizes& call);
+  static formula::program mix(const recipe& steps, const formula::program_sizes& call);
+  static formula::program update(const recipe& steps, const formula::program_sizes& call);
   /// e + change(e), for e_cos and for e_sin.
   template <class Change>
   static formula::program changed(recorded_call& in, Change change);
@@ -136,11 +136,12 @@ inline formula::program tape::mix(const recipe&, const formula::program_sizes& c
   });
 }
 
-inline formula::program tape::update(const recipe& how, const formula::program_sizes& call) {
+inline formula::program tape::update(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"], up = in["up"], gate = in["gate"], down = in["down"];
   const traced gates = in_stage<traced>(stage::product, [&] {
-    return reshaped(how.activation(contracted(x, gate, "bnc,kc->bkn")), {in.size("B"), in.size("k"), in.size("n"), 1});
+    return reshaped(steps.activation(contracted(x, gate, "bnc,kc->bkn")),
+                    {in.size("B"), in.size("k"), in.size("n"), 1});
   });
   return changed(in, [&](const traced& e) {
     return contracted(down, gates * contracted(up, e, "kh,bhnc->bknc"), "hk,bknc->bhnc");

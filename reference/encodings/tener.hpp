@@ -42,7 +42,7 @@ struct tener {
 
  private:
   static core::operation declaration();
-  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
+  static formula::program recorded(const recipe& steps, const formula::program_sizes& call);
   static formula::traced table(const recorded_call& in);
 };
 
@@ -73,7 +73,7 @@ inline formula::traced tener::table(const recorded_call& in) {
   return formula::joined({sine_of(angles), cosine_of(angles), broadcast(traced(0.0), {rows, width % 2})}, 1);
 }
 
-inline formula::program tener::recorded(const recipe& how, const formula::program_sizes& call) {
+inline formula::program tener::recorded(const recipe& steps, const formula::program_sizes& call) {
   using formula::traced;
   recorded_call in(call);
   const bool is_scaled = core::chosen<bool>(call.settings, "scale", {{"one", false}, {"inverse_sqrt", true}}),
@@ -83,11 +83,11 @@ inline formula::program tener::recorded(const recipe& how, const formula::progra
   const traced of_distances = in_stage<traced>(stage::table, [&] { return table(in); });
   const auto row_of = [&](std::int64_t distance) { return distance + static_cast<std::int64_t>(n) - 1; };
   const auto of_queries = of_each_pair(n, n, [&](std::size_t i, std::size_t j) {
-    const std::int64_t t = how.distance(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
+    const std::int64_t t = steps.distance(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
     return row_of(as_in_code ? -t : t);
   });
   const auto of_keys = of_each_pair(n, n, [&](std::size_t j, std::size_t i) {
-    return row_of(how.distance(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)));
+    return row_of(steps.distance(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)));
   });
   return in.finish(in_stage<traced>(stage::scores, [&] {
     const traced r = taken_from(static_cast<std::size_t>(stage::table), of_distances);
@@ -99,7 +99,7 @@ inline formula::program tener::recorded(const recipe& how, const formula::progra
         {broadcast(reshaped(v, {heads, 1, width}), {heads, n, width}), r, "hid,rd->hir", read_by_queries}};
     if (as_in_code)
       terms.push_back({k, r, "bhjd,rd->bhjr", [&](const traced& s) { return of_key_and_row(s, of_keys); }});
-    return how.of(is_scaled ? how.factor(width, heads, 1) : traced(1.0), terms);
+    return steps.of(is_scaled ? steps.factor(width, heads, 1) : traced(1.0), terms);
   }));
 }
 

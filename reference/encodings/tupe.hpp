@@ -63,7 +63,7 @@ struct tupe {
 
  private:
   static core::operation declaration();
-  static formula::program recorded(const recipe& how, const formula::program_sizes& call);
+  static formula::program recorded(const recipe& steps, const formula::program_sizes& call);
 };
 
 inline core::operation tupe::declaration() {
@@ -90,7 +90,7 @@ inline core::operation tupe::declaration() {
           }};
 }
 
-inline formula::program tupe::recorded(const recipe& how, const formula::program_sizes& call) {
+inline formula::program tupe::recorded(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const bucket_map map = map_of(call.settings);
   const bool is_relative = core::chosen<bool>(call.settings, "relative", {{"t5", true}, {"none", false}});
@@ -101,12 +101,12 @@ inline formula::program tupe::recorded(const recipe& how, const formula::program
     return equal(reshaped(formula::counted(n), shape), formula::traced_integer::constant(0));
   };
   const auto buckets = of_each_pair(n, n, [&](std::size_t i, std::size_t j) {
-    return how.bucket(map, static_cast<double>(j) - static_cast<double>(i));
+    return steps.bucket(map, static_cast<double>(j) - static_cast<double>(i));
   });
   return in.finish(in_stage<traced>(score_stage::scores, [&] {
-    std::vector<traced> terms{how.product(how.factor(in.size("d"), heads, 2), in["p_q"], in["p_k"])};
+    std::vector<traced> terms{steps.product(steps.factor(in.size("d"), heads, 2), in["p_q"], in["p_k"])};
     if (is_relative) terms.push_back(gathered(table, buckets, 1));
-    return how.reset(is_first({n, 1}), is_first({1, n}), terms, number_of_head(0), number_of_head(1));
+    return steps.reset(is_first({n, 1}), is_first({1, n}), terms, number_of_head(0), number_of_head(1));
   }));
 }
 

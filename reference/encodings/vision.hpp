@@ -117,17 +117,17 @@ struct vision {
   }
   static core::operation interpolated_declaration();
   static core::operation bias_declaration(bool with_class);
-  static formula::program interpolated(const recipe& how, const formula::program_sizes& call);
-  static formula::program bias(const recipe& how, const formula::program_sizes& call);
+  static formula::program interpolated(const recipe& steps, const formula::program_sizes& call);
+  static formula::program bias(const recipe& steps, const formula::program_sizes& call);
   static core::operation decomposed_declaration();
   static core::operation sinusoids_declaration(bool masked);
   static core::operation coordinates_declaration();
-  static formula::program decomposed(const recipe& how, const formula::program_sizes& call);
-  static formula::program sinusoids(const recipe& how, const formula::program_sizes& call);
-  static formula::program masked_sinusoids(const recipe& how, const formula::program_sizes& call);
-  static formula::program coordinates(const recipe& how, const formula::program_sizes& call);
+  static formula::program decomposed(const recipe& steps, const formula::program_sizes& call);
+  static formula::program sinusoids(const recipe& steps, const formula::program_sizes& call);
+  static formula::program masked_sinusoids(const recipe& steps, const formula::program_sizes& call);
+  static formula::program coordinates(const recipe& steps, const formula::program_sizes& call);
   static traced distant(const traced& table, std::size_t size);
-  static traced waves(const recipe& how, const recorded_call& in, const traced& places);
+  static traced waves(const recipe& steps, const recorded_call& in, const traced& places);
   static traced both_axes(const recorded_call& in, const traced& rows, const traced& columns);
   static traced resampled(const resampled_axis& axis, const traced& weights, const traced& table, std::size_t along);
   static traced proved(const recorded_call& in, const resampled_axis& rows, const resampled_axis& columns,
@@ -156,32 +156,32 @@ inline vision::traced vision::proved(const recorded_call& in, const resampled_ax
          (reshaped(rows.whole_sums(), {in.size("Y"), 1, 1}) * reshaped(columns.whole_sums(), {in.size("X"), 1}));
 }
 
-inline formula::program vision::interpolated(const recipe& how, const formula::program_sizes& call) {
+inline formula::program vision::interpolated(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced table = in["table"], kept = in["kept"];
   const bool is_same = in.size("H") == in.size("Y") && in.size("W") == in.size("X");
   const auto axis = [&](const char* from, const char* to) {
-    return how.axis({.from = static_cast<std::int64_t>(in.size(from)),
-                     .to = static_cast<std::int64_t>(in.size(to)),
-                     .cubic = in.setting<std::string>("mode") == "bicubic",
-                     .aligned = in.setting<bool>("align_corners"),
-                     .antialiased = in.setting<bool>("antialias"),
-                     .has_offset = in.setting<std::string>("scale") == "offset" && !is_same});
+    return steps.axis({.from = static_cast<std::int64_t>(in.size(from)),
+                       .to = static_cast<std::int64_t>(in.size(to)),
+                       .cubic = in.setting<std::string>("mode") == "bicubic",
+                       .aligned = in.setting<bool>("align_corners"),
+                       .antialiased = in.setting<bool>("antialias"),
+                       .has_offset = in.setting<std::string>("scale") == "offset" && !is_same});
   };
   const resampled_axis rows = axis("H", "Y"), columns = axis("W", "X");
   const auto along = [&](std::size_t k, const traced& x) {
     const resampled_axis& one = k == 0 ? rows : columns;
-    const traced made = in_stage<traced>(stage::coordinates, [&] { return one.weights_of(how.distances(one)); });
+    const traced made = in_stage<traced>(stage::coordinates, [&] { return one.weights_of(steps.distances(one)); });
     const traced weights = in_stage<traced>(stage::weights, [&] { return rounded_once(made); });
     return in_stage<traced>(stage::output, [&] { return resampled(one, weights, x, k); });
   };
-  const traced grid = in.is_truth()       ? proved(in, rows, columns, table)
-                      : how.columns_first ? along(0, along(1, table))
-                                          : along(1, along(0, table));
+  const traced grid = in.is_truth()         ? proved(in, rows, columns, table)
+                      : steps.columns_first ? along(0, along(1, table))
+                                            : along(1, along(0, table));
   return in.finish(formula::joined({kept, reshaped(grid, {in.size("Y") * in.size("X"), in.size("d")})}, 0));
 }
 
-inline formula::program vision::bias(const recipe& how, const formula::program_sizes& call) {
+inline formula::program vision::bias(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto rows = static_cast<std::int64_t>(in.size("H")), columns = static_cast<std::int64_t>(in.size("W"));
   const std::int64_t count = rows * columns, sign = in.setting<std::string>("sign") == "query_minus_key" ? 1 : -1;
@@ -192,8 +192,8 @@ inline formula::program vision::bias(const recipe& how, const formula::program_s
     for (std::int64_t j = -before; j < count; ++j) {
       const std::size_t of_class = i < 0 ? (j < 0 ? 2 : 0) : 1;
       all.push_back(i < 0 || j < 0
-                        ? entries + how.of_class[of_class]
-                        : how.entry({sign * (i / columns - j / columns), sign * (i % columns - j % columns)}, size));
+                        ? entries + steps.of_class[of_class]
+                        : steps.entry({sign * (i / columns - j / columns), sign * (i % columns - j % columns)}, size));
     }
   const std::size_t h = in.size("h");
   const traced table = reshaped(in["table"], {static_cast<std::size_t>(entries), h});
@@ -215,21 +215,21 @@ inline vision::traced vision::summed_over_grid(const traced& of_rows, const trac
   return reshaped(reshaped(of_rows, {s[0], h, w, h, 1}) + reshaped(of_columns, {s[0], h, w, 1, w}),
                   {s[0], h * w, h * w});
 }
-inline formula::program vision::decomposed(const recipe& how, const formula::program_sizes& call) {
+inline formula::program vision::decomposed(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  const traced q = how.query(in["q"]);
+  const traced q = steps.query(in["q"]);
   const traced rows = distant(in["rel_rows"], in.size("H")), columns = distant(in["rel_columns"], in.size("W"));
   constexpr std::size_t products = 0, sum = 1;
   const auto [of_rows, of_columns] = in_stage<traced>(products, [&] {
     return std::pair(contracted(q, rows, "bywd,ykd->bywk"), contracted(q, columns, "bywd,wkd->bywk"));
   });
-  return in.finish(in_stage<traced>(sum, [&] { return how.sum_of_axes(of_rows, of_columns); }));
+  return in.finish(in_stage<traced>(sum, [&] { return steps.sum_of_axes(of_rows, of_columns); }));
 }
 
 /// Sines and cosines [..., 2r] of places [..., 1].
-inline vision::traced vision::waves(const recipe& how, const recorded_call& in, const traced& places) {
+inline vision::traced vision::waves(const recipe& steps, const recorded_call& in, const traced& places) {
   constexpr std::size_t angle = 0, table = 1;
-  const traced x = in_stage<traced>(angle, [&] { return places * how.frequencies(in.number("base"), in.size("r")); });
+  const traced x = in_stage<traced>(angle, [&] { return places * steps.frequencies(in.number("base"), in.size("r")); });
   core::shape s = shape_of(x);
   const std::size_t last = s.size() - 1;
   const auto [sines, cosines] = in_stage<traced>(table, [&] { return std::pair(sine_of(x), cosine_of(x)); });
@@ -248,32 +248,32 @@ inline vision::traced vision::both_axes(const recorded_call& in, const traced& r
   return in.setting<std::string>("first") == "rows" ? formula::joined({of_rows, of_columns}, last)
                                                     : formula::joined({of_columns, of_rows}, last);
 }
-inline formula::program vision::sinusoids(const recipe& how, const formula::program_sizes& call) {
+inline formula::program vision::sinusoids(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced rows = to_real(in.integers("rows")), columns = to_real(in.integers("columns"));
-  return in.finish(both_axes(in, waves(how, in, reshaped(rows, {in.size("H"), 1, 1})),
-                             waves(how, in, reshaped(columns, {1, in.size("W"), 1}))));
+  return in.finish(both_axes(in, waves(steps, in, reshaped(rows, {in.size("H"), 1, 1})),
+                             waves(steps, in, reshaped(columns, {1, in.size("W"), 1}))));
 }
-inline formula::program vision::masked_sinusoids(const recipe& how, const formula::program_sizes& call) {
+inline formula::program vision::masked_sinusoids(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const core::shape s{in.size("B"), in.size("H"), in.size("W")};
   if (s[0] * s[1] * s[2] == 0) return in.finish(broadcast(traced(0.0), {s[0], s[1], s[2], 4 * in.size("r")}));
   const index counts =
-      either(equal(in.integers("mask"), index::constant(0)), index::constant(how.padding), index::constant(1));
+      either(equal(in.integers("mask"), index::constant(0)), index::constant(steps.padding), index::constant(1));
   const auto along = [&](std::size_t axis) {
     const index place = cumulative_sum(broadcast(counts, s), axis);
     const traced all = in_stage<traced>(std::size_t{0}, [&] {
       const traced real = index_number(place);
       const traced by_half = in.setting<std::string>("shift") == "half" ? real - traced(0.5) : real;
       if (!in.setting<bool>("normalized")) return by_half;
-      return how.normalize(by_half, index_number(between(place, axis, s[axis] - 1, s[axis])));
+      return steps.normalize(by_half, index_number(between(place, axis, s[axis] - 1, s[axis])));
     });
-    return waves(how, in, reshaped(all, {s[0], s[1], s[2], 1}));
+    return waves(steps, in, reshaped(all, {s[0], s[1], s[2], 1}));
   };
   return in.finish(both_axes(in, along(1), along(2)));
 }
 
-inline formula::program vision::coordinates(const recipe& how, const formula::program_sizes& call) {
+inline formula::program vision::coordinates(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t h = in.size("H"), w = in.size("W");
   const auto along = [&](const char* input, const char* window, const core::shape& s) {
@@ -281,8 +281,8 @@ inline formula::program vision::coordinates(const recipe& how, const formula::pr
     const traced apart = index_number(magnitude_of(distance)), eight(8.0);
     const auto reach = static_cast<double>(in.setting<std::int64_t>(window) - 1);
     const traced size = in.setting<std::string>("form") == "normalized"
-                            ? how.log_of(apart / traced(reach) * eight) / log(eight)
-                            : how.log_of(apart);
+                            ? steps.log_of(apart / traced(reach) * eight) / log(eight)
+                            : steps.log_of(apart);
     const traced x = either(less(distance, index::constant(0)), -size, size);
     return broadcast(reshaped(x, s), {h, w, 1});
   };

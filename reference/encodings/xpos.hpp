@@ -56,31 +56,31 @@ struct xpos {
  private:
   static std::array<core::operation, 3> declarations();
   /// z_t for `pairs` pairs; positions [..., 1].
-  static traced scales(const recipe& how, const recorded_call& in, const index& positions, std::size_t pairs,
+  static traced scales(const recipe& steps, const recorded_call& in, const index& positions, std::size_t pairs,
                        bool of_keys);
-  static formula::program scale(const recipe& how, const formula::program_sizes& call);
+  static formula::program scale(const recipe& steps, const formula::program_sizes& call);
   /// Queries or keys, rotated and scaled, at the positions of this input.
-  static traced turned_and_scaled(const recipe& how, const recorded_call& in, const traced& x, const char* position,
+  static traced turned_and_scaled(const recipe& steps, const recorded_call& in, const traced& x, const char* position,
                                   bool of_keys);
-  static formula::program rotate(const recipe& how, const formula::program_sizes& call);
-  static formula::program scores(const recipe& how, const formula::program_sizes& call);
+  static formula::program rotate(const recipe& steps, const formula::program_sizes& call);
+  static formula::program scores(const recipe& steps, const formula::program_sizes& call);
 };
 
-inline xpos::traced xpos::scales(const recipe& how, const recorded_call& in, const index& positions, std::size_t pairs,
-                                 bool of_keys) {
+inline xpos::traced xpos::scales(const recipe& steps, const recorded_call& in, const index& positions,
+                                 std::size_t pairs, bool of_keys) {
   const traced gamma = in.number("gamma"), one(1.0);
   const traced share = to_real(formula::counted(pairs)) / traced::from_integer(static_cast<double>(pairs));
   const traced zeta = (share + gamma) / (one + gamma);
-  const index away = how.away(positions, in.setting<std::int64_t>("center"), of_keys);
-  return either(equal(away, index::constant(0)), one, how.scale(zeta, to_real(away) / in.number("scale_base")));
+  const index away = steps.away(positions, in.setting<std::int64_t>("center"), of_keys);
+  return either(equal(away, index::constant(0)), one, steps.scale(zeta, to_real(away) / in.number("scale_base")));
 }
-inline formula::program xpos::scale(const recipe& how, const formula::program_sizes& call) {
+inline formula::program xpos::scale(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const index positions = reshaped(in.integers("position"), {in.size("n"), 1});
-  return in.finish(scales(how, in, positions, in.size("r"), in.setting<bool>("down")));
+  return in.finish(scales(steps, in, positions, in.size("r"), in.setting<bool>("down")));
 }
 
-inline xpos::traced xpos::turned_and_scaled(const recipe& how, const recorded_call& in, const traced& x,
+inline xpos::traced xpos::turned_and_scaled(const recipe& steps, const recorded_call& in, const traced& x,
                                             const char* position, bool of_keys) {
   const std::size_t d = in.size("d");
   const rotary_layout layout(in.settings(), d, turning_pairs(d, in.settings()));
@@ -89,21 +89,21 @@ inline xpos::traced xpos::turned_and_scaled(const recipe& how, const recorded_ca
     const index places = reshaped(in.integers(position), shape_of(at));
     return std::tuple(
         or_products_of_factors(geometric_frequencies(base, layout.pairs, layout.pairs), base, layout.pairs), at,
-        scales(how, in, places, layout.pairs, of_keys));
+        scales(steps, in, places, layout.pairs, of_keys));
   });
-  return turned_vectors_of(how, x, layout,
-                           of_magnitude(how.rotation_at(m, theta), in_stage<traced>(rotary_stage::table, [&scale = z] {
-                                          return taken_from(static_cast<std::size_t>(rotary_stage::angle), scale);
-                                        })));
+  return turned_vectors_of(
+      steps, x, layout, of_magnitude(steps.rotation_at(m, theta), in_stage<traced>(rotary_stage::table, [&scale = z] {
+                                       return taken_from(static_cast<std::size_t>(rotary_stage::angle), scale);
+                                     })));
 }
-inline formula::program xpos::rotate(const recipe& how, const formula::program_sizes& call) {
+inline formula::program xpos::rotate(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(turned_and_scaled(how, in, in["x"], "position", in.setting<bool>("down")));
+  return in.finish(turned_and_scaled(steps, in, in["x"], "position", in.setting<bool>("down")));
 }
-inline formula::program xpos::scores(const recipe& how, const formula::program_sizes& call) {
+inline formula::program xpos::scores(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(scores_of_turned(in, turned_and_scaled(how, in, in["q"], "query_position", false),
-                                    turned_and_scaled(how, in, in["k"], "key_position", true)));
+  return in.finish(scores_of_turned(in, turned_and_scaled(steps, in, in["q"], "query_position", false),
+                                    turned_and_scaled(steps, in, in["k"], "key_position", true)));
 }
 
 inline std::array<core::operation, 3> xpos::declarations() {

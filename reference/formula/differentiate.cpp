@@ -84,8 +84,8 @@ class sums_of_boxes {
 
 class reverse_sweep {
  public:
-  reverse_sweep(const program& p, program& made, gradient_form how)
-      : p_(p), to_(made), leads_(that_lead_to_inputs(p)), reached_(p.nodes().size()), uses_(uses_in(p)), how_(how) {}
+  reverse_sweep(const program& p, program& made, gradient_form form)
+      : p_(p), to_(made), leads_(that_lead_to_inputs(p)), reached_(p.nodes().size()), uses_(uses_in(p)), form_(form) {}
 
   void run() {
     for (const program::output& o : p_.outputs())
@@ -94,7 +94,7 @@ class reverse_sweep {
       const node& n = p_.nodes()[k];
       if (!leads_[k] || !reached_[k] || n.what == op::input) continue;
       to_.set_stage(n.stage);
-      const cotangents all = handed_back({to_, n, k, *reached_[k], leads_, reached_, uses_, how_});
+      const cotangents all = handed_back({to_, n, k, *reached_[k], leads_, reached_, uses_, form_});
       for (std::size_t a = 0; a < all.size(); ++a)
         if (all[a]) reach(n.in[a], *all[a]);
     }
@@ -117,13 +117,13 @@ class reverse_sweep {
   std::vector<bool> leads_;
   std::vector<std::optional<node_id>> reached_;
   const std::vector<std::vector<node_id>> uses_;
-  const gradient_form how_;
+  const gradient_form form_;
 };
 
 core::result<program> with_all_nodes(const program& p, const std::optional<std::vector<std::string>>& of,
-                                     gradient_form how) {
+                                     gradient_form form) {
   program made = p.without_outputs();
-  reverse_sweep sweep(p, made, how);
+  reverse_sweep sweep(p, made, form);
   sweep.run();
   const auto is_wanted = [&](node_id k) {
     return p.type_of(k).kind == number_kind::real && (!of || std::ranges::find(*of, p.nodes()[k].text) != of->end());
@@ -139,9 +139,9 @@ core::result<program> with_all_nodes(const program& p, const std::optional<std::
 }  // namespace
 
 core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& of,
-                                    gradient_form how) {
+                                    gradient_form form) {
   try {
-    auto made = with_all_nodes(p, of, how);
+    auto made = with_all_nodes(p, of, form);
     return made ? without_dead_nodes(std::move(*made)) : made;
   } catch (const unwritable& error) {
     return core::failure(std::string("its gradient: ") + error.what());

@@ -43,7 +43,7 @@ struct gradient_form {
 /// real input, or for the inputs that `of` names. An error where p has no such input, or has its own input grad_NAME,
 /// or where the gradient exceeds the limits of programs.
 core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& of = {},
-                                    gradient_form how = {});
+                                    gradient_form form = {});
 
 /// The same for magnitudes: the sum of the terms of a gradient of `forward`, each term without its sign. Nothing
 /// cancels in it.

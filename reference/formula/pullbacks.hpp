@@ -18,7 +18,7 @@ struct pullback {
                                                        ///< so far
   const std::vector<std::vector<node_id>>& uses;       ///< the uses of each node of the formula; an output is used by
                                                        ///< itself, too
-  gradient_form how;
+  gradient_form form;
 
   [[nodiscard]] node_id in(std::size_t k) const { return n.in[k]; }
   [[nodiscard]] core::shape shape_of(node_id k) const { return to.shape_of(k); }

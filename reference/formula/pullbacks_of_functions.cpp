@@ -22,7 +22,7 @@ node_id product_of_sigmoids(const pullback& b, node_id x) {
 }
 node_id slope_of_sigmoid(const pullback& b, node_id x) {
   const node_id exact = product_of_sigmoids(b, x);
-  if (b.how.keeps_digits_of_sigmoids) return exact;
+  if (b.form.keeps_digits_of_sigmoids) return exact;
   const node_id usual = b.to.product(b.y, b.to.of(op::subtract, {b.to.number(1.0), b.y}));
   return b.to.of(op::another_way, {exact, usual});
 }

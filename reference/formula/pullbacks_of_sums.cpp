@@ -121,9 +121,9 @@ std::optional<node_id> mean_from_output(const pullback& b, const core::shape& ro
 node_id of_softmax(const pullback& b) {
   program_writer& to = b.to;
   const program_writer::list& axis = b.n.integers[0];
-  const node_id g = b.how.is_for_proofs ? to.of(op::less_heaviest, {b.g, b.y}, axis) : b.g;
+  const node_id g = b.form.is_for_proofs ? to.of(op::less_heaviest, {b.g, b.y}, axis) : b.g;
   node_id mean = to.sum(to.product(g, b.y), axis);
-  if (!b.how.is_for_proofs)
+  if (!b.form.is_for_proofs)
     if (const auto other = mean_from_output(b, b.shape_of(mean))) mean = to.of(op::another_way, {mean, *other});
   return to.product(b.y, to.of(op::subtract, {g, to.beside(mean, axis, b.shape_of(b.y))}));
 }

@@ -54,12 +54,12 @@ traced log_sum_exp_of_seen(const traced& logits, const traced_truth& seen) {
   return reshaped(log_sum_exp_along(either(seen, logits, hidden), rows.axis), rows.one);
 }
 
-traced attended(const attention_recipe& how, const recorded_call& in, const traced& logits, const traced_truth& seen,
+traced attended(const attention_recipe& steps, const recorded_call& in, const traced& logits, const traced_truth& seen,
                 const reading_of_weights& read) {
   const auto into_output = [&](const traced& x) { return taken_from(static_cast<std::size_t>(stage::softmax), x); };
   const auto by_weights = [&] {
     const traced weights = in_stage<traced>(stage::softmax, [&] {
-      const traced all = how.weights(logits, seen);
+      const traced all = steps.weights(logits, seen);
       if (!in.is_truth()) return all;
       return either(is_alone(seen, seen_rows(seen)) && !is_nan(logits), traced(1.0), all);
     });
@@ -77,20 +77,21 @@ traced attended(const attention_recipe& how, const recorded_call& in, const trac
     return in_stage<traced>(stage::output, [&] { return read(into_output(below)) / sum; });
   };
   if (shape_of(seen).back() == 0) return in_stage<traced>(stage::output, [&] { return read(logits); });
-  return how.mean_from_output ? by_quotient() : by_weights();
+  return steps.mean_from_output ? by_quotient() : by_weights();
 }
 
-traced attended(const attention_recipe& how, const recorded_call& in, const traced& logits, const traced_truth& seen) {
+traced attended(const attention_recipe& steps, const recorded_call& in, const traced& logits,
+                const traced_truth& seen) {
   const traced v = in["v"];
-  return attended(how, in, logits, seen,
+  return attended(steps, in, logits, seen,
                   [&](const traced& weights) { return contracted_where(seen, weights, v, "bhij,bhjc->bhic"); });
 }
 
-traced logits_of(const attention_recipe& how, const recorded_call& in, const traced& bias, const traced_truth& seen) {
+traced logits_of(const attention_recipe& steps, const recorded_call& in, const traced& bias, const traced_truth& seen) {
   const traced q = in["q"], k = in["k"];
   return in_stage<traced>(stage::scores, [&] {
-    return how.logit(contracted_at(seen, q, k, "bhid,bhjd->bhij"), bias,
-                     factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
+    return steps.logit(contracted_at(seen, q, k, "bhid,bhjd->bhij"), bias,
+                       factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
   });
 }
 
@@ -112,7 +113,7 @@ std::vector<bool> recorded_places::all_seen() const {
   return all;
 }
 
-traced attended_by_places(const attention_recipe& how, const recorded_call& in,
+traced attended_by_places(const attention_recipe& steps, const recorded_call& in,
                           const std::function<traced(const recorded_places&)>& bias) {
   const recorded_places places(in);
   const std::size_t own = attention_stages().size();
@@ -122,7 +123,7 @@ traced attended_by_places(const attention_recipe& how, const recorded_call& in,
     return factor == "one" ? b : b * factor_of_logits(factor, in.size("d"));
   });
   const traced_truth seen = seen_of(in, places.all_seen());
-  return attended(how, in, logits_of(how, in, of_pairs, seen), seen);
+  return attended(steps, in, logits_of(steps, in, of_pairs, seen), seen);
 }
 
 std::vector<bool> seen_by_last_queries(std::size_t n, std::size_t m, bool causal) {

@@ -37,11 +37,11 @@ traced of_groups(const traced& x, const traced& y, const std::string& letters, b
 
 namespace {
 
-traced kept_beside(const grouped_recipe& how, const recorded_call& in, const traced& logits, const traced_truth& seen,
+traced kept_beside(const grouped_recipe& steps, const recorded_call& in, const traced& logits, const traced_truth& seen,
                    const traced& sink, const reading_of_weights& read) {
-  const traced o = attended(how, in, logits, seen, read);
+  const traced o = attended(steps, in, logits, seen, read);
   const traced share = in_stage<traced>(stage::softmax, [&] {
-    const traced lse = how.log_sum_exp(logits, seen), nothing(-std::numeric_limits<double>::infinity());
+    const traced lse = steps.log_sum_exp(logits, seen), nothing(-std::numeric_limits<double>::infinity());
     const traced beside = either(equal(sink, nothing), traced(1.0), sigmoid(lse - sink));
     return either(equal(lse, nothing), traced(0.0), beside);
   });
@@ -52,20 +52,21 @@ traced kept_beside(const grouped_recipe& how, const recorded_call& in, const tra
 }  // namespace
 
 /// Attention in which the sink is the logit of one more key.
-traced attended_beside_sink(const grouped_recipe& how, const recorded_call& in, const traced& logits,
+traced attended_beside_sink(const grouped_recipe& steps, const recorded_call& in, const traced& logits,
                             const traced_truth& seen, const traced& of_heads, const reading_of_weights& read) {
   core::shape one = shape_of(logits);
   const std::size_t keys = one.back();
   one.back() = 1;
   const traced sink = reshaped(of_heads, {one[1], 1, 1}), nothing(-std::numeric_limits<double>::infinity());
-  if (how.sink_apart) return kept_beside(how, in, logits, seen, sink, read);
+  if (steps.sink_apart) return kept_beside(steps, in, logits, seen, sink, read);
   const traced all = formula::joined({logits, broadcast(sink, one)}, 3);
   const traced_truth all_seen = formula::joined({seen, broadcast(!equal(sink, nothing), one)}, 3);
   const traced below = in_stage<traced>(stage::scores, [&] {
     const traced less_maximum = all - without_error(reshaped(largest_along(either(all_seen, all, nothing), 3), one));
-    return how.through_maximum || in.is_other_gradient() ? less_maximum : covering(all, [&] { return less_maximum; });
+    return steps.through_maximum || in.is_other_gradient() ? less_maximum : covering(all, [&] { return less_maximum; });
   });
-  return attended(how, in, below, all_seen, [&](const traced& weights) { return read(between(weights, 3, 0, keys)); });
+  return attended(steps, in, below, all_seen,
+                  [&](const traced& weights) { return read(between(weights, 3, 0, keys)); });
 }
 
 }  // namespace assay::reference

@@ -50,8 +50,8 @@ formula::traced of_groups(const formula::traced& x, const formula::traced& y, co
 
 /// The output of queries with a sink: `sink` [h u] are logits of a key without a value; -inf means that there is none.
 /// A query that sees no key gives 0.
-formula::traced attended_beside_sink(const grouped_recipe& how, const recorded_call& in, const formula::traced& logits,
-                                     const formula::traced_truth& seen, const formula::traced& sink,
-                                     const reading_of_weights& read);
+formula::traced attended_beside_sink(const grouped_recipe& steps, const recorded_call& in,
+                                     const formula::traced& logits, const formula::traced_truth& seen,
+                                     const formula::traced& sink, const reading_of_weights& read);
 
 }  // namespace assay::reference

@@ -213,21 +213,21 @@ struct rotation_recipe {
   std::function<traced_pairs(const traced_pairs& x, const traced_rotation& by)> turn = turned;
 };
 
-/// base^(-t / steps) for the first `pairs` pairs t; 1 for t = 0, and where `steps` is 0.
-formula::traced geometric_frequencies(const formula::traced& base, std::size_t pairs, std::size_t steps);
+/// base^(-t / divisor) for the first `pairs` pairs t; 1 for t = 0, and where `divisor` is 0.
+formula::traced geometric_frequencies(const formula::traced& base, std::size_t pairs, std::size_t divisor);
 /// Covers two ways to compute such a theta. Code that goes from pair to pair computes it as a product of t factors
-/// base^(-1 / steps), and rounds each time (ggml-org/llama.cpp, ggml_rope_cache_init): allowances are the larger of
+/// base^(-1 / divisor), and rounds each time (ggml-org/llama.cpp, ggml_rope_cache_init): allowances are the larger of
 /// both.
-formula::traced or_products_of_factors(const formula::traced& theta, const formula::traced& base, std::size_t steps);
+formula::traced or_products_of_factors(const formula::traced& theta, const formula::traced& base, std::size_t divisor);
 
 /// A position of the call, an input of integers [B, n] or [B, n, a], as a number [B, n, 1, 1] or [B, n, 1, a].
 formula::traced position_of(const recorded_call& in, const char* called);
 
 /// x [., ., ., d] with its pairs rotated, in the stage of the scope.
-formula::traced turned_features(const rotation_recipe& how, const formula::traced& x, const rotary_layout& layout,
+formula::traced turned_features(const rotation_recipe& steps, const formula::traced& x, const rotary_layout& layout,
                                 const traced_rotation& by);
 /// x [B, n, h, d] with its pairs rotated.
-formula::traced turned_vectors_of(const rotation_recipe& how, const formula::traced& x, const rotary_layout& layout,
+formula::traced turned_vectors_of(const rotation_recipe& steps, const formula::traced& x, const rotary_layout& layout,
                                   const traced_rotation& by);
 /// Scores of rotated queries and keys.
 formula::traced scores_of_turned(const recorded_call& in, const formula::traced& q, const formula::traced& k);

@@ -109,8 +109,8 @@ TEST_CASE("heinsen/adjoint/forms_agree", "[property][heinsen]") {
   by_cumsum.scan = cumsum_scan<value>;
   by_cumsum.adjoint = cumsum_adjoint<value>;
   const auto expected = evaluate<encodings::heinsen, value>({op.name, in}, {});
-  for (const auto& how : {by_exp, by_cumsum}) {
-    const auto other = evaluate<encodings::heinsen, value>({op.name, in}, how);
+  for (const auto& steps : {by_exp, by_cumsum}) {
+    const auto other = evaluate<encodings::heinsen, value>({op.name, in}, steps);
     for (const auto& [name, f] : expected)
       for (std::size_t i = 0; i < f.size(); ++i) CHECK(distance(f.storage()[i], other.at(name).storage()[i]) < 1e-90);
   }
