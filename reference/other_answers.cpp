@@ -52,8 +52,8 @@ class attention_call {
 
   [[nodiscard]] std::map<std::string, other_answers> all() const {
     std::map<std::string, other_answers> found;
-    const auto keep = [&](const std::string& output, other_answers of) {
-      if (any(of.nan)) found.emplace(output, std::move(of));
+    const auto keep = [&](const std::string& output, other_answers answers) {
+      if (any(answers.nan)) found.emplace(output, std::move(answers));
     };
     if (call_.operation->is_forward()) keep("o", of_output());
     if (call_.operation->is_vjp())
@@ -140,14 +140,14 @@ class attention_call {
   [[nodiscard]] std::vector<double> mean_of_all(bool magnitudes) const {
     if (forward_.inputs.contains("table_v")) return mean_with_pairs(magnitudes);
     const auto& v = forward_.inputs.at("v").values.storage();
-    std::vector<double> of(components_.size(), 0.0), all(empty_.size() * width_);
+    std::vector<double> sums(components_.size(), 0.0), all(empty_.size() * width_);
     for (std::size_t i = 0; i < v.size(); ++i)
-      of[i / (keys_ * width_) * width_ + i % width_] +=
+      sums[i / (keys_ * width_) * width_ + i % width_] +=
           (magnitudes ? std::fabs(v[i]) : v[i]) / static_cast<double>(keys_);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::size_t row = i / width_,
                         key_head = row / queries_ / heads_ * key_heads_ + of_keys(row / queries_ % heads_);
-      all[i] = of[key_head * width_ + i % width_];
+      all[i] = sums[key_head * width_ + i % width_];
     }
     return all;
   }

@@ -20,7 +20,7 @@ struct rung_output {
 
   /// The elements of a field, each rounded.
   template <class R, class Round>
-  static rung_output of(core::dtype storage, const xt::xarray<R>& f, Round round) {
+  static rung_output from_field(core::dtype storage, const xt::xarray<R>& f, Round round) {
     const auto numbers = [&] { return xt::xarray<double>::from_shape(f.shape()); };
     const std::vector<std::uint8_t> none(f.size(), 0);
     rung_output o{{storage, numbers()}, numbers(), numbers(), none, none};

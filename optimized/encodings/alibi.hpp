@@ -23,7 +23,7 @@ struct model_heads {
 /// Computes slopes, [heads]. Their errors are at most half a unit in the last place; for all heads up to 128 they are
 /// correctly rounded (tests). `alpha_max`, a multiple of 1/16, is 8 in the paper.
 template <class Real>
-void slopes(slope_rule rule, double alpha_max, const model_heads& of, const view<Real, 1>& slopes);
+void slopes(slope_rule rule, double alpha_max, const model_heads& model, const view<Real, 1>& slopes);
 
 /// The factor of a slope: key - query, -|key - query|, key, or key - last.
 enum class bias_form { distance, absolute, key, key_from_last };

@@ -78,8 +78,8 @@ inline split_rotation_lanes split_rotation(const double (*table)[4], const reduc
 
 [[gnu::flatten]] inline void split_rotations(const rotation_block& b) noexcept {
   const split_position m = split(b.position);
-  for_each_pack<double>(b.count, [&](auto at) {
-    const auto high = load(b.high, at), middle = load(b.middle, at), low = load(b.low, at);
+  for_each_pack<double>(b.count, [&](auto place) {
+    const auto high = load(b.high, place), middle = load(b.middle, place), low = load(b.low, place);
     constexpr int registers = sizeof high.part / sizeof high.part[0];
     reduced_angle angle[registers];
     repeat<registers>([&](int k) { angle[k] = reduced(m, high.part[k], middle.part[k], low.part[k]); });
@@ -91,9 +91,9 @@ inline split_rotation_lanes split_rotation(const double (*table)[4], const reduc
       cosine_low.part[k] = r.cosine.low;
       sine_low.part[k] = r.sine.low;
     });
-    store(b.cosine, at, cosine);
-    store(b.sine, at, sine);
-    store(b.cosine_low, at, cosine_low);
-    store(b.sine_low, at, sine_low);
+    store(b.cosine, place, cosine);
+    store(b.sine, place, sine);
+    store(b.cosine_low, place, cosine_low);
+    store(b.sine_low, place, sine_low);
   });
 }

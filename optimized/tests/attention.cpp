@@ -81,8 +81,8 @@ struct head_problem {
   [[nodiscard]] exact_results exact() const {
     exact_results x{std::vector<long double>(n * e), std::vector<long double>((n + m) * d + m * e + n * m), {}};
     x.sizes.resize(x.gradients.size());
-    const auto add = [&x](std::size_t at, long double term, long double size) {
-      x.gradients[at] += term, x.sizes[at] += size;
+    const auto add = [&x](std::size_t index, long double term, long double size) {
+      x.gradients[index] += term, x.sizes[index] += size;
     };
     for (std::size_t i = 0; i < n; ++i) {
       std::vector<double> l(m);
@@ -180,11 +180,12 @@ TEMPLATE_TEST_CASE("optimized/attention/outputs_and_gradients", "[unit][optimize
         INFO(n << " queries, " << m << " keys, seed " << seed);
         REQUIRE(gradients.size() == exact.gradients.size());
         const long double of_output = unit * (static_cast<long double>(m) + 2 * logl(static_cast<long double>(m)) + 6);
-        for (std::size_t at = 0; at < o.size(); ++at) REQUIRE(fabsl(o[at] - exact.outputs[at]) <= of_output);
+        for (std::size_t index = 0; index < o.size(); ++index)
+          REQUIRE(fabsl(o[index] - exact.outputs[index]) <= of_output);
         // The terms count two uses of a weight, the products along the values, and the sums over keys and queries.
         const auto sums = static_cast<long double>(n + m + p.e);
-        for (std::size_t at = 0; at < gradients.size(); ++at)
-          REQUIRE(fabsl(gradients[at] - exact.gradients[at]) <= unit * (2 * sums + 40) * exact.sizes[at]);
+        for (std::size_t index = 0; index < gradients.size(); ++index)
+          REQUIRE(fabsl(gradients[index] - exact.gradients[index]) <= unit * (2 * sums + 40) * exact.sizes[index]);
       }
   });
 }
@@ -208,9 +209,9 @@ TEMPLATE_TEST_CASE("optimized/attention/keys_kept_apart_are_not_read", "[unit][o
       };
       const auto o_of_changed = changed.outputs();
       const auto gradients_of_changed = changed.gradients();
-      for (std::size_t at = 0; at < o.size(); ++at) REQUIRE(near(o[at], o_of_changed[at], 100));
-      for (std::size_t at = 0; at < gradients.size(); ++at)
-        REQUIRE(near(gradients[at], gradients_of_changed[at], 1000));
+      for (std::size_t index = 0; index < o.size(); ++index) REQUIRE(near(o[index], o_of_changed[index], 100));
+      for (std::size_t index = 0; index < gradients.size(); ++index)
+        REQUIRE(near(gradients[index], gradients_of_changed[index], 1000));
     }
 }
 
@@ -226,13 +227,13 @@ TEST_CASE("optimized/attention/what_f32_cannot_hold_is_computed_in_double", "[un
     const auto gradients = scaled.gradients();
     const auto exact = p.exact();
     const std::size_t of_v = (p.n + p.m) * p.d, of_logits = of_v + p.m * p.e;
-    for (std::size_t at = 0; at < o.size(); ++at)
-      REQUIRE(fabsl(std::ldexp(static_cast<long double>(o[at]), -exponent) - exact.outputs[at]) <=
-              0x1p-24L * fabsl(exact.outputs[at]) * 1.01L + 0x1p-50L);
-    for (std::size_t at = 0; at < gradients.size(); ++at) {
-      const bool scales = at >= of_v && at < of_logits;
-      const long double found = std::ldexp(static_cast<long double>(gradients[at]), scales ? exponent : 0);
-      REQUIRE(fabsl(found - exact.gradients[at]) <= 0x1p-24L * fabsl(exact.gradients[at]) * 1.01L + 0x1p-40L);
+    for (std::size_t index = 0; index < o.size(); ++index)
+      REQUIRE(fabsl(std::ldexp(static_cast<long double>(o[index]), -exponent) - exact.outputs[index]) <=
+              0x1p-24L * fabsl(exact.outputs[index]) * 1.01L + 0x1p-50L);
+    for (std::size_t index = 0; index < gradients.size(); ++index) {
+      const bool scales = index >= of_v && index < of_logits;
+      const long double found = std::ldexp(static_cast<long double>(gradients[index]), scales ? exponent : 0);
+      REQUIRE(fabsl(found - exact.gradients[index]) <= 0x1p-24L * fabsl(exact.gradients[index]) * 1.01L + 0x1p-40L);
     }
   }
 }

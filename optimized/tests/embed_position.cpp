@@ -73,7 +73,8 @@ struct plain_loops {
   std::array<long double, 9> sizes{};
   scan_problem<Real> scan;
 
-  explicit plain_loops(const embed_problem<Real>& of) : p(of), scan({of.size.B, of.size.n, of.size.d}, true) {
+  explicit plain_loops(const embed_problem<Real>& problem)
+      : p(problem), scan({problem.size.B, problem.size.n, problem.size.d}, true) {
     const std::size_t B = p.size.B, n = p.size.n, e = p.size.e, d = p.size.d;
     scan.s0 = p.s0, scan.s0_low = p.s0_low, scan.grad_s_n = p.grad_s_n;
     for (std::size_t row = 0; row < B * n; ++row)
@@ -215,7 +216,7 @@ class spread {
     first_ = first;
     for (std::size_t i = 0; i < values.size(); ++i) memory_[place(i)] = values[i];
   }
-  view<Real, Rank> of() {
+  view<Real, Rank> strided() {
     view_.data = memory_.data() + first_;
     return view_;
   }
@@ -230,10 +231,10 @@ class spread {
   static constexpr std::size_t guard = 32;
   static constexpr Real mark = Real(-12345);
   [[nodiscard]] std::size_t place(std::size_t i) const {
-    auto at = static_cast<std::ptrdiff_t>(first_);
+    auto offset = static_cast<std::ptrdiff_t>(first_);
     for (std::size_t axis = Rank; axis-- > 0; i /= view_.shape[axis])
-      at += static_cast<std::ptrdiff_t>(i % view_.shape[axis]) * view_.stride[axis];
-    return static_cast<std::size_t>(at);
+      offset += static_cast<std::ptrdiff_t>(i % view_.shape[axis]) * view_.stride[axis];
+    return static_cast<std::size_t>(offset);
   }
   std::vector<Real> memory_;
   view<Real, Rank> view_;
@@ -270,11 +271,12 @@ TEMPLATE_TEST_CASE("heinsen/embed_position/optimized_strides_and_guard_bands", "
       auto b_H = line(p.b_H), b_R = line(p.b_R), grad_b_H = b_H, grad_b_R = b_R;
       auto s0 = plane(p.s0, B, d), s0_low = plane(p.s0_low, B, d), grad_s_n = plane(p.grad_s_n, B, d);
       auto s_n = s0, s_n_low = s0, grad_s0 = s0;
-      const heinsen::embed_inputs<TestType> in{x.of(), W_H.of(), b_H.of(), W_R.of(), b_R.of(), s0.of(), s0_low.of()};
-      heinsen::embed_position<TestType>(process_execution(), in, {y.of(), s_n.of(), s_n_low.of()});
-      heinsen::embed_position_vjp<TestType>(
-          process_execution(), in, {grad_y.of(), grad_s_n.of()},
-          {grad_x.of(), grad_W_H.of(), grad_b_H.of(), grad_W_R.of(), grad_b_R.of(), grad_s0.of()});
+      const heinsen::embed_inputs<TestType> in{x.strided(),   W_H.strided(), b_H.strided(),   W_R.strided(),
+                                               b_R.strided(), s0.strided(),  s0_low.strided()};
+      heinsen::embed_position<TestType>(process_execution(), in, {y.strided(), s_n.strided(), s_n_low.strided()});
+      heinsen::embed_position_vjp<TestType>(process_execution(), in, {grad_y.strided(), grad_s_n.strided()},
+                                            {grad_x.strided(), grad_W_H.strided(), grad_b_H.strided(),
+                                             grad_W_R.strided(), grad_b_R.strided(), grad_s0.strided()});
       CAPTURE(B, n, e, d, &l - all);
       CHECK((y.holds(p.y) && s_n.holds(p.s_n) && s_n_low.holds(p.s_n_low)));
       CHECK((grad_x.holds(p.grad_x) && grad_s0.holds(p.grad_s0)));

@@ -28,7 +28,7 @@ double largest_distance(const tensor& of_query, const tensor& of_key) {
 
 }  // namespace
 
-double error_growth::of(const operation& op, const tensors& inputs, const axis_sizes& sizes) const {
+double error_growth::value(const operation& op, const tensors& inputs, const axis_sizes& sizes) const {
   if (along) return static_cast<double>(size_with(op, sizes, *along));
   const auto [own, key] = places_of(op);
   ASSAY_EXPECTS(own != nullptr);
@@ -39,7 +39,7 @@ double error_growth::of(const operation& op, const tensors& inputs, const axis_s
 }
 
 std::string error_growth::words(const operation& op, double x) const {
-  return along ? fmt::format("{} = {}", axis_with(op, *along), x) : fmt::format(fmt::runtime(at), x);
+  return along ? fmt::format("{} = {}", axis_with(op, *along), x) : fmt::format(fmt::runtime(value_words), x);
 }
 
 }  // namespace assay::core

@@ -92,7 +92,7 @@ inline formula::traced alibi_slope(const alibi_rule& rule, std::size_t k) {
 /// rounding of that slope.
 class alibi_products {
  public:
-  formula::traced of(const alibi_term& term) {
+  formula::traced slope(const alibi_term& term) {
     std::vector<formula::traced>& all = by_first_[{term.first.p, term.first.q}];
     if (all.empty()) all.push_back(formula::power(formula::traced(2.0), term.first));
     while (all.size() < static_cast<std::size_t>(term.count)) all.push_back(all.back() * all.front());
@@ -108,20 +108,20 @@ struct alibi_pair {
   formula::traced_integer query, key, last;
 };
 /// The bias of a pair: m (j - i), or -m |i - j| in both directions.
-inline formula::traced alibi_bias(const formula::traced& slope, bool both, const alibi_pair& at) {
-  const formula::traced_integer apart = at.key - at.query, none = formula::traced_integer::constant(0);
+inline formula::traced alibi_bias(const formula::traced& slope, bool both, const alibi_pair& places) {
+  const formula::traced_integer apart = places.key - places.query, none = formula::traced_integer::constant(0);
   return slope * to_real(both ? none - magnitude_of(apart) : apart);
 }
 /// m j in place of m (j - i): rows differ by a constant.
-inline formula::traced alibi_bias_of_key(const formula::traced& slope, bool both, const alibi_pair& at) {
-  return both ? alibi_bias(slope, both, at) : slope * to_real(at.key);
+inline formula::traced alibi_bias_of_key(const formula::traced& slope, bool both, const alibi_pair& places) {
+  return both ? alibi_bias(slope, both, places) : slope * to_real(places.key);
 }
 /// m (j - i), computed through m last. The index of a key is at most `last`, from either end. So the error is larger
 /// than that of m j and of m (j - last), and larger than that of a logit that is rounded with one of these. Where the
 /// logit itself has a less precise format, m (j - i) charges for this, as for a kernel that adds in f32.
-inline formula::traced alibi_law_of_key(const formula::traced& slope, const alibi_pair& at) {
+inline formula::traced alibi_law_of_key(const formula::traced& slope, const alibi_pair& places) {
   const auto product = [&](const formula::traced_integer& c) { return slope * to_real(c); };
-  return (product(at.key) + product(at.last)) - (product(at.query) + product(at.last));
+  return (product(places.key) + product(places.last)) - (product(places.query) + product(places.last));
 }
 
 struct alibi {
@@ -140,7 +140,7 @@ struct alibi {
     std::function<traced(const traced& m, const traced& c)> product = [](const traced& m, const traced& c) {
       return m * c;
     };
-    std::function<traced(const traced& slope, bool both, const alibi_pair& at)> attended = alibi_bias;
+    std::function<traced(const traced& slope, bool both, const alibi_pair& places)> attended = alibi_bias;
   };
   static recipe algorithm(accuracy_class c) {
     recipe steps;
@@ -235,7 +235,7 @@ inline formula::program alibi::slopes(const recipe& steps, const formula::progra
   alibi_products products;
   for (std::int64_t k = 0; k < slice.heads; ++k) {
     const auto head = static_cast<std::size_t>(slice.first + k);
-    const traced slope = covering(steps.slope(rule, head), [&] { return products.of(alibi_term_of(rule, head)); });
+    const traced slope = covering(steps.slope(rule, head), [&] { return products.slope(alibi_term_of(rule, head)); });
     all.push_back(reshaped(slope, {1}));
   }
   return in.finish(joined(all, 0));
@@ -262,8 +262,8 @@ inline formula::program alibi::attention(const recipe& steps, const formula::pro
              is_law_of_key =
                  call.for_what == formula::purpose::law && call.algorithm == accuracy_class::linear && !both;
   return in.finish(attended_by_places(steps, in, [&](const recorded_places& places) {
-    const alibi_pair at{places.of_queries(), places.of_keys(), places.last_key()};
-    return is_law_of_key ? alibi_law_of_key(slopes, at) : steps.attended(slopes, both, at);
+    const alibi_pair pair{places.of_queries(), places.of_keys(), places.last_key()};
+    return is_law_of_key ? alibi_law_of_key(slopes, pair) : steps.attended(slopes, both, pair);
   }));
 }
 

@@ -180,30 +180,31 @@ inline formula::program attention::output(const recipe& steps, const formula::pr
 
 inline formula::program attention::grouped_query(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  const logits_in_sight of(steps, in);
-  return in.finish(attended(steps, in, of.logits, of.seen, values(steps, in, of.seen)));
+  const logits_in_sight sight(steps, in);
+  return in.finish(attended(steps, in, sight.logits, sight.seen, values(steps, in, sight.seen)));
 }
 
 inline formula::program attention::sinks(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  const logits_in_sight of(steps, in);
-  return in.finish(attended_beside_sink(steps, in, of.logits, of.seen, in["sink"], values(steps, in, of.seen)));
+  const logits_in_sight sight(steps, in);
+  return in.finish(
+      attended_beside_sink(steps, in, sight.logits, sight.seen, in["sink"], values(steps, in, sight.seen)));
 }
 
 inline formula::program attention::lse(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  const logits_in_sight of(steps, in);
-  core::shape rows = shape_of(of.logits);
+  const logits_in_sight sight(steps, in);
+  core::shape rows = shape_of(sight.logits);
   rows.pop_back();
   const bool in_base_two = in.setting<std::string>("base") == "2",
              is_plus = in.setting<std::string>("empty") == "plus_infinity";
   const traced nothing((is_plus ? 1.0 : -1.0) * std::numeric_limits<double>::infinity());
   return in.finish(in_stage<traced>(attention_stage::softmax, [&] {
-    if (shape_of(of.logits).back() == 0) return nothing;
+    if (shape_of(sight.logits).back() == 0) return nothing;
     // The weights are the derivative.
-    const auto weighted = [&] { return summed(detach(steps.weights(of.logits, of.seen)) * of.logits, {3}); };
-    const traced all = in.is_of_gradient() ? weighted() : reshaped(steps.log_sum_exp(of.logits, of.seen), rows);
-    return either(any_along(of.seen, 3), in_base_two ? all / log(traced(2.0)) : all, nothing);
+    const auto weighted = [&] { return summed(detach(steps.weights(sight.logits, sight.seen)) * sight.logits, {3}); };
+    const traced all = in.is_of_gradient() ? weighted() : reshaped(steps.log_sum_exp(sight.logits, sight.seen), rows);
+    return either(any_along(sight.seen, 3), in_base_two ? all / log(traced(2.0)) : all, nothing);
   }));
 }
 

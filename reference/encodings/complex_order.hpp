@@ -48,13 +48,15 @@ inline formula::traced bilinear_modulus(const complex_numbers& q, const complex_
 }
 /// As in product_of (relative_scores.hpp), programs may multiply one vector by the factor of the scores.
 inline formula::traced product_of_vectors(bool bilinear, const complex_numbers& q, const complex_numbers& k) {
-  const auto of = [&](const complex_numbers& x) { return bilinear ? bilinear_modulus(x, k) : hermitian_product(x, k); };
-  return covering(of(q), [&] { return of({rounded_once(q.re), rounded_once(q.im)}); });
+  const auto modulus = [&](const complex_numbers& x) {
+    return bilinear ? bilinear_modulus(x, k) : hermitian_product(x, k);
+  };
+  return covering(modulus(q), [&] { return modulus({rounded_once(q.re), rounded_once(q.im)}); });
 }
 
 /// Errors grow with the angle: this is for words whose frequencies are at most 1, as in mild inputs.
 inline const core::error_growth with_position_of_mild_words{
-    .quantity = core::with_position.quantity, .at = core::with_position.at, .of_mild_inputs = true};
+    .quantity = core::with_position.quantity, .value_words = core::with_position.value_words, .of_mild_inputs = true};
 
 struct complex_order {
   static constexpr std::string_view name = "complex_order";
@@ -136,8 +138,8 @@ inline formula::program complex_order::embed(const recipe& steps, const formula:
   const complex_numbers wave = in_stage<traced>(stage::angle, [&] {
     return steps.wave(reshaped(to_real(position), {rows, n, 1}) * frequency, phase);
   });
-  const auto part = [&](const traced& of) {
-    return reshaped(amplitude * taken_from(static_cast<std::size_t>(stage::angle), of), {rows, n, d, 1});
+  const auto part = [&](const traced& function) {
+    return reshaped(amplitude * taken_from(static_cast<std::size_t>(stage::angle), function), {rows, n, d, 1});
   };
   return in.finish(in_stage<traced>(stage::product, [&] {
     return formula::joined({part(wave.re), part(wave.im)}, 3);

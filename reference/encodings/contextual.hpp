@@ -166,7 +166,8 @@ inline formula::program contextual::selective_rotation(const recipe& steps, cons
     const std::size_t first = steps.turns_by_own ? 1 : 0;
     return std::pair(temperature * between(sums, 1, first, first + n), between(sums, 1, n, n + 1));
   });
-  const traced_rotation by = in_stage<traced>(rotary_stage::table, [&, of = angle] { return steps.rotation(of); });
+  const traced_rotation by =
+      in_stage<traced>(rotary_stage::table, [&, phase = angle] { return steps.rotation(phase); });
   const traced y = in_stage<traced>(rotary_stage::product, [&] {
     const traced_pairs turned_ones = steps.turn({between(x, 3, 0, r), between(x, 3, r, 2 * r)}, by);
     return formula::joined({turned_ones.first, turned_ones.second}, 3);

@@ -100,9 +100,9 @@ struct coordinates {
     std::function<std::int64_t(std::int64_t place, std::int64_t size)> outside = [](std::int64_t, std::int64_t) {
       return std::int64_t{-1};
     };
-    std::function<traced(const terms& of, const std::string& letters)> sum = [](const terms& of,
-                                                                                const std::string& letters) {
-      return contracted_where(of.there, of.x, of.weights, letters);
+    std::function<traced(const terms& summed_terms, const std::string& letters)> sum = [](const terms& summed_terms,
+                                                                                          const std::string& letters) {
+      return contracted_where(summed_terms.there, summed_terms.x, summed_terms.weights, letters);
     };
     std::function<traced(const traced& z)> activate = gelu;
     std::function<std::int64_t(const bucket_map& map, double distance)> bucket = bucket_of;
@@ -244,8 +244,8 @@ inline formula::program coordinates::convolve(const recipe& steps, const formula
   const auto h = in.setting<std::int64_t>("rows"), w = in.setting<std::int64_t>("columns");
   std::vector<std::int64_t> places;
   std::vector<bool> there;
-  const auto inside = [&](std::int64_t at, std::int64_t size) {
-    return at >= 0 && at < size ? at : steps.outside(at, size);
+  const auto inside = [&](std::int64_t place, std::int64_t size) {
+    return place >= 0 && place < size ? place : steps.outside(place, size);
   };
   for (std::int64_t p = 0; p < h * w; ++p) {
     for (std::int64_t u = 0; u < 9; ++u) {
@@ -259,10 +259,10 @@ inline formula::program coordinates::convolve(const recipe& steps, const formula
   const core::shape windows{rows, grid, 9, d}, all{rows, grid, 10, d};
   const traced of_grid = between(x, 1, first, first + grid);
   const traced near = reshaped(gathered(of_grid, formula::known_integers({grid * 9}, places), 1), windows);
-  const terms of{formula::joined({near, broadcast(traced(1.0), {rows, grid, 1, d})}, 2),
-                 formula::joined({reshaped(weight, {d, 9}), reshaped(bias, {d, 1})}, 1),
-                 broadcast(formula::known_truths({1, grid, 10, 1}, there), all)};
-  const traced convolved = in_stage<traced>(stage::convolution, [&] { return steps.sum(of, "bptd,dt->bpd"); });
+  const terms window{formula::joined({near, broadcast(traced(1.0), {rows, grid, 1, d})}, 2),
+                     formula::joined({reshaped(weight, {d, 9}), reshaped(bias, {d, 1})}, 1),
+                     broadcast(formula::known_truths({1, grid, 10, 1}, there), all)};
+  const traced convolved = in_stage<traced>(stage::convolution, [&] { return steps.sum(window, "bptd,dt->bpd"); });
   const traced y = in_stage<traced>(stage::output, [&] { return steps.add(of_grid, convolved); });
   return in.finish(formula::joined({between(x, 1, 0, first), y, between(x, 1, first + grid, n)}, 1));
 }
@@ -279,8 +279,8 @@ inline formula::program coordinates::convolve_line(const recipe& steps, const fo
   std::vector<bool> there;
   for (std::int64_t t = 0; t < size; ++t)
     for (std::int64_t u = 0; u < taps; ++u) {
-      const std::int64_t at = t + steps.offset(u, taps, is_behind),
-                         inside = at >= 0 && at < size ? at : steps.outside(at, size);
+      const std::int64_t tap = t + steps.offset(u, taps, is_behind),
+                         inside = tap >= 0 && tap < size ? tap : steps.outside(tap, size);
       there.push_back(inside >= 0);
       places.push_back(std::max<std::int64_t>(inside, 0));
     }
@@ -288,12 +288,12 @@ inline formula::program coordinates::convolve_line(const recipe& steps, const fo
                                  {0, 1, 3, 4, 2});
   const auto truth = formula::known_truths({1, n, 1, 1, k}, there);
   const core::shape windows{rows, n, g, c * k}, ones{rows, n, g, 1};
-  const terms of{formula::joined({reshaped(near, windows), broadcast(traced(1.0), ones)}, 3),
-                 formula::joined({reshaped(weight, {g, c, c * k}), reshaped(bias, {g, c, 1})}, 2),
-                 formula::joined({reshaped(broadcast(truth, {rows, n, g, c, k}), windows),
-                                  broadcast(formula::known_truths({1, 1, 1, 1}, {true}), ones)},
-                                 3)};
-  const traced convolved = in_stage<traced>(stage::convolution, [&] { return steps.sum(of, "bngt,got->bngo"); });
+  const terms window{formula::joined({reshaped(near, windows), broadcast(traced(1.0), ones)}, 3),
+                     formula::joined({reshaped(weight, {g, c, c * k}), reshaped(bias, {g, c, 1})}, 2),
+                     formula::joined({reshaped(broadcast(truth, {rows, n, g, c, k}), windows),
+                                      broadcast(formula::known_truths({1, 1, 1, 1}, {true}), ones)},
+                                     3)};
+  const traced convolved = in_stage<traced>(stage::convolution, [&] { return steps.sum(window, "bngt,got->bngo"); });
   return in.finish(in_stage<traced>(stage::output, [&] {
     return steps.add(x, steps.activate(reshaped(convolved, {rows, n, g * c})));
   }));

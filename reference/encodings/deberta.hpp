@@ -72,21 +72,22 @@ struct deberta {
 
   /// The steps that variants replace.
   struct recipe : score_recipe, recorded_recipe<recipe> {
-    std::function<std::int64_t(const deberta_rows& of, std::int64_t distance)> bucket =
-        [](const deberta_rows& of, std::int64_t distance) { return of.bucket(distance); };
-    std::function<std::int64_t(const deberta_rows& of, std::int64_t distance)> row =
-        [](const deberta_rows& of, std::int64_t distance) { return of.row(distance); };
+    std::function<std::int64_t(const deberta_rows& rows, std::int64_t distance)> bucket =
+        [](const deberta_rows& rows, std::int64_t distance) { return rows.bucket(distance); };
+    std::function<std::int64_t(const deberta_rows& rows, std::int64_t distance)> row =
+        [](const deberta_rows& rows, std::int64_t distance) { return rows.row(distance); };
   };
   static std::vector<recorded_formula<recipe>> formulas() {
     return {{bucket_declaration(), buckets}, {scores_declaration(), scores}};
   }
 
   static deberta_rows rows_of(const core::attributes& settings, const char* span) {
-    deberta_rows of{core::setting<std::int64_t>(settings, span), core::setting<std::int64_t>(settings, "max_distance")};
+    deberta_rows rows{core::setting<std::int64_t>(settings, span),
+                      core::setting<std::int64_t>(settings, "max_distance")};
     if (settings.contains("form"))
-      of.logarithmic = core::chosen<bool>(settings, "form", {{"log", true}, {"linear", false}});
-    if (settings.contains("clamp_first")) of.clamp_first = core::setting<bool>(settings, "clamp_first");
-    return of;
+      rows.logarithmic = core::chosen<bool>(settings, "form", {{"log", true}, {"linear", false}});
+    if (settings.contains("clamp_first")) rows.clamp_first = core::setting<bool>(settings, "clamp_first");
+    return rows;
   }
 
  private:
@@ -144,22 +145,22 @@ inline core::operation deberta::scores_declaration() {
 
 inline formula::program deberta::buckets(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  const deberta_rows of = rows_of(call.settings, "buckets");
+  const deberta_rows rows = rows_of(call.settings, "buckets");
   const auto most = static_cast<std::int64_t>(furthest);
   return in.finish(formula::stepwise(clamp(in.integers("distance"), -most, most), -most, most,
-                                     [&](std::int64_t distance) { return steps.bucket(of, distance); }));
+                                     [&](std::int64_t distance) { return steps.bucket(rows, distance); }));
 }
 
 inline formula::program deberta::scores(const recipe& steps, const formula::program_sizes& call) {
   using formula::traced;
   recorded_call in(call);
-  const deberta_rows of = rows_of(call.settings, "span");
+  const deberta_rows rows = rows_of(call.settings, "span");
   const bool c2p = core::chosen<bool>(call.settings, "terms", {{"both", true}, {"c2p", true}, {"p2c", false}}),
              p2c = core::chosen<bool>(call.settings, "terms", {{"both", true}, {"c2p", false}, {"p2c", true}}),
              as_in_paper = core::chosen<bool>(call.settings, "p2c_index", {{"code", false}, {"paper", true}});
   const std::size_t n = in.size("n");
   const auto row = [&](std::size_t from, std::size_t to) {
-    return steps.row(of, static_cast<std::int64_t>(from) - static_cast<std::int64_t>(to));
+    return steps.row(rows, static_cast<std::int64_t>(from) - static_cast<std::int64_t>(to));
   };
   const auto of_queries = of_each_pair(n, n, row),
              of_keys =
@@ -171,7 +172,7 @@ inline formula::program deberta::scores(const recipe& steps, const formula::prog
       terms.push_back({q, keys, "bhid,hrd->bhir", [&](const traced& s) { return of_query_and_row(s, of_queries); }});
     if (p2c)
       terms.push_back({k, queries, "bhjd,hrd->bhjr", [&](const traced& s) { return of_key_and_row(s, of_keys); }});
-    return steps.of(steps.factor(in.size("d"), in.size("h"), terms.size()), terms);
+    return steps.scaled_scores(steps.factor(in.size("d"), in.size("h"), terms.size()), terms);
   }));
 }
 

@@ -52,7 +52,7 @@ struct kept_rule {
         counts(core::chosen<bool>(settings, "rule", {{"at_least", false}, {"above", false}, {"count", true}})) {}
   [[nodiscard]] std::int64_t all() const { return static_cast<std::int64_t>(pairs); }
   /// The number of kept frequencies at these lengths [n].
-  [[nodiscard]] index at(const index& lengths) const {
+  [[nodiscard]] index number_of_kept(const index& lengths) const {
     if (counts) return index::constant(std::min(count, all()));
     std::vector<std::int64_t> first{0};  // the first lengths at which none is kept, one, two, ...
     for (std::size_t t = 0; t < pairs; ++t) first.push_back(length_of_turn(base, t, pairs));
@@ -78,7 +78,7 @@ struct fope {
   struct recipe : rotation_recipe, recorded_recipe<recipe> {
     recipe() { rotation_at = wave_at; }
     std::function<index(const kept_rule& rule, const index& lengths)> kept =
-        [](const kept_rule& rule, const index& lengths) { return rule.at(lengths); };
+        [](const kept_rule& rule, const index& lengths) { return rule.number_of_kept(lengths); };
     /// The coefficients [g, D, O], divided by the sums of their columns.
     std::function<traced(const traced& coefficients)> normalize = [](const traced& c) {
       const core::shape s = shape_of(c);
@@ -119,9 +119,10 @@ inline formula::program fope::rotate(const recipe& steps, const formula::program
     groups.push_back(static_cast<std::int64_t>(steps.group(head, h, in.size("g"))));
   traced_rotation by = steps.rotation_at(position_of(in, "position"), in["omega"]);
   for (const auto& [wave, called] : {std::pair(&by.cosine, "c_cos"), {&by.sine, "c_sin"}}) {
-    const traced series = in_stage<traced>(stage::series, [&, of = *wave, name = called] {
+    const traced series = in_stage<traced>(stage::series, [&, wave_of_input = *wave, name = called] {
       const traced given = in[name], c = in.setting<bool>("normalized") ? steps.normalize(given) : given;
-      const traced sums = contracted(reshaped(of, {rows, n, frequencies}), between(c, 2, 0, columns), "bnk,gko->bngo");
+      const traced sums =
+          contracted(reshaped(wave_of_input, {rows, n, frequencies}), between(c, 2, 0, columns), "bnk,gko->bngo");
       return gathered(sums, formula::known_integers({h}, groups), 2);
     });
     *wave = in_stage<traced>(stage::table, [&] { return taken_from(static_cast<std::size_t>(stage::series), series); });
@@ -146,8 +147,8 @@ inline std::string fope::conflict(const core::attributes&, const core::axis_size
 inline std::array<core::operation, 2> fope::declarations() {
   constexpr const char* source = "Hua et al. 2024, arXiv 2412.17739, section 4, and its released code";
   constexpr double furthest = 2147483648.0;
-  const auto coefficients = [](const char* called, const char* of) {
-    return core::parameter(called, {"g", "D", "O"}, std::string("coefficients of the ") + of);
+  const auto coefficients = [](const char* called, const char* wave_name) {
+    return core::parameter(called, {"g", "D", "O"}, std::string("coefficients of the ") + wave_name);
   };
   core::operation rotate = rotation_declaration(
       {.name = "fope/rotate",

@@ -195,9 +195,9 @@ inline formula::program fox::decay(const recipe& steps, const formula::program_s
 inline formula::program fox::attention(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced gates = in["log_f"];
-  const decays_of_seen of = in_stage<traced>(decay_stage, [&] { return decays_of_seen(steps, in, gates); });
-  const traced_truth seen = std::isinf(steps.hidden) ? of.seen && !of.has_reset() : of.seen || !of.seen;
-  return in.finish(attended(steps, in, logits_of(steps, in, of.decay, seen), seen));
+  const decays_of_seen decays = in_stage<traced>(decay_stage, [&] { return decays_of_seen(steps, in, gates); });
+  const traced_truth seen = std::isinf(steps.hidden) ? decays.seen && !decays.has_reset() : decays.seen || !decays.seen;
+  return in.finish(attended(steps, in, logits_of(steps, in, decays.decay, seen), seen));
 }
 
 }  // namespace assay::reference::encodings

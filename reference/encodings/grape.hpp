@@ -183,8 +183,9 @@ inline formula::program grape::gated(const recipe& steps, const formula::program
     const traced distance = either(seen, steps.distance(reshaped(places, {in.size("n"), 1}), places), traced(0.0));
     const traced rate = rates.size() == 1 ? rates.front() : rates.front() + rates.back();
     const traced bias = -(distance * omega) * rate;
-    return future_keys(in.settings()).of == future_keys::rule::masked ? either(seen, bias, traced(-core::infinity))
-                                                                      : bias;
+    return future_keys(in.settings()).treatment == future_keys::rule::masked
+               ? either(seen, bias, traced(-core::infinity))
+               : bias;
   }));
 }
 

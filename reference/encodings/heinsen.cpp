@@ -31,7 +31,7 @@ rung_outputs rounded_fields(const core::request& call, const fields<R>& all, Rou
   rung_outputs out;
   for (const auto& [name, f] : all) {
     const core::dtype storage = call.operation->output(name)->type_in(call.type);
-    out.emplace(name, rung_output::of(storage, f, [&](const R& x) { return round(storage, x); }));
+    out.emplace(name, rung_output::from_field(storage, f, [&](const R& x) { return round(storage, x); }));
   }
   return out;
 }

@@ -399,11 +399,11 @@ heinsen::module_gradients<R, H, Rest> heinsen::embed_position_vjp(const H& to_lo
   out.s0 = std::move(grad.s0);
   for (std::size_t token = 0; token < tokens; ++token) {
     for (std::size_t j = 0; j < d; ++j) {
-      const std::size_t at = token * d + j;
+      const std::size_t index = token * d + j;
       const auto of_gate = [&](const R& of_a, const R& g) { return of_a * steps.gate_slope(g); };
-      of_logits[j] = in_stage<R>(stage::logits, of_gate, taken_by(stage::logits, stage::scan, grad.a.storage()[at]),
-                                 l.g.storage()[at]);
-      of_logits[d + j] = taken_by(stage::logits, stage::scan, grad.h.storage()[at]);
+      of_logits[j] = in_stage<R>(stage::logits, of_gate, taken_by(stage::logits, stage::scan, grad.a.storage()[index]),
+                                 l.g.storage()[index]);
+      of_logits[d + j] = taken_by(stage::logits, stage::scan, grad.h.storage()[index]);
     }
     load_cotangent(token);
     accumulators<R> sums(e);

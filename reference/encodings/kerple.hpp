@@ -39,7 +39,7 @@ struct kerple {
   using traced = formula::traced;
   enum class form { log, power, log_power, weighted_scores };
   static core::operation declared(const char* called, std::vector<core::tensor_declaration> inputs);
-  static core::operation declaration(form of);
+  static core::operation declaration(form kind);
 
   /// The parts of a bias that have a format of their own.
   enum class stage { distance, function, product };
@@ -78,10 +78,10 @@ struct kerple {
     const traced bias = power_bias(p), weight = in_stage<traced>(stage::function, [&] { return exp(exponent); });
     return in_stage<traced>(stage::product, [&] { return p["s"] * weight + bias; });
   }
-  static traced formula_of(form of, const recorded_pairs& p, const recipe& steps) {
-    if (of == form::log) return logarithm(p, distance(p), steps);
-    if (of == form::power) return power_bias(p);
-    if (of == form::weighted_scores) return weighted_score(p);
+  static traced formula_of(form kind, const recorded_pairs& p, const recipe& steps) {
+    if (kind == form::log) return logarithm(p, distance(p), steps);
+    if (kind == form::power) return power_bias(p);
+    if (kind == form::weighted_scores) return weighted_score(p);
     return or_nothing(p, "r3", logarithm(p, power(p, "r3"), steps));
   }
 };
@@ -98,15 +98,15 @@ inline core::operation kerple::declared(const char* called, std::vector<core::te
                    .independent = {"h", "n", "m"}});
 }
 
-inline core::operation kerple::declaration(form of) {
+inline core::operation kerple::declaration(form kind) {
   const core::tensor_declaration r1 = core::parameter("r1", {"h"}, "factor", {.low = 0.0}),
                                  r2 = core::parameter("r2", {"h"}, "scale of the distance", {.low = 0.0});
   const auto exponent = [](const char* called) {
     return core::parameter(called, {"h"}, "exponent of the distance", {.low = 0.0, .high = 2.0});
   };
-  if (of == form::log) return declared("kerple/log", {r1, r2});
-  if (of == form::power) return declared("kerple/power", {r1, exponent("r2")});
-  if (of == form::log_power) return declared("kerple/log_power", {r1, r2, exponent("r3")});
+  if (kind == form::log) return declared("kerple/log", {r1, r2});
+  if (kind == form::power) return declared("kerple/power", {r1, exponent("r2")});
+  if (kind == form::log_power) return declared("kerple/log_power", {r1, r2, exponent("r3")});
   core::operation weighted =
       declared("kerple/weighted_scores",
                {core::tensor_declaration{.name = "s",
@@ -120,11 +120,11 @@ inline core::operation kerple::declaration(form of) {
 }
 
 inline std::vector<recorded_formula<kerple::recipe>> kerple::formulas() {
-  const auto made = [](form of, std::vector<accuracy_class> algorithms) {
-    return recorded_formula<recipe>{declaration(of),
-                                    [of](const recipe& steps, const formula::program_sizes& call) {
+  const auto made = [](form kind, std::vector<accuracy_class> algorithms) {
+    return recorded_formula<recipe>{declaration(kind),
+                                    [kind](const recipe& steps, const formula::program_sizes& call) {
                                       recorded_pairs pairs(call);
-                                      return pairs.finish(formula_of(of, pairs, steps));
+                                      return pairs.finish(formula_of(kind, pairs, steps));
                                     },
                                     std::move(algorithms)};
   };

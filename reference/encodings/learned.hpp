@@ -38,7 +38,7 @@ struct position_rule {
         masked(
             core::chosen<std::int64_t>(settings, "masked", {{"before_first", offset - 1}, {"zero", 0}, {"one", 1}})) {}
   /// The ids of tokens at these places; `tokens` is the number of tokens up to each place.
-  [[nodiscard]] index of(const index& places, const index& tokens, const formula::traced_truth& visible) const {
+  [[nodiscard]] index ids(const index& places, const index& tokens, const formula::traced_truth& visible) const {
     if (!counted) return places + index::constant(past + offset);
     return either(visible, tokens + index::constant(past - 1 + offset), index::constant(masked));
   }
@@ -66,7 +66,7 @@ struct learned {
     std::function<index(const position_rule& rule, const index& places, const index& tokens,
                         const formula::traced_truth& visible)>
         position = [](const position_rule& rule, const index& places, const index& tokens,
-                      const formula::traced_truth& visible) { return rule.of(places, tokens, visible); };
+                      const formula::traced_truth& visible) { return rule.ids(places, tokens, visible); };
     std::function<traced(const traced& token, const traced& row)> sum = [](const traced& token, const traced& row) {
       return token + row;
     };

@@ -54,12 +54,14 @@ struct log_linear_attention {
   struct pair {
     std::size_t query, key, n;
   };
-  static std::size_t level_of(const pair& of) { return static_cast<std::size_t>(std::bit_width(of.query ^ of.key)); }
-  static bool is_causal(const pair& of) { return of.key <= of.query; }
+  static std::size_t level_of(const pair& places) {
+    return static_cast<std::size_t>(std::bit_width(places.query ^ places.key));
+  }
+  static bool is_causal(const pair& places) { return places.key <= places.query; }
   /// The steps that variants replace.
   struct recipe : recorded_recipe<recipe> {
-    std::function<std::size_t(const pair& of)> level = level_of;
-    std::function<bool(const pair& of)> sees = is_causal;
+    std::function<std::size_t(const pair& places)> level = level_of;
+    std::function<bool(const pair& places)> sees = is_causal;
     /// The weight of each pair, queries by keys, from lambda [B, h, n, l].
     std::function<traced(const traced& lambda, const traced_integer& levels)> lambda_of =
         [](const traced& lambda, const traced_integer& levels) { return taken_along(lambda, levels, 3); };

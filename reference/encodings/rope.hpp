@@ -187,9 +187,10 @@ inline rope::traced rope::turned_by_base(const recipe& steps, const recorded_cal
   const bool backwards =
       core::chosen<bool>(in.settings(), "direction", {{"counterclockwise", false}, {"clockwise", true}});
   const auto [theta, m] = in_stage<traced>(rotary_stage::angle, [&] {
-    const traced at = position_of(in, position), found = frequencies_in_layout(steps, in, layout);
+    const traced position_of_token = position_of(in, position), found = frequencies_in_layout(steps, in, layout);
     const bool scaled = in.settings().contains("position_scale") && in.setting<double>("position_scale") != 1.0;
-    return std::pair(backwards ? -found : found, scaled ? at / in.number("position_scale") : at);
+    return std::pair(backwards ? -found : found,
+                     scaled ? position_of_token / in.number("position_scale") : position_of_token);
   });
   traced_rotation by = steps.rotation_at(m, theta);
   if (const auto factor = in_stage<traced>(rotary_stage::angle, [&] { return magnitude_of(steps, in); }))
@@ -241,8 +242,8 @@ inline std::array<core::operation, 10> rope::declarations() {
   const core::attribute_declaration direction = choice(
                                         "direction", {"counterclockwise", "clockwise"},
                                         "which way position m turns a pair: by the angle m theta, or by -m theta"),
-                                    at = choice("at", {"start", "end"},
-                                                "where the coordinates that turn lie in a head, if not all do"),
+                                    anchor = choice("at", {"start", "end"},
+                                                    "where the coordinates that turn lie in a head, if not all do"),
                                     magnitude = real("magnitude", {1.0, 1.3465735902799727}, {0x1p-20, 0x1p20},
                                                      "what the coordinates that turn are multiplied by");
   const settings_list of_rotation{
@@ -254,7 +255,7 @@ inline std::array<core::operation, 10> rope::declarations() {
       choice("partial", {"block", "proportional"},
              "which frequencies rotary pairs have: those of a head of that many pairs, or the first ones of the whole "
              "head"),
-      at,
+      anchor,
       magnitude};
   const auto length = [](const std::vector<std::int64_t>& values) {
     return integer("length", values, {1.0, 0x1p31}, "L: length of this sequence, in tokens");
@@ -364,9 +365,9 @@ inline std::array<core::operation, 10> rope::declarations() {
            {.name = "rope/rotate_extended",
             .source = "Peng et al. 2023, arXiv 2309.00071; Grattafiori et al. 2024, arXiv 2407.21783",
             .inputs = {positions("position", "n")},
-            .attributes = joined_settings(
-                of_extension(crossed, {rotary_layout::declared(), rotary_setting(), base_setting(2.0), direction, at}),
-                joined_settings(of_magnitudes(rules), {magnitude})),
+            .attributes = joined_settings(of_extension(crossed, {rotary_layout::declared(), rotary_setting(),
+                                                                 base_setting(2.0), direction, anchor}),
+                                          joined_settings(of_magnitudes(rules), {magnitude})),
             .conflict = conflict_of_whole,
             .named_only = true}),
        rotation_declaration(
@@ -374,7 +375,7 @@ inline std::array<core::operation, 10> rope::declarations() {
             .source = "Ding et al. 2024, arXiv 2402.13753; huggingface/transformers, \"longrope\"",
             .inputs = {fixed_divisors, positions("position", "n")},
             .attributes = joined_settings(
-                {rotary_layout::declared(), base_setting(1.0), direction, at, factor(1.0),
+                {rotary_layout::declared(), base_setting(1.0), direction, anchor, factor(1.0),
                  trained_length({4096, 8192, 3}, 2.0, "L0 of the rule su: length of the trained context, in tokens")},
                 joined_settings(of_magnitudes(rules), {magnitude})),
             .conflict = [](const core::attributes&,

@@ -167,9 +167,9 @@ inline formula::program rope_axes::rotate_by(const recipe& steps, const formula:
 }
 
 inline std::array<core::operation, 2> rope_axes::declarations() {
-  const auto section = [](const char* called, const std::vector<std::int64_t>& values, const char* of) {
+  const auto section = [](const char* called, const std::vector<std::int64_t>& values, const char* axis) {
     return integer(called, values, {0.0, 0x1p20},
-                   std::string("how many pairs the ") + of + " axis has; all 0: all axes have equally many");
+                   std::string("how many pairs the ") + axis + " axis has; all 0: all axes have equally many");
   };
   const std::map<std::string, core::axis_role> roles{{"a", core::axis_role::parameter}};
   return {

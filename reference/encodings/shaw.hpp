@@ -62,7 +62,7 @@ struct shaw {
     std::vector<std::int64_t> all{};
 
     rows_of_pairs(const recorded_call& in, const recipe& steps);
-    [[nodiscard]] std::int64_t of(std::size_t i, std::size_t j) const { return all[i * m + j]; }
+    [[nodiscard]] std::int64_t row(std::size_t i, std::size_t j) const { return all[i * m + j]; }
     [[nodiscard]] formula::traced_integer of_queries() const { return formula::known_integers({n, m}, all); }
   };
   /// The terms of scores.
@@ -105,8 +105,8 @@ inline core::operation shaw::attention_declaration() {
 inline shaw::rows_of_pairs::rows_of_pairs(const recorded_call& in, const recipe& steps)
     : n(in.size("n")), m(in.size("m")), count(in.size("b")) {
   const bool is_negative = in.setting<std::string>("sign") == "query_minus_key";
-  const std::int64_t others = static_cast<std::int64_t>(count) - 1, asked = in.setting<std::int64_t>("right"),
-                     right = asked < 0 ? others / 2 : asked;
+  const std::int64_t others = static_cast<std::int64_t>(count) - 1, requested = in.setting<std::int64_t>("right"),
+                     right = requested < 0 ? others / 2 : requested;
   all.reserve(n * m);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < m; ++j) {
@@ -120,7 +120,7 @@ inline std::vector<score_term> shaw::terms(const recorded_call& in, const rows_o
   using formula::traced;
   const traced q = in["q"], k = in["k"];
   const auto of_queries = rows.of_queries();
-  const auto of_keys = of_each_pair(rows.m, rows.n, [&](std::size_t j, std::size_t i) { return rows.of(i, j); });
+  const auto of_keys = of_each_pair(rows.m, rows.n, [&](std::size_t j, std::size_t i) { return rows.row(i, j); });
   std::vector<score_term> all{{q, k, "bhid,bhjd->bhij"}, {q, table, "bhid,rd->bhir", [=](const traced& s) {
                                                             return of_query_and_row(s, of_queries);
                                                           }}};
@@ -134,7 +134,7 @@ inline formula::program shaw::scores(const recipe& steps, const formula::program
   recorded_call in(call);
   const traced table = in["table"];
   return in.finish(in_stage<traced>(score_stage::scores, [&] {
-    return steps.of(steps.factor(in.size("d"), in.size("h"), 1), terms(in, rows_of_pairs(in, steps), table));
+    return steps.scaled_scores(steps.factor(in.size("d"), in.size("h"), 1), terms(in, rows_of_pairs(in, steps), table));
   }));
 }
 
@@ -147,13 +147,13 @@ inline formula::program shaw::attention(const recipe& steps, const formula::prog
   const std::vector<bool> sees = seen_by_last_queries(rows.n, rows.m, in.setting<bool>("causal"));
   const auto seen = seen_of(in, sees);
   const traced logits = in_stage<traced>(attention_stage::scores, [&] {
-    return steps.of(factor_of_logits(in.setting<std::string>("scale"), in.size("d")), terms(in, rows, keys));
+    return steps.scaled_scores(factor_of_logits(in.setting<std::string>("scale"), in.size("d")), terms(in, rows, keys));
   });
   // Which rows of values each query reads.
   std::vector<bool> reads(rows.n * rows.count, false);
   for (std::size_t i = 0; i < rows.n; ++i)
     for (std::size_t j = 0; j < rows.m; ++j)
-      if (sees[i * rows.m + j]) reads[i * rows.count + static_cast<std::size_t>(rows.of(i, j))] = true;
+      if (sees[i * rows.m + j]) reads[i * rows.count + static_cast<std::size_t>(rows.row(i, j))] = true;
   const core::shape of_rows{in.size("B"), in.size("h"), rows.n, rows.count};
   const auto is_read = broadcast(formula::known_truths({rows.n, rows.count}, reads), of_rows);
   return in.finish(attended(steps, in, logits, seen, [&](const traced& weights) {

@@ -170,7 +170,7 @@ inline formula::program t5_bias::attention(const recipe& steps, const formula::p
   const traced table = in["table"];
   return in.finish(attended_by_places(steps, in, [&](const recorded_places& places) {
     const index buckets = of_each_pair(in.size("n"), in.size("m"), [&](std::size_t i, std::size_t j) {
-      return steps.bucket(map, static_cast<double>(j) - places.of(i));
+      return steps.bucket(map, static_cast<double>(j) - places.position(i));
     });
     return gathered(table, buckets, 1);
   }));

@@ -99,7 +99,7 @@ inline formula::program tener::recorded(const recipe& steps, const formula::prog
         {broadcast(reshaped(v, {heads, 1, width}), {heads, n, width}), r, "hid,rd->hir", read_by_queries}};
     if (as_in_code)
       terms.push_back({k, r, "bhjd,rd->bhjr", [&](const traced& s) { return of_key_and_row(s, of_keys); }});
-    return steps.of(is_scaled ? steps.factor(width, heads, 1) : traced(1.0), terms);
+    return steps.scaled_scores(is_scaled ? steps.factor(width, heads, 1) : traced(1.0), terms);
   }));
 }
 

@@ -120,7 +120,7 @@ inline formula::program transformer_xl::shifted(bool causal, const recipe& steps
     return static_cast<std::int64_t>(is_left ? n * own + 1 : column < zeros ? n * own : row * own + column - zeros);
   });
   const traced x = reshaped(in["x"], {rows, heads, n * own});
-  const auto number = [&](double of) { return broadcast(traced(of), {rows, heads, 1}); };
+  const auto number = [&](double value) { return broadcast(traced(value), {rows, heads, 1}); };
   const auto with_numbers = [&] {
     return formula::joined({x, number(0.0), number(left == above::masked ? -infinite : 0.0)}, 2);
   };
@@ -141,10 +141,10 @@ inline formula::program transformer_xl::scores(const recipe& steps, const formul
   const auto rows = either(is_behind, none, distances);
   const traced q = in["q"];
   return in.finish(in_stage<traced>(score_stage::scores, [&] {
-    const traced s = steps.of(steps.factor(in.size("d"), in.size("h"), 1),
-                              {{plus_vector_of_head(q, in["u"]), in["k"], "bhid,bhjd->bhij"},
-                               {plus_vector_of_head(q, in["v"]), in["p"], "bhid,hrd->bhir",
-                                [&](const traced& products) { return of_query_and_row(products, rows); }}});
+    const traced s = steps.scaled_scores(steps.factor(in.size("d"), in.size("h"), 1),
+                                         {{plus_vector_of_head(q, in["u"]), in["k"], "bhid,bhjd->bhij"},
+                                          {plus_vector_of_head(q, in["v"]), in["p"], "bhid,hrd->bhir",
+                                           [&](const traced& products) { return of_query_and_row(products, rows); }}});
     return either(is_behind, traced(-std::numeric_limits<double>::infinity()), s);
   }));
 }

@@ -70,9 +70,11 @@ struct vision {
   };
   /// The steps that variants replace.
   struct recipe : recorded_recipe<recipe> {
-    std::function<resampled_axis(const resampling& of)> axis = [](const resampling& of) { return resampled_axis(of); };
-    std::function<traced(const resampled_axis& of)> distances = [](const resampled_axis& of) {
-      return of.distances_by_scale();
+    std::function<resampled_axis(const resampling& settings)> axis = [](const resampling& settings) {
+      return resampled_axis(settings);
+    };
+    std::function<traced(const resampled_axis& resampled)> distances = [](const resampled_axis& resampled) {
+      return resampled.distances_by_scale();
     };
     /// Whether columns of the grid are resampled before its rows.
     bool columns_first = false;
@@ -357,8 +359,9 @@ inline core::operation vision::bias_declaration(bool with_class) {
 }
 
 inline core::operation vision::decomposed_declaration() {
-  const auto rows_of = [](const char* called, const char* axis, const char* of) {
-    return core::parameter(called, {axis, "d"}, std::string("a row for each difference of ") + of, {-0x1p60, 0x1p60});
+  const auto rows_of = [](const char* called, const char* axis, const char* difference) {
+    return core::parameter(called, {axis, "d"}, std::string("a row for each difference of ") + difference,
+                           {-0x1p60, 0x1p60});
   };
   return {.name = "vision/decomposed_bias",
           .source = "Li et al. 2021, arXiv 2112.01526, eq. (4); facebookresearch/segment-anything, image_encoder.py",

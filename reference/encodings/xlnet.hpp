@@ -59,12 +59,12 @@ inline formula::program xlnet::recorded(const recipe& steps, const formula::prog
   const auto segments = broadcast(reshaped(differs, {rows, 1, n, n}), {rows, heads, n, n});
   const auto distances = of_each_pair(n, n, [&](std::size_t i, std::size_t j) { return steps.row(i, j, n); });
   return in.finish(in_stage<traced>(score_stage::scores, [&] {
-    return steps.of(steps.factor(in.size("d"), heads, 1),
-                    {{plus_vector_of_head(q, in["u"]), in["k"], "bhid,bhjd->bhij"},
-                     {plus_vector_of_head(q, in["v"]), in["p"], "bhid,hrd->bhir",
-                      [&](const traced& s) { return of_query_and_row(s, distances); }},
-                     {plus_vector_of_head(q, in["w"]), in["e"], "bhid,hrd->bhir",
-                      [&](const traced& s) { return taken_along(s, segments, 3); }}});
+    return steps.scaled_scores(steps.factor(in.size("d"), heads, 1),
+                               {{plus_vector_of_head(q, in["u"]), in["k"], "bhid,bhjd->bhij"},
+                                {plus_vector_of_head(q, in["v"]), in["p"], "bhid,hrd->bhir",
+                                 [&](const traced& s) { return of_query_and_row(s, distances); }},
+                                {plus_vector_of_head(q, in["w"]), in["e"], "bhid,hrd->bhir",
+                                 [&](const traced& s) { return taken_along(s, segments, 3); }}});
   }));
 }
 

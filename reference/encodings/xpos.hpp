@@ -85,10 +85,10 @@ inline xpos::traced xpos::turned_and_scaled(const recipe& steps, const recorded_
   const std::size_t d = in.size("d");
   const rotary_layout layout(in.settings(), d, turning_pairs(d, in.settings()));
   const auto [theta, m, z] = in_stage<traced>(rotary_stage::angle, [&] {
-    const traced base = in.number("base"), at = position_of(in, position);
-    const index places = reshaped(in.integers(position), shape_of(at));
+    const traced base = in.number("base"), positions = position_of(in, position);
+    const index places = reshaped(in.integers(position), shape_of(positions));
     return std::tuple(
-        or_products_of_factors(geometric_frequencies(base, layout.pairs, layout.pairs), base, layout.pairs), at,
+        or_products_of_factors(geometric_frequencies(base, layout.pairs, layout.pairs), base, layout.pairs), positions,
         scales(steps, in, places, layout.pairs, of_keys));
   });
   return turned_vectors_of(
@@ -139,7 +139,7 @@ inline std::array<core::operation, 3> xpos::declarations() {
                            .inputs = {positions("query_position", {"B", "n"}), positions("key_position", {"B", "m"})},
                            .attributes = turning,
                            .conflict = conflict_of_rotation})}};
-  const core::error_growth with_exponent{.quantity = "largest position", .at = "position {}"};
+  const core::error_growth with_exponent{.quantity = "largest position", .value_words = "position {}"};
   for (core::operation& op : all) {
     op.attributes.insert(op.attributes.end(), scaling.begin(), scaling.end());
     if (op.input("k") == nullptr)

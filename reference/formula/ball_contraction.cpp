@@ -36,7 +36,7 @@ struct rows_of_terms {
   struct terms {
     const double *high, *low, *radius;
   };
-  [[nodiscard]] terms of(std::size_t place, std::size_t n) const {
+  [[nodiscard]] terms row_of_terms(std::size_t place, std::size_t n) const {
     const std::size_t row = row_at[place], begin = row * n;
     return {high.data() + begin, has_[row].low ? low.data() + begin : nullptr,
             has_[row].radius ? radius.data() + begin : nullptr};
@@ -152,7 +152,7 @@ double inherited(std::size_t n, const terms& x, const terms& y) {
 
 template <class Number>
 std::optional<reals<ball<Number>>> contracted_by_bounds(const reals<ball<Number>>& x, const reals<ball<Number>>& y,
-                                                        const contracted_places& places, const truths* at) {
+                                                        const contracted_places& places, const truths* mask) {
   constexpr std::size_t shortest = 8, longest = std::size_t{1} << 20;
   const std::size_t n = places.within.size();
   const auto all_finite = [](const auto& z) {
@@ -166,11 +166,11 @@ std::optional<reals<ball<Number>>> contracted_by_bounds(const reals<ball<Number>
   reals<ball<Number>> made;
   made.reserve(places.first.size());
   for (const auto& [at_x, at_y] : places.first) {
-    if (at != nullptr && bool(!(*at)[made.size()])) {
+    if (mask != nullptr && bool(!(*mask)[made.size()])) {
       made.emplace_back(0.0);
       continue;
     }
-    const terms a = left.of(at_x, n), b = right.of(at_y, n);
+    const terms a = left.row_of_terms(at_x, n), b = right.row_of_terms(at_y, n);
     const bounded<Number> sum = sum_of_centres<Number>(n, a, b);
     const double off = sum.error + inherited(n, a, b);
     // Products with radii may underflow to 0.

@@ -22,7 +22,7 @@ std::vector<bool> that_lead_to_inputs(const program& p) {
 }
 
 cotangents handed_back(const pullback& b) {
-  switch (row_of(b.n.what).of) {
+  switch (row_of(b.n.what).kind) {
     case family::movement:
     case family::scattering:
       return of_movement(b);
@@ -40,7 +40,7 @@ std::vector<std::vector<node_id>> uses_in(const program& p) {
   std::vector<std::vector<node_id>> all(p.nodes().size());
   for (node_id k = 0; k < all.size(); ++k)
     for (const node_id taken : p.nodes()[k].in) all[taken].push_back(k);
-  for (const program::output& o : p.outputs()) all[o.of].push_back(o.of);
+  for (const program::output& o : p.outputs()) all[o.node].push_back(o.node);
   return all;
 }
 
@@ -49,10 +49,10 @@ class sums_of_boxes {
  public:
   explicit sums_of_boxes(program_writer& to) : to_(to) {}
 
-  node_id of(node_id g, node_id other) {
+  node_id sum(node_id g, node_id other) {
     if (to_.is_zeros(g)) return other;
     if (to_.is_zeros(other)) return g;
-    if (!are_apart(g, other)) return to_.of(op::add, {g, other});
+    if (!are_apart(g, other)) return to_.operation(op::add, {g, other});
     const node& box = to_.node_of(other);
     return to_.append({.what = op::update, .in = {g, box.in[1]}, .integers = {box.integers[0]}});
   }
@@ -89,7 +89,8 @@ class reverse_sweep {
 
   void run() {
     for (const program::output& o : p_.outputs())
-      if (p_.type_of(o.of).kind == number_kind::real) reach(o.of, to_.input("grad_" + o.name, p_.type_of(o.of).shape));
+      if (p_.type_of(o.node).kind == number_kind::real)
+        reach(o.node, to_.input("grad_" + o.name, p_.type_of(o.node).shape));
     for (auto k = static_cast<node_id>(reached_.size()); k-- > 0;) {
       const node& n = p_.nodes()[k];
       if (!leads_[k] || !reached_[k] || n.what == op::input) continue;
@@ -107,7 +108,7 @@ class reverse_sweep {
     if (!leads_[k] || to_.is_zeros(g)) return;
     if (reached_[k]) {
       to_.set_stage(p_.nodes()[k].stage);
-      g = sums_of_boxes(to_).of(*reached_[k], g);
+      g = sums_of_boxes(to_).sum(*reached_[k], g);
     }
     reached_[k] = g;
   }
@@ -120,13 +121,14 @@ class reverse_sweep {
   const gradient_form form_;
 };
 
-core::result<program> with_all_nodes(const program& p, const std::optional<std::vector<std::string>>& of,
+core::result<program> with_all_nodes(const program& p, const std::optional<std::vector<std::string>>& names,
                                      gradient_form form) {
   program made = p.without_outputs();
   reverse_sweep sweep(p, made, form);
   sweep.run();
   const auto is_wanted = [&](node_id k) {
-    return p.type_of(k).kind == number_kind::real && (!of || std::ranges::find(*of, p.nodes()[k].text) != of->end());
+    return p.type_of(k).kind == number_kind::real &&
+           (!names || std::ranges::find(*names, p.nodes()[k].text) != names->end());
   };
   for (const node_id k : p.inputs())
     if (is_wanted(k))
@@ -138,10 +140,10 @@ core::result<program> with_all_nodes(const program& p, const std::optional<std::
 
 }  // namespace
 
-core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& of,
+core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& names,
                                     gradient_form form) {
   try {
-    auto made = with_all_nodes(p, of, form);
+    auto made = with_all_nodes(p, names, form);
     return made ? without_dead_nodes(std::move(*made)) : made;
   } catch (const unwritable& error) {
     return core::failure(std::string("its gradient: ") + error.what());

@@ -15,14 +15,14 @@ namespace assay::reference::formula {
 template <class T>
 class lanes {
  public:
-  lanes(const std::vector<T>& all, const std::vector<std::size_t>& places, const std::vector<std::size_t>& asked)
-      : all_(all), places_(places), asked_(asked) {}
-  [[nodiscard]] std::size_t size() const { return asked_.size(); }
-  decltype(auto) operator[](std::size_t k) const { return all_[places_[asked_[k]]]; }
+  lanes(const std::vector<T>& all, const std::vector<std::size_t>& places, const std::vector<std::size_t>& wanted)
+      : all_(all), places_(places), wanted_(wanted) {}
+  [[nodiscard]] std::size_t size() const { return wanted_.size(); }
+  decltype(auto) operator[](std::size_t k) const { return all_[places_[wanted_[k]]]; }
 
  private:
   const std::vector<T>& all_;
-  const std::vector<std::size_t>&places_, &asked_;
+  const std::vector<std::size_t>&places_, &wanted_;
 };
 template <computes_in_formats R>
 std::vector<R> in_units(const lanes<R>& x, double factor) {
@@ -61,10 +61,10 @@ class elements {
     const array<R>* values;
     const std::vector<std::size_t>* places;
   };
-  /// `asked` are the wanted lanes. Precondition: all arguments outlive this object.
-  elements(const node& n, const std::vector<operand>& in, const std::vector<std::size_t>& asked,
+  /// `wanted` are the lanes that are computed. Precondition: all arguments outlive this object.
+  elements(const node& n, const std::vector<operand>& in, const std::vector<std::size_t>& wanted,
            const std::vector<std::string>& stages)
-      : n_(n), in_(in), asked_(asked), stages_(stages) {}
+      : n_(n), in_(in), wanted_(wanted), stages_(stages) {}
 
   /// The results for the wanted lanes, in order.
   [[nodiscard]] array<R> of_kind(number_kind kind) const {
@@ -79,12 +79,12 @@ class elements {
 
   template <class T>
   lanes<T> in(std::size_t k) const {
-    return {std::get<std::vector<T>>(*in_[k].values), *in_[k].places, asked_};
+    return {std::get<std::vector<T>>(*in_[k].values), *in_[k].places, wanted_};
   }
 
   template <class Result, class F, class... Inputs>
   std::vector<Result> each(F f, const Inputs&... inputs) const {
-    const std::size_t count = asked_.size();
+    const std::size_t count = wanted_.size();
     if constexpr (std::is_trivially_copyable_v<Result>) {
       std::vector<Result> made(count);
       for (std::size_t k = 0; k < count; ++k) made[k] = f(inputs[k]...);
@@ -136,8 +136,8 @@ class elements {
   template <class Factors>
   reals<R> sums_of_products(const std::vector<Factors>& all) const {
     reals<R> made;
-    made.reserve(asked_.size());
-    for (std::size_t k = 0; k < asked_.size(); ++k) {
+    made.reserve(wanted_.size());
+    for (std::size_t k = 0; k < wanted_.size(); ++k) {
       accumulator<R> sum;
       for (std::size_t a = 0; a < all.size(); a += 2)
         if (!adds_nothing(all[a][k], all[a + 1][k])) sum.add_product(all[a][k], all[a + 1][k]);
@@ -200,7 +200,7 @@ class elements {
 
   const node& n_;
   const std::vector<operand>& in_;
-  const std::vector<std::size_t>& asked_;
+  const std::vector<std::size_t>& wanted_;
   const std::vector<std::string>& stages_;
 };
 

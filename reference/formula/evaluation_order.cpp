@@ -6,7 +6,7 @@
 namespace assay::reference::formula {
 
 bool is_elementwise(op what) {
-  switch (row_of(what).of) {
+  switch (row_of(what).kind) {
     case family::real_function:
     case family::arithmetic:
     case family::integer_function:

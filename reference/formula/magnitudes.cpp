@@ -32,31 +32,31 @@ class without_signs {
     }
     to_.set_stage({});
     if (is_in_body_)
-      for (const program::output& o : from_.outputs()) name(o.name, plain_[o.of]);
+      for (const program::output& o : from_.outputs()) name(o.name, plain_[o.node]);
     for (const program::output& o : from_.outputs())
-      name(is_in_body_ ? without_sign_of(o.name) : o.name, is_in_body_ ? without_sign(o.of) : now_[o.of]);
+      name(is_in_body_ ? without_sign_of(o.name) : o.name, is_in_body_ ? without_sign(o.node) : now_[o.node]);
     return std::move(made_);
   }
   [[nodiscard]] bool needs_signs() const { return needs_signs_; }
   static std::string without_sign_of(const std::string& name) { return "without sign " + name; }
 
  private:
-  void name(const std::string& output, node_id of) {
-    if (auto ok = made_.name_output(output, of); !ok) throw unwritable(ok.error().message);
+  void name(const std::string& output, node_id node) {
+    if (auto ok = made_.name_output(output, node); !ok) throw unwritable(ok.error().message);
   }
   node_id copied(node n) {
     for (node_id& taken : n.in) taken = plain_[taken];
     return to_.append(std::move(n));
   }
   node_id without_sign(node_id taken) {
-    return is_linear_[taken] ? now_[taken] : to_.of(op::magnitude, {plain_[taken]});
+    return is_linear_[taken] ? now_[taken] : to_.operation(op::magnitude, {plain_[taken]});
   }
 
   node_id of_terms(const node& n, node_id k) {
     if (n.what == op::input && is_in_body_) return to_.input(without_sign_of(n.text), from_.type_of(k).shape);
     if (n.what == op::input || n.what == op::subtract) {
       needs_signs_ = needs_signs_ || n.what == op::subtract;
-      return to_.of(op::magnitude, {plain_[k]});
+      return to_.operation(op::magnitude, {plain_[k]});
     }
     if (n.what == op::scan) return of_turns(n);
     if (n.what == op::skew_exponential_pullback) return of_exponential(n);
@@ -72,7 +72,7 @@ class without_signs {
     needs_signs_ = true;
     node made = n;
     made.in = {plain_[n.in[0]], plain_[n.in[1]], without_sign(n.in[2])};
-    return to_.of(op::magnitude, {to_.append(std::move(made))});
+    return to_.operation(op::magnitude, {to_.append(std::move(made))});
   }
 
   // The loop of a gradient: its cotangents exist without signs, and also with signs where its body needs them.
@@ -133,7 +133,7 @@ class without_signs {
       p.shape = {elements_of(p.shape)};
       flat.push_back(to_.part(all, p));
     }
-    return to_.of(op::concatenate, std::move(flat), {0});
+    return to_.operation(op::concatenate, std::move(flat), {0});
   }
 
   const program& from_;

@@ -8,8 +8,8 @@
 //       std::vector<recorded_operation>{{.declaration = {.name = "mine/bias", ...},
 //                                        .record = [](const program_sizes& s) {
 //         recording of;
-//         of.output("bias", bias(of.input("slope", {s.of("h"), 1, 1}),
-//                                of.input("distance", {1, s.of("n"), s.of("m")})));
+//         of.output("bias", bias(of.input("slope", {s.size("h"), 1, 1}),
+//                                of.input("distance", {1, s.size("n"), s.size("m")})));
 //         return of.finish();
 //       }}}));
 //
@@ -45,7 +45,7 @@ struct program_sizes {
 
   bool is_of_gradient = false;  ///< differentiate() takes the program
 
-  [[nodiscard]] std::size_t of(const std::string& axis) const { return axes.at(axis); }
+  [[nodiscard]] std::size_t size(const std::string& axis) const { return axes.at(axis); }
 };
 
 /// The names of the stages, in the order in which a recording numbers them.

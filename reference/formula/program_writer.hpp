@@ -32,8 +32,8 @@ class program_writer {
 
   /// Throws unwritable where the program cannot have the node.
   node_id append(node n);
-  node_id of(op what, std::vector<node_id> in) { return append({.what = what, .in = std::move(in)}); }
-  node_id of(op what, std::vector<node_id> in, list attribute) {
+  node_id operation(op what, std::vector<node_id> in) { return append({.what = what, .in = std::move(in)}); }
+  node_id operation(op what, std::vector<node_id> in, list attribute) {
     return append({.what = what, .in = std::move(in), .integers = {std::move(attribute)}});
   }
   node_id input(const std::string& name, const core::shape& shape);
@@ -44,9 +44,9 @@ class program_writer {
   }
   node_id zeros(const core::shape& shape) { return broadcast(number(0.0), shape); }
 
-  node_id negative(node_id x) { return of(op::negative, {x}); }
-  node_id product(node_id x, node_id y) { return of(op::multiply, {x, y}); }
-  node_id where(node_id condition, node_id x, node_id y) { return of(op::where, {condition, x, y}); }
+  node_id negative(node_id x) { return operation(op::negative, {x}); }
+  node_id product(node_id x, node_id y) { return operation(op::multiply, {x, y}); }
+  node_id where(node_id condition, node_id x, node_id y) { return operation(op::where, {condition, x, y}); }
   node_id reshape(node_id x, const core::shape& shape);
   node_id broadcast(node_id x, const core::shape& shape);
   /// A slice of x. If the slice lies where something was written, it reads that.

@@ -27,7 +27,7 @@ struct pullback {
   [[nodiscard]] node_id hidden(node_id where_hidden) const {
     if (!is_masked(g)) return to.where(where_hidden, to.number(0.0), g);
     const node masked = to.node_of(g);
-    return to.where(to.of(op::either_one, {where_hidden, masked.in[0]}), masked.in[1], masked.in[2]);
+    return to.where(to.operation(op::either_one, {where_hidden, masked.in[0]}), masked.in[1], masked.in[2]);
   }
   /// f of the cotangent; f is elementwise and linear. Where a branch of the formula is not taken, the cotangent is 0,
   /// and 0 times anything is 0 there: f applies to the other branch alone.

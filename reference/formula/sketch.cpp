@@ -37,7 +37,7 @@ std::optional<std::map<std::string, xt::xarray<double>>> sketch_of(const program
   for (node_id k = 0; k < p.nodes().size(); ++k)
     if (elements_of(p.type_of(k).shape) > most_numbers) return std::nullopt;
   std::size_t of_outputs = 0;
-  for (const program::output& o : p.outputs()) of_outputs += elements_of(p.type_of(o.of).shape);
+  for (const program::output& o : p.outputs()) of_outputs += elements_of(p.type_of(o.node).shape);
   if (of_outputs > most_of_outputs) return std::nullopt;
   std::vector<magnitudes> runs(experiments / sketched::experiments);
   try {
@@ -50,7 +50,7 @@ std::optional<std::map<std::string, xt::xarray<double>>> sketch_of(const program
   std::map<std::string, xt::xarray<double>> all;
   for (const program::output& o : p.outputs()) {
     if (!runs.front().contains(o.name)) continue;
-    xt::xarray<double> k = xt::zeros<double>(p.type_of(o.of).shape);
+    xt::xarray<double> k = xt::zeros<double>(p.type_of(o.node).shape);
     for (std::size_t i = 0; i < k.size(); ++i) {
       std::vector<double> seen;
       for (const magnitudes& run : runs) {

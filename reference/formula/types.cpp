@@ -111,13 +111,13 @@ result<array_type> contracted(const node& n, const types& in) {
   if (!letters) return tl::make_unexpected(letters.error());
   std::array<std::size_t, 128> sizes{};
   std::string seen;
-  for (const auto& [of, t] : {std::pair(&letters->x, in[0]), std::pair(&letters->y, in[1])}) {
-    if (of->size() != t->shape.size()) return failure(fmt::format("'{}' for {} axes", *of, t->shape.size()));
-    for (std::size_t k = 0; k < of->size(); ++k) {
-      std::size_t& size = sizes[static_cast<std::size_t>((*of)[k])];
-      if (seen.find((*of)[k]) != std::string::npos && size != t->shape[k])
-        return failure(fmt::format("'{}' is {} and {}", (*of)[k], size, t->shape[k]));
-      seen += (*of)[k];
+  for (const auto& [operand, t] : {std::pair(&letters->x, in[0]), std::pair(&letters->y, in[1])}) {
+    if (operand->size() != t->shape.size()) return failure(fmt::format("'{}' for {} axes", *operand, t->shape.size()));
+    for (std::size_t k = 0; k < operand->size(); ++k) {
+      std::size_t& size = sizes[static_cast<std::size_t>((*operand)[k])];
+      if (seen.find((*operand)[k]) != std::string::npos && size != t->shape[k])
+        return failure(fmt::format("'{}' is {} and {}", (*operand)[k], size, t->shape[k]));
+      seen += (*operand)[k];
       size = t->shape[k];
     }
   }
@@ -232,7 +232,7 @@ result<contraction> contraction_of(const std::string& text) {
 
 result<array_type> type_of(const node& n, const types& in) {
   using enum number_kind;
-  switch (row_of(n.what).of) {
+  switch (row_of(n.what).kind) {
     case family::leaf:
       return leaf(n);
     case family::real_function:

@@ -27,9 +27,9 @@ struct seen_rows {
         one(beside(shape_of(seen))),
         has_key(reshaped(any_along(seen, axis), one)) {}
   /// The logits of seen keys, and -inf elsewhere; 0 in rows that see nothing.
-  [[nodiscard]] traced logits(const traced& of, const traced_truth& seen) const {
+  [[nodiscard]] traced logits(const traced& given_logits, const traced_truth& seen) const {
     const traced hidden(-std::numeric_limits<double>::infinity());
-    return either(has_key, either(seen, of, hidden), traced(0.0));
+    return either(has_key, either(seen, given_logits, hidden), traced(0.0));
   }
 };
 

@@ -35,11 +35,11 @@ traced rotations_by(const matrix_recipe& steps, const traced& entries, std::size
   const std::size_t last = s.size() - 1, count = s.back();
   s.back() = 1;
   std::vector<std::int64_t> places(b * b, static_cast<std::int64_t>(2 * count));
-  std::int64_t at = 0;
+  std::int64_t entry = 0;
   for (std::size_t i = 0; i < b; ++i)
-    for (std::size_t j = i + 1; j < b; ++j, ++at) {
-      places[i * b + j] = at;
-      places[j * b + i] = at + static_cast<std::int64_t>(count);
+    for (std::size_t j = i + 1; j < b; ++j, ++entry) {
+      places[i * b + j] = entry;
+      places[j * b + i] = entry + static_cast<std::int64_t>(count);
     }
   const traced x = in_stage<traced>(matrix_stage::exponent, [&] {
     const traced signed_ones = formula::joined({entries, -entries, broadcast(traced(0.0), s)}, last);

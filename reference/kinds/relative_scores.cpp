@@ -22,7 +22,7 @@ traced factor_of_logits(const std::string& setting, std::size_t width) {
   return exponent.p == 0 ? traced(1.0) : power(formula::setting(static_cast<double>(width)), exponent);
 }
 
-traced score_recipe::of(const traced& scale, const std::vector<score_term>& terms) const {
+traced score_recipe::scaled_scores(const traced& scale, const std::vector<score_term>& terms) const {
   std::vector<traced> products;
   for (const score_term& t : terms) products.push_back(product(t));
   return score(scale, products);

@@ -45,7 +45,7 @@ struct score_recipe {
       scaled_sum;
   std::function<formula::traced(std::size_t width, std::size_t heads, std::size_t terms)> factor = factor_of_scores;
 
-  [[nodiscard]] formula::traced of(const formula::traced& scale, const std::vector<score_term>& terms) const;
+  [[nodiscard]] formula::traced scaled_scores(const formula::traced& scale, const std::vector<score_term>& terms) const;
 };
 
 /// row(i, j) of n queries and m keys, [n, m].

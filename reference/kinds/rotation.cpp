@@ -56,16 +56,16 @@ traced turned_features(const rotation_recipe& steps, const traced& x, const rota
   std::vector<std::int64_t> order;
   std::vector<bool> turns(d, false);
   for (std::size_t k = 0; k < 2 * r; ++k) {
-    const std::size_t at = k < r ? layout.first(k) : layout.second(k - r);
-    order.push_back(static_cast<std::int64_t>(at));
-    turns[at] = true;
+    const std::size_t feature = k < r ? layout.first(k) : layout.second(k - r);
+    order.push_back(static_cast<std::int64_t>(feature));
+    turns[feature] = true;
   }
   for (std::size_t k = 0; k < d; ++k)
     if (!turns[k]) order.push_back(static_cast<std::int64_t>(k));
   std::vector<std::int64_t> places(d);
   for (std::size_t k = 0; k < d; ++k) places[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
-  const auto in_order = [&](const traced& y, const std::vector<std::int64_t>& of) {
-    return std::ranges::is_sorted(of) ? y : gathered(y, formula::known_integers({d}, of), 3);
+  const auto in_order = [&](const traced& y, const std::vector<std::int64_t>& indices) {
+    return std::ranges::is_sorted(indices) ? y : gathered(y, formula::known_integers({d}, indices), 3);
   };
   const traced sorted = in_order(x, order);
   const traced_pairs y = steps.turn({between(sorted, 3, 0, r), between(sorted, 3, r, 2 * r)}, by);

@@ -108,13 +108,13 @@ inline std::size_t turning_pairs(std::size_t features, const core::attributes& s
 }
 /// How many of them each axis of positions has, up to the last axis that has any; empty where no setting says it.
 inline std::vector<std::size_t> sections_of(const core::attributes& settings) {
-  const auto of = [&](const char* name) {
+  const auto size = [&](const char* name) {
     const auto set = settings.find(name);
     return set == settings.end() ? 0 : static_cast<std::size_t>(std::get<std::int64_t>(set->second));
   };
-  std::vector<std::size_t> all{of("section_0"), of("section_1"), of("section_2")};
+  std::vector<std::size_t> all{size("section_0"), size("section_1"), size("section_2")};
   while (!all.empty() && all.back() == 0) all.pop_back();
-  if (!all.empty()) all.resize(std::max(all.size(), of("sections")), 0);
+  if (!all.empty()) all.resize(std::max(all.size(), size("sections")), 0);
   return all;
 }
 /// The same numbers, or equal shares where no setting gives them.

@@ -23,9 +23,9 @@ inline core::attribute_declaration softplus_setting(const std::string& of_large)
   return choice("softplus", {"exact", "linear_above_20"}, of_large + ": log(1 + exp(x)), or x above 20");
 }
 inline formula::traced softplus_by_setting(const recorded_call& in,
-                                           const std::function<formula::traced(const formula::traced&)>& of,
+                                           const std::function<formula::traced(const formula::traced&)>& exact_softplus,
                                            const formula::traced& x) {
-  const formula::traced exact = of(x);
+  const formula::traced exact = exact_softplus(x);
   return in.setting<std::string>("softplus") == "exact" ? exact : either(less(formula::traced(20.0), x), x, exact);
 }
 

@@ -97,7 +97,7 @@ tracked larger(const tracked& x, const tracked& y) {
   return {std::max(x.number, y.number), larger_error(x.error, y.error)};
 }
 tracked floor(const tracked& x) {
-  return of_step(x, [](double at) { return std::floor(at); });
+  return of_step(x, [](double y) { return std::floor(y); });
 }
 
 // Plain arithmetic.

@@ -99,8 +99,8 @@ struct bounded_call {
   lanes_shape shape;
   excluded_lanes excluded;
 
-  bounded_call(const core::request& of, const kind_of_decay& kind)
-      : call(of), decay(kind), shape(shape_of(input(kind.name).shape())), excluded(shape) {}
+  bounded_call(const core::request& requested, const kind_of_decay& kind)
+      : call(requested), decay(kind), shape(shape_of(input(kind.name).shape())), excluded(shape) {}
   static lanes_shape shape_of(const core::shape& s) { return {s[0], s[1], s[2]}; }
 
   [[nodiscard]] const core::tensor& input(const std::string& name) const { return call.inputs.at(name); }

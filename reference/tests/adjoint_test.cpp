@@ -91,10 +91,10 @@ TEST_CASE("heinsen/adjoint/tangents_dot_product_and_finite_differences", "[prope
 
       // Central differences of fourth order at 335 bits: step 1e-18, so 1e-72 and 1e-100 / 1e-18 remain.
       const value step(1e-18);
-      const auto at = [&](double k) {
+      const auto loss_at = [&](double k) {
         return paired(evaluate<encodings::heinsen, value>({name, moved(in, direction, value(k) * step)}, {}), out_bar);
       };
-      const value slope = (value(8.0) * (at(1) - at(-1)) - (at(2) - at(-2))) / (value(12.0) * step);
+      const value slope = (value(8.0) * (loss_at(1) - loss_at(-1)) - (loss_at(2) - loss_at(-2))) / (value(12.0) * step);
       CHECK(distance(pulled, slope) < 1e-65);
     }
 }

@@ -86,8 +86,8 @@ lane_of<rounded> rounded_lane(const value_lane& x) {
 
 template <class R>
 lane_of<R> part(const lane_of<R>& x, std::size_t first, std::size_t last, const R& state) {
-  const auto at = [](const auto& v, std::size_t i) { return v.begin() + static_cast<std::ptrdiff_t>(i); };
-  return {{at(x.a, first), at(x.a, last)}, {at(x.h, first), at(x.h, last)}, state};
+  const auto element_at = [](const auto& v, std::size_t i) { return v.begin() + static_cast<std::ptrdiff_t>(i); };
+  return {{element_at(x.a, first), element_at(x.a, last)}, {element_at(x.h, first), element_at(x.h, last)}, state};
 }
 
 void check_chunks(core::dtype format, const value_lane& lane) {

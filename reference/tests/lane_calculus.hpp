@@ -45,7 +45,7 @@ struct lane_vector {
     all.push_back(s0);
     return all;
   }
-  R& at(std::size_t k) { return k < a.size() ? a[k] : k < 2 * a.size() ? h[k - a.size()] : s0; }
+  R& element(std::size_t k) { return k < a.size() ? a[k] : k < 2 * a.size() ? h[k - a.size()] : s0; }
 };
 using value_vector = lane_vector<value>;
 

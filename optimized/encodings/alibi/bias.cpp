@@ -45,10 +45,11 @@ auto coefficients_by(const bias_rule& rule) {
 }  // namespace
 
 template <class Real>
-void slopes(slope_rule rule, double alpha_max, const model_heads& of, const view<Real, 1>& slopes) {
+void slopes(slope_rule rule, double alpha_max, const model_heads& model, const view<Real, 1>& slopes) {
   ASSAY_EXPECTS(has_shape(slopes, slopes.shape));
   const long alpha = std::lround(alpha_max * parts), here = static_cast<long>(slopes.shape[0]),
-             first = static_cast<long>(of.first), heads = of.all == 0 ? first + here : static_cast<long>(of.all);
+             first = static_cast<long>(model.first),
+             heads = model.all == 0 ? first + here : static_cast<long>(model.all);
   ASSAY_EXPECTS(first + here <= heads);
   for (long k = 0; k < here; ++k) {
     const long head = first + k + 1;

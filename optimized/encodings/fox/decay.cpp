@@ -53,18 +53,18 @@ void add_decay_gradient(const view<const Real, 2>& rows, std::size_t first, doub
   for (std::size_t i = 0; i < count; ++i) {
     const view<const Real, 1> row = part(rows, i);
     with_step(row, [&](auto step) {
-      const auto at = [&](std::size_t j) {
+      const auto element = [&](std::size_t j) {
         return static_cast<double>(row.data[static_cast<std::ptrdiff_t>(j) * step]);
       };
       std::array<double, together> sums{};
       std::size_t j = 0;
       for (; j + together <= first; j += together)
         for (std::size_t k = 0; k < together; ++k) {
-          const double x = at(j + k);
+          const double x = element(j + k);
           columns[j + k] += x;
           sums[k] += x;
         }
-      for (; j < first; ++j) columns[j] += at(j), sums[0] += at(j);
+      for (; j < first; ++j) columns[j] += element(j), sums[0] += element(j);
       for (const double sum : sums) before[i] += sum;
     });
   }

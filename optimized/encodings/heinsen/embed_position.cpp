@@ -26,10 +26,10 @@ void embed_position(const execution& on, const embed_inputs<Real>& in, const emb
   pass.order->share(threads, all.count(), each_block([&](std::size_t worker, std::size_t i) {
                       const block b = all.at(i / all.of_group(), i % all.of_group());
                       const scratch<Real>& mine = own[worker];
-                      const matrix<const Real> x = x_rows.of(b, mine.x);
+                      const matrix<const Real> x = x_rows.block_rows(b, mine.x);
                       const matrix<Real> logits{mine.logits, b.rows(), 2 * d, 2 * d}, s{mine.s, b.rows(), d, d};
                       pass.run(b, x, logits, s, mine.of_scan);
-                      const matrix<Real> y = y_rows.of(b, mine.y);
+                      const matrix<Real> y = y_rows.block_rows(b, mine.y);
                       copy_plus(x, b_R, y);
                       add_product(s, transpose_of(W_R), y);
                       y_rows.finish(b, mine.y);

@@ -50,11 +50,11 @@ class weight_gradient {
  private:
   [[nodiscard]] matrix<Real> target(std::size_t sum) const {
     const std::size_t columns = right_.columns;
-    if (sum == 0) return rows_.of(whole(out_), place_);
+    if (sum == 0) return rows_.block_rows(whole(out_), place_);
     return {partial_ + (sum - 1) * left_.rows * columns, left_.rows, columns, columns};
   }
-  [[nodiscard]] matrix<Real> slice(const matrix<Real>& of, std::size_t row) const {
-    return of.rows_from(row, std::min(rows_of_slice, of.rows - row));
+  [[nodiscard]] matrix<Real> slice(const matrix<Real>& matrix_of_rows, std::size_t row) const {
+    return matrix_of_rows.rows_from(row, std::min(rows_of_slice, matrix_of_rows.rows - row));
   }
   matrix<const Real> left_, right_;
   view<Real, 2> out_;
@@ -126,7 +126,7 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
 
   pass.order->share(threads, all.count(), each_block([&](std::size_t worker, std::size_t i) {
                       const block b = all.at(i / all.of_group(), i % all.of_group());
-                      const matrix<const Real> x = x_rows.of(b, x_place + x_rows.copied(b.first_row));
+                      const matrix<const Real> x = x_rows.block_rows(b, x_place + x_rows.copied(b.first_row));
                       pass.run(b, x, logits.rows_from(b.first_row, b.rows()), s.rows_from(b.first_row, b.rows()),
                                own[worker].of_scan);
                     }));
@@ -140,7 +140,7 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
         const std::size_t step = i % all.of_group();
         const block b = all.at(i / all.of_group(), all.of_group() - 1 - step);
         const scratch<Real>& mine = own[worker];
-        const matrix<const Real> grad_y = grad_y_rows.of(b, grad_y_place + grad_y_rows.copied(b.first_row));
+        const matrix<const Real> grad_y = grad_y_rows.block_rows(b, grad_y_place + grad_y_rows.copied(b.first_row));
         const matrix<Real> grad_s{mine.s, b.rows(), d, d}, given{mine.logits, b.rows(), 2 * d, 2 * d};
         fill_zeros(grad_s);
         add_product(grad_y, W_R, grad_s);
@@ -158,7 +158,7 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
               {half(grad_logits, b, 0), half(grad_logits, b, 1), adjoint.after(b, step, 0), adjoint.after(b, step, 1)});
         });
 
-        const matrix<Real> grad_x = grad_x_rows.of(b, mine.y);
+        const matrix<Real> grad_x = grad_x_rows.block_rows(b, mine.y);
         copy_plus<Real>(grad_y, nullptr, grad_x);
         add_product(grad_logits, pass.W_H, grad_x);
         grad_x_rows.finish(b, mine.y);

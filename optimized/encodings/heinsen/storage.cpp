@@ -81,18 +81,18 @@ class block_worker {
     const bool whole = unit && (stored.stride[1] == static_cast<std::ptrdiff_t>(features_) || b.tokens <= 1);
     for (std::size_t sequence = 0; sequence < b.sequences; ++sequence) {
       float* row = x + sequence * b.tokens * features_;
-      const auto at = [&](std::size_t i, std::size_t j) {
+      const auto place_of_element = [&](std::size_t i, std::size_t j) {
         return stored.at(b.first_sequence + sequence, b.first_token + i, j);
       };
       if (whole) {
-        move(at(0, 0), row, b.tokens * features_);
+        move(place_of_element(0, 0), row, b.tokens * features_);
         continue;
       }
       for (std::size_t i = 0; i < b.tokens; ++i, row += features_)
         if (unit)
-          move(at(i, 0), row, features_);
+          move(place_of_element(i, 0), row, features_);
         else
-          for (std::size_t j = 0; j < features_; ++j) move(at(i, j), row + j, std::size_t{1});
+          for (std::size_t j = 0; j < features_; ++j) move(place_of_element(i, j), row + j, std::size_t{1});
     }
   }
 

@@ -91,14 +91,14 @@ TEST_CASE("formula/differentiate/of_rows_that_are_hidden", "[unit]") {
 
 TEST_CASE("formula/differentiate/slopes_keep_their_digits_far_from_zero", "[unit]") {
   const double slope = 4 * std::exp(-600.0);
-  const auto of = [](const std::string& op) {
+  const auto slopes = [](const std::string& op) {
     return evaluated<enclosure>(
                gradient_of(program_of(real_input("x", "[2]") + R"(, {"op": ")" + op + R"(", "in": [0]})")),
                {{"x", {300, -300}}, {"grad_y", {1, 1}}})
         .at("grad_x");
   };
-  for (const enclosure& x : of("tanh")) CHECK(to_double(x) == Approx(slope).epsilon(1e-12));
-  for (const enclosure& x : of("sigmoid")) CHECK(to_double(x) == Approx(std::exp(-300.0)).epsilon(1e-12));
+  for (const enclosure& x : slopes("tanh")) CHECK(to_double(x) == Approx(slope).epsilon(1e-12));
+  for (const enclosure& x : slopes("sigmoid")) CHECK(to_double(x) == Approx(std::exp(-300.0)).epsilon(1e-12));
 }
 
 TEST_CASE("formula/differentiate/the_gradient_program", "[unit]") {
@@ -122,8 +122,9 @@ TEST_CASE("formula/differentiate/the_gradient_program", "[unit]") {
     if (n.stage == "inner") in_stage.emplace_back(row_of(n.what).name);
   }
   CHECK(in_stage == std::vector<std::string>{"exp", "add", "multiply"});
-  const numbers_by_name at{{"x", {0, 0}}, {"i", {0, 0}}, {"unused", {1, 2, 3}}, {"grad_s", {0, 2}}, {"grad_e", {3, 4}}};
-  const auto got = evaluated<enclosure>(g, at);
+  const numbers_by_name inputs{
+      {"x", {0, 0}}, {"i", {0, 0}}, {"unused", {1, 2, 3}}, {"grad_s", {0, 2}}, {"grad_e", {3, 4}}};
+  const auto got = evaluated<enclosure>(g, inputs);
   CHECK(to_double(got.at("grad_x")[0]) == 3);
   CHECK(to_double(got.at("grad_x")[1]) == Approx(4 + 2 * std::cos(1.0)));
   for (const enclosure& zero : got.at("grad_unused")) CHECK(zero.is_zero());

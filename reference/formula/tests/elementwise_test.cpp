@@ -74,11 +74,11 @@ TEST_CASE("formula/elementwise/a_branch_that_is_not_taken_is_not_evaluated", "[u
     {"op": "number", "value": 0}, {"op": "less", "in": [2, 0]}, {"op": "to_real", "in": [1]},
     {"op": "where", "in": [3, 4, 0]})");
   const std::int64_t beyond = (std::int64_t{1} << 53) + 1;
-  const auto at = [&](std::int64_t first, std::int64_t second) {
+  const auto evaluate_at = [&](std::int64_t first, std::int64_t second) {
     const interpreter<rounded>::arrays in{{"x", reals<rounded>{rounded(1.0), rounded(-1.0)}},
                                           {"big", integers{first, second}}};
     return interpreter<rounded>(p, in).run();
   };
-  CHECK_NOTHROW(at(7, beyond));
-  CHECK_THROWS_WITH(at(beyond, 7), Catch::Contains("node 4 (to_real)"));
+  CHECK_NOTHROW(evaluate_at(7, beyond));
+  CHECK_THROWS_WITH(evaluate_at(beyond, 7), Catch::Contains("node 4 (to_real)"));
 }

@@ -13,8 +13,8 @@ namespace {
 
 formula::program program_of(const std::string& nodes, const std::vector<std::pair<std::string, int>>& outputs) {
   std::string named;
-  for (const auto& [name, of] : outputs)
-    named += (named.empty() ? "" : ", ") + (R"({"name": ")" + name) + R"(", "node": )" + std::to_string(of) + "}";
+  for (const auto& [name, node] : outputs)
+    named += (named.empty() ? "" : ", ") + (R"({"name": ")" + name) + R"(", "node": )" + std::to_string(node) + "}";
   auto p = formula::read_program(R"({"schema": "assay-program/1", "nodes": [)" + nodes + R"(], "outputs": [)" + named +
                                  "]}");
   INFO((p ? std::string() : p.error().message));

@@ -27,9 +27,9 @@ TEST_CASE("formula/differentiate/masks_of_a_chain_are_one", "[unit]") {
   const auto g = differentiate(p);
   REQUIRE(g.has_value());
   CHECK(g->nodes().size() < 5 * p.nodes().size());
-  const numbers_by_name at{{"x", {0.5, -0.5, 1.0}}, {"grad_y", {1, 1, 1}}};
+  const numbers_by_name inputs{{"x", {0.5, -0.5, 1.0}}, {"grad_y", {1, 1, 1}}};
   const program short_one = of_layers(4);
-  const auto slopes = evaluated<enclosure>(gradient_of(short_one), at).at("grad_x");
+  const auto slopes = evaluated<enclosure>(gradient_of(short_one), inputs).at("grad_x");
   const auto slope = [](double x) {
     double product = 1;
     for (int k = 0; k < 4; ++k) {

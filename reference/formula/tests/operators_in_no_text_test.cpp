@@ -20,9 +20,9 @@ program slopes_of(const program& p) {
 // A program of the entries above the diagonal of two matrices [b, b]; `combined` makes the output from their
 // exponentials.
 program of_exponentials(std::size_t b, traced (*combined)(const traced& r)) {
-  recording of({"exponent", "exponential", "product"});
-  of.output("y", combined(rotations_by({}, of.input("e", {2, b * (b - 1) / 2}), b)));
-  return of.finish();
+  recording recorder({"exponent", "exponential", "product"});
+  recorder.output("y", combined(rotations_by({}, recorder.input("e", {2, b * (b - 1) / 2}), b)));
+  return recorder.finish();
 }
 traced as_it_is(const traced& r) { return r; }
 
@@ -38,9 +38,9 @@ TEST_CASE("formula/no_text/is_refused_in_texts", "[unit]") {
 
 TEST_CASE("formula/no_text/slope_of_the_cosine_integral", "[unit]") {
   const program p = [] {
-    recording of;
-    of.output("y", entire_cosine_integral(of.input("x", {7})));
-    return of.finish();
+    recording recorder;
+    recorder.output("y", entire_cosine_integral(recorder.input("x", {7})));
+    return recorder.finish();
   }();
   has_slopes_of_dual_numbers(slopes_of(p), p,
                              {{"x", {0, 1e-200, -1e-3, 1, -2, 50, 1e6}}, {"grad_y", {1, 1, 2, 3, 4, 5, 6}}});
@@ -80,8 +80,8 @@ TEST_CASE("formula/no_text/allowances_of_exponentials_do_not_cancel", "[unit]") 
 
 TEST_CASE("formula/no_text/exponentials_of_other_shapes", "[unit]") {
   for (const assay::core::shape& s : {assay::core::shape{3}, assay::core::shape{2, 3}, assay::core::shape{}}) {
-    recording of;
-    const traced x = of.input("x", s);
+    recording recorder;
+    const traced x = recorder.input("x", s);
     CHECK_THROWS_AS(skew_exponential(x), assay::core::contract_violation);
   }
 }

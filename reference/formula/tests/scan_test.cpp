@@ -54,13 +54,15 @@ program written_out() {
   node_id s = 0;
   std::vector<node_id> given;
   for (std::int64_t t = 0; t < turns; ++t) {
-    const auto at = [&](node_id x) { return to.reshape(to.slice(x, {t, 0}, {t + 1, 2}, {1, 1}), {2}); };
-    const node_id kept = to.product(to.of(op::exp, {to.negative(to.of(op::magnitude, {at(1)}))}), s);
-    s = to.of(op::add, {kept, to.product(3, to.of(op::tanh, {to.of(op::subtract, {at(2), s})}))});
+    const auto row_at_turn = [&](node_id x) { return to.reshape(to.slice(x, {t, 0}, {t + 1, 2}, {1, 1}), {2}); };
+    const node_id kept =
+        to.product(to.operation(op::exp, {to.negative(to.operation(op::magnitude, {row_at_turn(1)}))}), s);
+    s = to.operation(op::add,
+                     {kept, to.product(3, to.operation(op::tanh, {to.operation(op::subtract, {row_at_turn(2), s})}))});
     given.push_back(to.reshape(to.product(to.product(s, s), 3), {1, 2}));
   }
   REQUIRE(made.name_output("last", s));
-  REQUIRE(made.name_output("y", to.of(op::concatenate, given, {0})));
+  REQUIRE(made.name_output("y", to.operation(op::concatenate, given, {0})));
   return made;
 }
 

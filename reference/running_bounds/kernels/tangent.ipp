@@ -35,16 +35,17 @@ struct tangent_state {
 
 template <class Arithmetic, template <class> class Decay>
 void tangent(const tangent_call& call) {
-  const std::size_t lanes = call.shape.batch * call.shape.features;
-  for (std::size_t from = 0; from < lanes; from += lanes_of_pack) {
-    const lanes_of_tokens at(call.shape, from);
-    scan_state<Arithmetic> state(at.load_state(call.s0));
-    tangent_state<Arithmetic> along(at.load_state(call.tangent_s0));
+  const std::size_t all_lanes = call.shape.batch * call.shape.features;
+  for (std::size_t from = 0; from < all_lanes; from += lanes_of_pack) {
+    const lanes_of_tokens lanes(call.shape, from);
+    scan_state<Arithmetic> state(lanes.load_state(call.s0));
+    tangent_state<Arithmetic> along(lanes.load_state(call.tangent_s0));
     for (std::size_t i = 0; i < call.shape.tokens; ++i) {
-      const Decay<Arithmetic> decay{at.load(call.decay, i)};
-      const bounded_pack given{at.load(call.tangent_decay, i), broadcast(0.0), broadcast(0.0), no_lanes(), no_lanes()};
-      along.step(decay.through(given), at.load(call.tangent_h, i), state.step(decay, at.load(call.h, i)));
-      store(call.tangent_s, at, i, call.format, along.carry);
+      const Decay<Arithmetic> decay{lanes.load(call.decay, i)};
+      const bounded_pack given{lanes.load(call.tangent_decay, i), broadcast(0.0), broadcast(0.0), no_lanes(),
+                               no_lanes()};
+      along.step(decay.through(given), lanes.load(call.tangent_h, i), state.step(decay, lanes.load(call.h, i)));
+      store(call.tangent_s, lanes, i, call.format, along.carry);
     }
   }
 }
