@@ -43,6 +43,6 @@ enum class doubles { one, two };
 
 /// A function of an operation that encloses its outputs by a running bound (running_bounds/). It is cheaper than balls,
 /// since it treats many elements at once, and it may leave any of them undecided. Empty where there is none.
-using running_bound = std::function<rung_outputs(const core::request& call, doubles of_number)>;
+using running_bound = std::function<rung_outputs(const core::request& call, doubles doubles_per_number)>;
 
 }  // namespace assay::reference

@@ -21,9 +21,10 @@ struct embed_problem {
     const auto [B, n, e, d] = sizes;
     const auto draw = [&](std::size_t count, double width) { return uniform<Real>(random, count, -width, width); };
     // These ranges give logits of a few units for every size.
-    const double of_x = 2 / std::sqrt(1.0 + static_cast<double>(e)), of_s = 1 / (1.0 + static_cast<double>(d));
-    x = draw(B * n * e, 1), W_H = draw(2 * d * e, of_x), b_H = draw(2 * d, 1), W_R = draw(e * d, of_s);
-    b_R = draw(e, 1), s0 = draw(B * d, 1), s0_low = draw(B * d, 1e-9), grad_y = draw(B * n * e, of_x);
+    const double scale_of_x = 2 / std::sqrt(1.0 + static_cast<double>(e)),
+                 scale_of_s = 1 / (1.0 + static_cast<double>(d));
+    x = draw(B * n * e, 1), W_H = draw(2 * d * e, scale_of_x), b_H = draw(2 * d, 1), W_R = draw(e * d, scale_of_s);
+    b_R = draw(e, 1), s0 = draw(B * d, 1), s0_low = draw(B * d, 1e-9), grad_y = draw(B * n * e, scale_of_x);
     grad_s_n = draw(B * d, 1);
     y = grad_x = std::vector<Real>(x.size(), Real(-5));
     s_n = s_n_low = grad_s0 = std::vector<Real>(s0.size(), Real(-5));
@@ -36,17 +37,19 @@ struct embed_problem {
   auto state(auto& a) const {
     return dense<std::remove_reference_t<decltype(a[0])>, 2>(a.empty() ? nullptr : a.data(), {size.B, size.d});
   }
-  auto of_H(auto& a) const { return dense<std::remove_reference_t<decltype(a[0])>, 2>(a.data(), {2 * size.d, size.e}); }
-  auto of_R(auto& a) const { return dense<std::remove_reference_t<decltype(a[0])>, 2>(a.data(), {size.e, size.d}); }
+  auto matrix_H(auto& a) const {
+    return dense<std::remove_reference_t<decltype(a[0])>, 2>(a.data(), {2 * size.d, size.e});
+  }
+  auto matrix_R(auto& a) const { return dense<std::remove_reference_t<decltype(a[0])>, 2>(a.data(), {size.e, size.d}); }
   static auto row(auto& a) { return dense<std::remove_reference_t<decltype(a[0])>, 1>(a.data(), {a.size()}); }
 
   [[nodiscard]] heinsen::embed_inputs<Real> inputs() const {
-    return {tokens(x), of_H(W_H), row(b_H), of_R(W_R), row(b_R), state(s0), state(s0_low)};
+    return {tokens(x), matrix_H(W_H), row(b_H), matrix_R(W_R), row(b_R), state(s0), state(s0_low)};
   }
   heinsen::embed_outputs<Real> outputs() { return {tokens(y), state(s_n), state(s_n_low)}; }
   [[nodiscard]] heinsen::embed_cotangents<Real> cotangents() const { return {tokens(grad_y), state(grad_s_n)}; }
   heinsen::embed_gradients<Real> gradients() {
-    return {tokens(grad_x), of_H(grad_W_H), row(grad_b_H), of_R(grad_W_R), row(grad_b_R), state(grad_s0)};
+    return {tokens(grad_x), matrix_H(grad_W_H), row(grad_b_H), matrix_R(grad_W_R), row(grad_b_R), state(grad_s0)};
   }
   void run(const execution& on) {
     heinsen::embed_position<Real>(on, inputs(), outputs());

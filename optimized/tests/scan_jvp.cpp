@@ -21,8 +21,8 @@ long double worst_tangent(const tangent_problem<Real>& p) {
         const long double d_log_p = (p.gated ? oracle_sigmoid(-given) : 1) * p.d_decay[index];
         const long double past = log_p + previous, z = past - p.h[index];
         const long double w = oracle_sigmoid(z), v = oracle_sigmoid(-z), t = d_log_p + exact, dh = p.dh[index];
-        const long double of_state = std::fmax(std::fabs(past), std::fabs(static_cast<long double>(p.h[index])));
-        const long double delta = u * (6 + of_state + (p.gated ? 4 : 1) * std::fabs(log_p) + std::fabs(z) / 16);
+        const long double size_of_state = std::fmax(std::fabs(past), std::fabs(static_cast<long double>(p.h[index])));
+        const long double delta = u * (6 + size_of_state + (p.gated ? 4 : 1) * std::fabs(log_p) + std::fabs(z) / 16);
         exact = w * t + v * dh;
         error = w * (error + (p.gated ? 7 : 1) * u * std::fabs(d_log_p)) +
                 std::fmin(w, v) * (delta + 2 * u) * (std::fabs(t) + std::fabs(dh));

@@ -177,7 +177,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_chunks", "[optimized][heinsen]", 
       CAPTURE(features);
       const auto agree = [&](const std::vector<T>& x, const std::vector<T>& y) {
         T largest = 0;
-        for (const T of_y : y) largest = std::max(largest, std::fabs(of_y));
+        for (const T element : y) largest = std::max(largest, std::fabs(element));
         const bool in_blocks = features == 3 && sizeof(T) == sizeof(float);
         const T apart = in_blocks ? 2 * std::numeric_limits<T>::epsilon() * largest : T(0);
         return std::equal(x.begin(), x.end(), y.begin(), y.end(), [=](T l, T r) { return std::fabs(l - r) <= apart; });

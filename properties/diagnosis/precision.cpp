@@ -36,7 +36,7 @@ core::dtype less_precise(core::dtype x, core::dtype y) {
 assignment with_narrow(const core::operation& op, const core::precisions& declared, core::dtype narrow,
                        std::vector<std::size_t> stages) {
   std::vector<core::dtype> formats;
-  for (std::size_t k = 0; k < op.stages.size(); ++k) formats.push_back(declared.of(k));
+  for (std::size_t k = 0; k < op.stages.size(); ++k) formats.push_back(declared.format(k));
   for (const std::size_t k : stages) formats[k] = narrow;
   return {std::move(stages), narrow, {op.stages, std::move(formats)}};
 }

@@ -216,7 +216,7 @@ std::string conflict_within(const operation& op, const core::attributes& setting
   for (const auto& a : op.attributes)
     if (!a.axis.empty()) sizes[a.axis] = static_cast<std::size_t>(setting<std::int64_t>(settings, a.name));
   const std::set<std::string> free = free_axes(op);
-  std::string of_largest;
+  std::string conflict_of_largest;
   for (std::size_t low = 0; low < std::size_t{1} << free.size(); ++low) {  // a bit for each axis at its lower bound
     std::size_t bit = 1;
     for (const std::string& symbol : free) {
@@ -227,9 +227,9 @@ std::string conflict_within(const operation& op, const core::attributes& setting
     }
     const std::string why = op.conflict(settings, sizes);
     if (why.empty()) return "";
-    if (low == 0) of_largest = why;
+    if (low == 0) conflict_of_largest = why;
   }
-  return of_largest;
+  return conflict_of_largest;
 }
 
 shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes) {

@@ -205,7 +205,7 @@ struct alibi {
   }
   static std::vector<recorded_formula<recipe>> formulas() {
     return {{slopes_declaration(), slopes},
-            {of_pairs(bias_declaration()), bias},
+            {pair_operation(bias_declaration()), bias},
             {attention_declaration(), attention, {accuracy_class::sequential, accuracy_class::linear}}};
   }
 
@@ -262,7 +262,7 @@ inline formula::program alibi::attention(const recipe& steps, const formula::pro
              is_law_of_key =
                  call.for_what == formula::purpose::law && call.algorithm == accuracy_class::linear && !both;
   return in.finish(attended_by_places(steps, in, [&](const recorded_places& places) {
-    const alibi_pair pair{places.of_queries(), places.of_keys(), places.last_key()};
+    const alibi_pair pair{places.query_numbers(), places.key_numbers(), places.last_key()};
     return is_law_of_key ? alibi_law_of_key(slopes, pair) : steps.attended(slopes, both, pair);
   }));
 }

@@ -64,11 +64,11 @@ struct attention {
     return steps;
   }
   static std::vector<recorded_formula<recipe>> formulas() {
-    const std::vector<accuracy_class> of_cap{accuracy_class::sequential, accuracy_class::linear};
+    const std::vector<accuracy_class> cap_algorithms{accuracy_class::sequential, accuracy_class::linear};
     return {{output_declaration(), output},
-            {grouped_declaration("attention/grouped_query"), grouped_query, of_cap, 1},
-            {sinks_declaration(), sinks, of_cap, 1},
-            {lse_declaration(), lse, of_cap, 1},
+            {grouped_declaration("attention/grouped_query"), grouped_query, cap_algorithms, 1},
+            {sinks_declaration(), sinks, cap_algorithms, 1},
+            {lse_declaration(), lse, cap_algorithms, 1},
             {merge_operation("attention/merge"), merge}};
   }
 
@@ -156,7 +156,8 @@ inline attention::logits_in_sight::logits_in_sight(const recipe& steps, const re
   const bool hides = std::isinf(steps.hidden);
   logits = in_stage<traced>(attention_stage::scores, [&] {
     const traced none(0.0), bias = hides ? none : either(all, none, traced(steps.hidden));
-    const traced products = of_groups(q, k, "id,jd->ij", steps.adds_by_heads(in), {.sums = hides ? &all : nullptr});
+    const traced products =
+        products_of_groups(q, k, "id,jd->ij", steps.adds_by_heads(in), {.sums = hides ? &all : nullptr});
     const traced s = steps.logit(products, bias, factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
     return cap == 0.0 ? s : steps.capped(s, formula::setting(cap));
   });
@@ -166,7 +167,7 @@ inline attention::logits_in_sight::logits_in_sight(const recipe& steps, const re
 inline reading_of_weights attention::values(const recipe& steps, const recorded_call& in, const traced_truth& seen) {
   const traced v = in["v"];
   return [=, by_heads = steps.adds_by_heads(in)](const traced& weights) {
-    return of_groups(weights, v, "ij,jc->ic", by_heads, {.terms = &seen});
+    return products_of_groups(weights, v, "ij,jc->ic", by_heads, {.terms = &seen});
   };
 }
 

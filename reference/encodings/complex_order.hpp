@@ -94,13 +94,14 @@ struct complex_order {
 };
 
 inline core::operation complex_order::embed_declaration() {
-  const auto of_words = [](const char* called, const char* meaning) {
+  const auto word_input = [](const char* called, const char* meaning) {
     return core::tensor_declaration{.name = called, .axes = {"B", "n", "d"}, .meaning = meaning};
   };
   return {
       .name = "complex_order/embed",
       .source = "Wang et al. 2020, arXiv 1912.12333",
-      .inputs = {of_words("amplitude", "a"), of_words("frequency", "w, radians a position"), of_words("phase", "phi"),
+      .inputs = {word_input("amplitude", "a"), word_input("frequency", "w, radians a position"),
+                 word_input("phase", "phi"),
                  core::integers("position", {"B", "n"}, "positions m", {-0x1p31, 0x1p31}, core::input_role::position)},
       .outputs = {{.name = "f",
                    .axes = {"B", "n", "d", "2"},

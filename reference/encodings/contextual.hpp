@@ -127,9 +127,9 @@ inline contextual::traced contextual::key_by_key(const recipe& steps, const reco
                                        by_token("beta", {2, 0, 1}), places(turns, {turns, 1, 1, 1, 1})},
                                       turn)
                           .given[0];
-  const traced of_later = transposed(read, {1, 2, 0, 3});
-  if (first == 0) return of_later;
-  return formula::joined({broadcast(traced(0.0), {in.size("B"), in.size("h"), first, keys}), of_later}, 2);
+  const traced products_of_later = transposed(read, {1, 2, 0, 3});
+  if (first == 0) return products_of_later;
+  return formula::joined({broadcast(traced(0.0), {in.size("B"), in.size("h"), first, keys}), products_of_later}, 2);
 }
 
 /// Treats keys by blocks; no token before a block changes its keys.

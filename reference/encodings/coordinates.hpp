@@ -123,10 +123,10 @@ struct coordinates {
   static traced center_by_difference(const index& place, std::int64_t size) {
     return traced(2.0) * ((index_number(place) + traced(0.5)) / number(size)) - traced(1.0);
   }
-  static bucket_map map_of(const core::attributes& settings, bool of_boxes) {
+  static bucket_map map_of(const core::attributes& settings, bool for_boxes) {
     const auto number_of = [&](const char* called) { return core::setting<std::int64_t>(settings, called); };
-    return of_boxes ? bucket_map{number_of("box_buckets"), number_of("box_max_distance")}
-                    : bucket_map{number_of("buckets"), number_of("max_distance")};
+    return for_boxes ? bucket_map{number_of("box_buckets"), number_of("box_max_distance")}
+                     : bucket_map{number_of("buckets"), number_of("max_distance")};
   }
   static traced gelu(const traced& z) {
     return traced(0.5) * z * (traced(1.0) + erf(z * power(traced(2.0), ratio(-1, 2))));
@@ -257,13 +257,13 @@ inline formula::program coordinates::convolve(const recipe& steps, const formula
     there.push_back(true);
   }
   const core::shape windows{rows, grid, 9, d}, all{rows, grid, 10, d};
-  const traced of_grid = between(x, 1, first, first + grid);
-  const traced near = reshaped(gathered(of_grid, formula::known_integers({grid * 9}, places), 1), windows);
+  const traced x_of_grid = between(x, 1, first, first + grid);
+  const traced near = reshaped(gathered(x_of_grid, formula::known_integers({grid * 9}, places), 1), windows);
   const terms window{formula::joined({near, broadcast(traced(1.0), {rows, grid, 1, d})}, 2),
                      formula::joined({reshaped(weight, {d, 9}), reshaped(bias, {d, 1})}, 1),
                      broadcast(formula::known_truths({1, grid, 10, 1}, there), all)};
   const traced convolved = in_stage<traced>(stage::convolution, [&] { return steps.sum(window, "bptd,dt->bpd"); });
-  const traced y = in_stage<traced>(stage::output, [&] { return steps.add(of_grid, convolved); });
+  const traced y = in_stage<traced>(stage::output, [&] { return steps.add(x_of_grid, convolved); });
   return in.finish(formula::joined({between(x, 1, 0, first), y, between(x, 1, first + grid, n)}, 1));
 }
 
@@ -303,21 +303,21 @@ inline formula::program coordinates::bias_by_buckets(const recipe& steps, const 
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), heads = in.size("h");
   constexpr std::int64_t most = std::int64_t{1} << 31;
-  const auto of_pairs = [&](const traced& table, const char* positions, bool of_boxes) {
-    const bucket_map map = map_of(call.settings, of_boxes);
+  const auto bias_of_pairs = [&](const traced& table, const char* positions, bool for_boxes) {
+    const bucket_map map = map_of(call.settings, for_boxes);
     const index p = in.integers(positions);
     const index buckets = stepwise(reshaped(p, {rows, 1, n}) - reshaped(p, {rows, n, 1}), -most, most,
                                    [&](std::int64_t apart) { return steps.bucket(map, static_cast<double>(apart)); });
     const traced all = gathered(table, reshaped(buckets, {rows * n * n}), 1);
     return transposed(reshaped(all, {heads, rows, n, n}), {1, 0, 2, 3});
   };
-  const std::array<traced, 2> of_boxes = steps.tables_of_axes({in["x_table"], in["y_table"]});
+  const std::array<traced, 2> box_tables = steps.tables_of_axes({in["x_table"], in["y_table"]});
   constexpr std::size_t sum = 0;
   return in.finish(in_stage<traced>(sum, [&] {
     accumulator<traced> terms;
-    terms.add(of_pairs(in["table"], "position", false));
-    terms.add(of_pairs(of_boxes[0], "x", true));
-    terms.add(of_pairs(of_boxes[1], "y", true));
+    terms.add(bias_of_pairs(in["table"], "position", false));
+    terms.add(bias_of_pairs(box_tables[0], "x", true));
+    terms.add(bias_of_pairs(box_tables[1], "y", true));
     return terms.total();
   }));
 }
@@ -450,8 +450,8 @@ inline core::operation coordinates::buckets_declaration() {
                      {.name = std::string(core::accumulation), .meaning = "sums in the gradients of tables"}},
           .independent = {"B", "h"},
           .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> std::string {
-            const std::string of_text = map_of(settings, false).conflict();
-            return of_text.empty() ? map_of(settings, true).conflict() : of_text;
+            const std::string conflict_of_text = map_of(settings, false).conflict();
+            return conflict_of_text.empty() ? map_of(settings, true).conflict() : conflict_of_text;
           }};
 }
 

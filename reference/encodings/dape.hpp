@@ -49,14 +49,15 @@ struct dape {
   static core::operation declaration();
   static formula::program recorded(const recipe& steps, const formula::program_sizes& call);
   static traced layer(const traced& x, const traced& weights, const traced& biases);
-  static traced sum_of(const traced& score, const traced& of_pair, const traced& of_network);
+  static traced sum_of(const traced& score, const traced& pair_term, const traced& network_term);
 };
 
 /// A convolution along keys of x [B, n, m, c] with weights [u, c, k] and biases [u]: [B, n, m, u]. There are zeros
 /// before the first key and after the last one.
 inline dape::traced dape::layer(const traced& x, const traced& weights, const traced& biases) {
-  const core::shape shape = shape_of(x), of_weights = shape_of(weights);
-  const std::size_t rows = shape[0], n = shape[1], m = shape[2], units = of_weights[0], taps = of_weights[2];
+  const core::shape shape = shape_of(x), shape_of_weights = shape_of(weights);
+  const std::size_t rows = shape[0], n = shape[1], m = shape[2], units = shape_of_weights[0],
+                    taps = shape_of_weights[2];
   const traced zeros = broadcast(traced(0.0), {rows, n, taps / 2, shape[3]}),
                padded = formula::joined({zeros, x, zeros}, 2);
   std::vector<traced> seen;
@@ -68,9 +69,9 @@ inline dape::traced dape::layer(const traced& x, const traced& weights, const tr
 }
 
 /// The sum of three terms; the allowance covers any order of the two additions.
-inline dape::traced dape::sum_of(const traced& score, const traced& of_pair, const traced& of_network) {
-  return covering(covering((score + of_pair) + of_network, [&] { return score + (of_pair + of_network); }),
-                  [&] { return (score + of_network) + of_pair; });
+inline dape::traced dape::sum_of(const traced& score, const traced& pair_term, const traced& network_term) {
+  return covering(covering((score + pair_term) + network_term, [&] { return score + (pair_term + network_term); }),
+                  [&] { return (score + network_term) + pair_term; });
 }
 
 inline formula::program dape::recorded(const recipe& steps, const formula::program_sizes& call) {

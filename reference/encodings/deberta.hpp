@@ -42,8 +42,8 @@ struct deberta_rows {
   std::int64_t span = 256, max_distance = 512;
   bool logarithmic = true, clamp_first = true;
 
-  [[nodiscard]] std::string conflict(const char* of_span) const {
-    const std::string span_name = "attribute '" + std::string(of_span) + "'";
+  [[nodiscard]] std::string conflict(const char* span_setting) const {
+    const std::string span_name = "attribute '" + std::string(span_setting) + "'";
     if (logarithmic && (span < 4 || span % 2 != 0)) return span_name + " must be even, and at least 4";
     if (logarithmic && max_distance <= span) return "attribute 'max_distance' must be larger than " + span_name;
     return "";
@@ -162,16 +162,18 @@ inline formula::program deberta::scores(const recipe& steps, const formula::prog
   const auto row = [&](std::size_t from, std::size_t to) {
     return steps.row(rows, static_cast<std::int64_t>(from) - static_cast<std::int64_t>(to));
   };
-  const auto of_queries = of_each_pair(n, n, row),
-             of_keys =
-                 of_each_pair(n, n, [&](std::size_t j, std::size_t i) { return as_in_paper ? row(j, i) : row(i, j); });
+  const auto rows_of_queries = integers_of_pairs(n, n, row),
+             rows_of_keys = integers_of_pairs(
+                 n, n, [&](std::size_t j, std::size_t i) { return as_in_paper ? row(j, i) : row(i, j); });
   const traced q = in["q"], k = in["k"], keys = in["position_keys"], queries = in["position_queries"];
   return in.finish(in_stage<traced>(score_stage::scores, [&] {
     std::vector<score_term> terms{{q, k, "bhid,bhjd->bhij"}};
     if (c2p)
-      terms.push_back({q, keys, "bhid,hrd->bhir", [&](const traced& s) { return of_query_and_row(s, of_queries); }});
+      terms.push_back(
+          {q, keys, "bhid,hrd->bhir", [&](const traced& s) { return products_by_query(s, rows_of_queries); }});
     if (p2c)
-      terms.push_back({k, queries, "bhjd,hrd->bhjr", [&](const traced& s) { return of_key_and_row(s, of_keys); }});
+      terms.push_back(
+          {k, queries, "bhjd,hrd->bhjr", [&](const traced& s) { return products_by_key(s, rows_of_keys); }});
     return steps.scaled_scores(steps.factor(in.size("d"), in.size("h"), terms.size()), terms);
   }));
 }

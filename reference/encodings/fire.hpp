@@ -75,10 +75,10 @@ inline fire::traced fire::network(const recorded_pairs& pairs, const traced& x) 
   const bool leaky =
       core::chosen<bool>(pairs.setting<std::string>("activation"), {{"relu", false}, {"leaky_relu", true}});
   const std::size_t w = pairs.size("w"), h = pairs.size("h"), n = pairs.size("n"), m = pairs.size("m");
-  const auto of_units = [&](const char* input) { return reshaped(pairs[input], {w}); };
+  const auto by_unit = [&](const char* input) { return reshaped(pairs[input], {w}); };
   accumulator<traced> sum;
-  sum.add_product(of_units("w1"), reshaped(x, {n, m, 1}));
-  sum.add(of_units("b1"));
+  sum.add_product(by_unit("w1"), reshaped(x, {n, m, 1}));
+  sum.add(by_unit("b1"));
   const traced hidden = leaky_relu(sum.total(), leaky ? traced(1.0) / traced(100.0) : traced(0.0), !leaky);
   // The biases of the heads are weights of a unit that is always 1.
   const traced units = formula::joined({broadcast(hidden, {n, m, w}), broadcast(traced(1.0), {n, m, 1})}, 2);
@@ -95,7 +95,7 @@ inline formula::program fire::recorded(const recipe& steps, const formula::progr
 
 inline core::operation fire::declaration() {
   using std::string;
-  return of_pairs(
+  return pair_operation(
       {.name = "fire/bias",
        .source = "Li et al. 2024, arXiv 2310.04418, section 3",
        .inputs = with_pair_positions(

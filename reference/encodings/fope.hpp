@@ -89,8 +89,8 @@ struct fope {
         [](std::size_t head, std::size_t heads, std::size_t groups) { return head * groups / heads; };
   };
   static std::vector<recorded_formula<recipe>> formulas() {
-    const auto [of_lengths, of_vectors] = declarations();
-    return {{of_lengths, kept}, {of_vectors, rotate}};
+    const auto [kept_declaration, rotate_declaration] = declarations();
+    return {{kept_declaration, kept}, {rotate_declaration, rotate}};
   }
 
  private:

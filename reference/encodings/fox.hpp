@@ -58,7 +58,7 @@ struct fox {
   }
   static std::vector<recorded_formula<recipe>> formulas() {
     const std::vector<accuracy_class> all{accuracy_class::sequential, accuracy_class::cumsum};
-    core::operation cached = of_cache(decay_declaration(false));
+    core::operation cached = cached_operation(decay_declaration(false));
     cached.outputs.front().axes.back() = "m";
     cached.attributes = {
         integer("queries", {1, 2, 5}, {1, 0x1p20}, "how many queries there are, the last ones of the tokens", "n")};
@@ -66,7 +66,7 @@ struct fox {
             {decay_declaration(true), decay, all},
             {attention_declaration(false), attention, all},
             {cached, decay, all},
-            {of_cache(attention_declaration(true)), attention, all}};
+            {cached_operation(attention_declaration(true)), attention, all}};
   }
 
   /// The keys up to the key of each query, [n, m].
@@ -106,9 +106,9 @@ struct fox {
                     either(equal(own, formula::counted(shape_of(gates)[keys])), traced(0.0), sums),
                     differences_of_prefixes(gates, own));
   }
-  static core::operation decay_declaration(bool of_logits);
+  static core::operation decay_declaration(bool takes_logits);
   static core::operation attention_declaration(bool cached);
-  static core::operation of_cache(core::operation op);
+  static core::operation cached_operation(core::operation op);
   /// The keys that are seen in a call [B, h, n, m], and their decay.
   struct decays_of_seen;
   static formula::program decay(const recipe& steps, const formula::program_sizes& call);
@@ -119,13 +119,13 @@ struct fox {
   static constexpr const char* source = "Lin et al. 2025, arXiv 2503.02130, section 3";
 };
 
-inline core::operation fox::decay_declaration(bool of_logits) {
-  return {.name = of_logits ? "fox/gated_decay" : "fox/decay",
+inline core::operation fox::decay_declaration(bool takes_logits) {
+  return {.name = takes_logits ? "fox/gated_decay" : "fox/decay",
           .source = source,
-          .inputs = {{.name = of_logits ? "g" : "log_f",
+          .inputs = {{.name = takes_logits ? "g" : "log_f",
                       .axes = {"B", "n", "h"},
-                      .meaning = of_logits ? "gate logits, log f = log sigmoid(g)" : "log forget gates",
-                      .domain = of_logits ? core::value_domain{} : decays,
+                      .meaning = takes_logits ? "gate logits, log f = log sigmoid(g)" : "log forget gates",
+                      .domain = takes_logits ? core::value_domain{} : decays,
                       .summed_over_time = true,
                       .role = core::input_role::logit}},
           // The output is a sum of logarithms that are all at most 0: nothing cancels.
@@ -149,7 +149,7 @@ inline core::operation fox::attention_declaration(bool cached) {
   return attention;
 }
 /// The same operation with n queries that are the last of m keys.
-inline core::operation fox::of_cache(core::operation op) {
+inline core::operation fox::cached_operation(core::operation op) {
   op.name.insert(op.name.find('/') + 1, "cached_");
   op.inputs.back().axes = {"B", "m", "h"};
   op.inputs.push_back(core::integers("first_key", {"B"}, "keys before it are padding: nothing of them is seen",
@@ -167,14 +167,14 @@ struct fox::decays_of_seen {
   traced_integer own;
 
   decays_of_seen(const recipe& steps, const recorded_call& in, const traced& gates) {
-    const core::shape of_gates = shape_of(gates);  // [B, m, h]
-    const std::size_t m = of_gates[1], n = in.size("n");
-    const core::shape all{of_gates[0], of_gates[2], n, m};
+    const core::shape shape_of_gates = shape_of(gates);  // [B, m, h]
+    const std::size_t m = shape_of_gates[1], n = in.size("n");
+    const core::shape all{shape_of_gates[0], shape_of_gates[2], n, m};
     own = steps.own_keys(n, m);
     seen = broadcast(up_to(own, m), all);
     if (in.has("first_key"))
-      seen = seen && !less(formula::counted(m), reshaped(in.integers("first_key"), {of_gates[0], 1, 1, 1}));
-    by_head = reshaped(transposed(gates, {0, 2, 1}), {of_gates[0], of_gates[2], 1, m});
+      seen = seen && !less(formula::counted(m), reshaped(in.integers("first_key"), {shape_of_gates[0], 1, 1, 1}));
+    by_head = reshaped(transposed(gates, {0, 2, 1}), {shape_of_gates[0], shape_of_gates[2], 1, m});
     decay = either(seen, steps.sums(by_head, own), traced(steps.hidden));
   }
   /// Whether there is a gate of 0 between query and key, which hides the key.

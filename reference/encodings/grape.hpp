@@ -109,8 +109,8 @@ struct grape {
   /// Whether the key is not after the query [B, h, n, n].
   static truth seen_keys(const recorded_call& in) {
     const std::size_t n = in.size("n");
-    const truth of_pairs = formula::known_truths({n, n}, seen_by_last_queries(n, n, true));
-    return broadcast(of_pairs, {in.size("B"), in.size("h"), n, n});
+    const truth seen_pairs = formula::known_truths({n, n}, seen_by_last_queries(n, n, true));
+    return broadcast(seen_pairs, {in.size("B"), in.size("h"), n, n});
   }
   static core::tensor_declaration tokens(const char* called, const char* meaning, bool are_summed = false) {
     return {.name = called, .axes = {"B", "n", "h", "d"}, .meaning = meaning, .summed_over_time = are_summed};

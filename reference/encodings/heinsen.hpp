@@ -49,7 +49,9 @@ struct heinsen {
         tangent = scan_tangent<sigmoid_form, R>;
     /// The results after no tokens: the state as it was, and its tangent.
     recipe_step<R, R(const R& s0)> state_kept = [](const R& s0) { return s0; };
-    recipe_step<R, R(const R& s0, const R& of_s0)> tangent_kept = [](const R&, const R& of_s0) { return of_s0; };
+    recipe_step<R, R(const R& s0, const R& tangent_s0)> tangent_kept = [](const R&, const R& tangent_s0) {
+      return tangent_s0;
+    };
     recipe_step<R, R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
     recipe_step<R, R(const R& g)> gate_slope = [](const R& g) { return sigmoid(-g); };
   };
@@ -81,8 +83,8 @@ struct heinsen {
   template <class R, class H, class Rest>
   struct module_gradients {
     field<R> x, s0;
-    typename H::gradients of_logits;
-    typename Rest::gradients of_tokens;
+    typename H::gradients logits_gradients;
+    typename Rest::gradients tokens_gradients;
   };
   template <class R, class H, class Rest>
   static module_gradients<R, H, Rest> embed_position_vjp(const H& to_logits, const Rest& to_tokens, const field<R>& x,
@@ -253,24 +255,27 @@ class heinsen::laws {
  public:
   recipe<tracked> next(accuracy_class c) {
     using R = tracked;
-    of_lanes_->begin(c);
+    laws_of_lanes_->begin(c);
     recipe<R> steps;
-    steps.scan = [all = of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
+    steps.scan = [all = laws_of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
       all->scan(a, h, s0, s);
     };
-    steps.adjoint = [all = of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
-                                      const_lane<R> grad_s, const R& grad_last,
-                                      scan_gradients<R> grad) { all->adjoint(a, h, s0, s, grad_s, grad_last, grad); };
-    steps.tangent = [all = of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
-                                      scan_direction<R> direction,
-                                      lane<R> ds) { all->tangent(a, h, s0, s, direction, ds); };
-    steps.state_kept = [all = of_lanes_](const R& s0) { return all->state_kept(s0); };
-    steps.tangent_kept = [all = of_lanes_](const R& s0, const R& of_s0) { return all->tangent_kept(s0, of_s0); };
+    steps.adjoint = [all = laws_of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
+                                           const_lane<R> grad_s, const R& grad_last, scan_gradients<R> grad) {
+      all->adjoint(a, h, s0, s, grad_s, grad_last, grad);
+    };
+    steps.tangent = [all = laws_of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
+                                           scan_direction<R> direction,
+                                           lane<R> ds) { all->tangent(a, h, s0, s, direction, ds); };
+    steps.state_kept = [all = laws_of_lanes_](const R& s0) { return all->state_kept(s0); };
+    steps.tangent_kept = [all = laws_of_lanes_](const R& s0, const R& tangent_s0) {
+      return all->tangent_kept(s0, tangent_s0);
+    };
     return steps;
   }
 
  private:
-  std::shared_ptr<scan_laws> of_lanes_ = std::make_shared<scan_laws>();
+  std::shared_ptr<scan_laws> laws_of_lanes_ = std::make_shared<scan_laws>();
 };
 
 /// Calls visit(offset of the lane in [B, n, d], its index in [B, d]) for every lane.
@@ -382,32 +387,33 @@ heinsen::module_gradients<R, H, Rest> heinsen::embed_position_vjp(const H& to_lo
   module_gradients<R, H, Rest> out{x, {}, typename H::gradients(to_logits), typename Rest::gradients(to_tokens)};
 
   field<R> grad_s = s;
-  std::vector<R> cotangent(e), of_logits(2 * d);
+  std::vector<R> cotangent(e), grad_logits(2 * d);
   const auto load_cotangent = [&](std::size_t token) {
     for (std::size_t k = 0; k < e; ++k) cotangent[k] = by_magnitude(grad_y.storage()[token * e + k]);
   };
   for (std::size_t token = 0; token < tokens; ++token) {
     load_cotangent(token);
     accumulators<R> sums(d);
-    to_tokens.pull_back({s_taken.data() + token * d, d}, cotangent, sums, out.of_tokens);
+    to_tokens.pull_back({s_taken.data() + token * d, d}, cotangent, sums, out.tokens_gradients);
     for (std::size_t j = 0; j < d; ++j) grad_s.storage()[token * d + j] = total_in(stage::output, sums[j]);
   }
   const auto back = [&](const field<R>& a, const field<R>& h, const field<R>& first, const field<R>& after,
-                        const field<R>& of_states,
-                        const field<R>& of_last) { return run_back(a, h, first, after, of_states, of_last, steps); };
+                        const field<R>& grad_states, const field<R>& grad_last_states) {
+    return run_back(a, h, first, after, grad_states, grad_last_states, steps);
+  };
   gradients<R> grad = in_stage<R>(stage::scan, back, l.a, l.h, s0, s, grad_s, grad_s_n);
   out.s0 = std::move(grad.s0);
   for (std::size_t token = 0; token < tokens; ++token) {
     for (std::size_t j = 0; j < d; ++j) {
       const std::size_t index = token * d + j;
-      const auto of_gate = [&](const R& of_a, const R& g) { return of_a * steps.gate_slope(g); };
-      of_logits[j] = in_stage<R>(stage::logits, of_gate, taken_by(stage::logits, stage::scan, grad.a.storage()[index]),
-                                 l.g.storage()[index]);
-      of_logits[d + j] = taken_by(stage::logits, stage::scan, grad.h.storage()[index]);
+      const auto gate_gradient = [&](const R& grad_a, const R& g) { return grad_a * steps.gate_slope(g); };
+      grad_logits[j] = in_stage<R>(stage::logits, gate_gradient,
+                                   taken_by(stage::logits, stage::scan, grad.a.storage()[index]), l.g.storage()[index]);
+      grad_logits[d + j] = taken_by(stage::logits, stage::scan, grad.h.storage()[index]);
     }
     load_cotangent(token);
     accumulators<R> sums(e);
-    to_logits.pull_back({x.data() + token * e, e}, of_logits, sums, out.of_logits);
+    to_logits.pull_back({x.data() + token * e, e}, grad_logits, sums, out.logits_gradients);
     for (std::size_t k = 0; k < e; ++k) {
       sums[k].add(cotangent[k]);
       out.x.storage()[token * e + k] = total_in(stage::logits, sums[k]);
@@ -426,11 +432,11 @@ struct heinsen::scan_inputs {
   scan_inputs(const arguments<R>& call, const recipe<R>& steps)
       : given(call[name]), h(call["h"]), s0(call["s0"]), a(Decay == decay::gate ? mapped(given, steps.gate) : given) {}
   /// Multiplies a derivative in a, or along a, by the slope of the gate.
-  [[nodiscard]] field<R> through_gate(field<R> of_a, const recipe<R>& steps) const {
+  [[nodiscard]] field<R> through_gate(field<R> gradient, const recipe<R>& steps) const {
     if constexpr (Decay == decay::gate)
-      for (std::size_t i = 0; i < of_a.size(); ++i)
-        of_a.storage()[i] = of_a.storage()[i] * steps.gate_slope(given.storage()[i]);
-    return of_a;
+      for (std::size_t i = 0; i < gradient.size(); ++i)
+        gradient.storage()[i] = gradient.storage()[i] * steps.gate_slope(given.storage()[i]);
+    return gradient;
   }
 };
 
@@ -477,10 +483,10 @@ fields<R> heinsen::module_vjp(const arguments<R>& call, const recipe<R>& steps) 
   };
   return {{"grad_x", grad.x},
           {"grad_s0", grad.s0},
-          {"grad_W_H", totals(module_stage::logits, grad.of_logits.weight, shape_of("W_H"))},
-          {"grad_b_H", totals(module_stage::logits, grad.of_logits.bias, shape_of("b_H"))},
-          {"grad_W_R", totals(module_stage::output, grad.of_tokens.weight, shape_of("W_R"))},
-          {"grad_b_R", totals(module_stage::output, grad.of_tokens.bias, shape_of("b_R"))}};
+          {"grad_W_H", totals(module_stage::logits, grad.logits_gradients.weight, shape_of("W_H"))},
+          {"grad_b_H", totals(module_stage::logits, grad.logits_gradients.bias, shape_of("b_H"))},
+          {"grad_W_R", totals(module_stage::output, grad.tokens_gradients.weight, shape_of("W_R"))},
+          {"grad_b_R", totals(module_stage::output, grad.tokens_gradients.bias, shape_of("b_R"))}};
 }
 
 }  // namespace assay::reference::encodings

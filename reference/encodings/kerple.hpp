@@ -49,8 +49,8 @@ struct kerple {
   }
   /// t^e, with the derivative 0 at t = 0.
   static traced power(const traced& t, const traced& e) {
-    const traced zero(0.0), of_zero = either(equal(e, zero), traced(1.0), zero) + zero * e;
-    return either(equal(t, zero), of_zero, pow(t, e));
+    const traced zero(0.0), power_of_zero = either(equal(e, zero), traced(1.0), zero) + zero * e;
+    return either(equal(t, zero), power_of_zero, pow(t, e));
   }
   static traced power(const recorded_pairs& p, const char* exponent) {
     return in_stage<traced>(stage::distance, [&] { return power(to_real(p.distance()), p[exponent]); });
@@ -87,15 +87,15 @@ struct kerple {
 };
 
 inline core::operation kerple::declared(const char* called, std::vector<core::tensor_declaration> inputs) {
-  return of_pairs({.name = called,
-                   .source = "Chi et al. 2022, arXiv 2205.09921, eqs. (6) and (7)",
-                   .inputs = with_pair_positions(std::move(inputs)),
-                   .outputs = {pair_bias_output(core::error_scale::relative)},  // a product, so nothing cancels
-                   .attributes = {future_keys::declared()},
-                   .stages = {{.name = "distance", .meaning = "t, its power and r2 t"},
-                              {.name = "function", .meaning = "the logarithm or exponential"},
-                              {.name = "product", .meaning = "the product with r1, and sums"}},
-                   .independent = {"h", "n", "m"}});
+  return pair_operation({.name = called,
+                         .source = "Chi et al. 2022, arXiv 2205.09921, eqs. (6) and (7)",
+                         .inputs = with_pair_positions(std::move(inputs)),
+                         .outputs = {pair_bias_output(core::error_scale::relative)},  // a product, so nothing cancels
+                         .attributes = {future_keys::declared()},
+                         .stages = {{.name = "distance", .meaning = "t, its power and r2 t"},
+                                    {.name = "function", .meaning = "the logarithm or exponential"},
+                                    {.name = "product", .meaning = "the product with r1, and sums"}},
+                         .independent = {"h", "n", "m"}});
 }
 
 inline core::operation kerple::declaration(form kind) {

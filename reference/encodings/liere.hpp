@@ -39,8 +39,8 @@ struct liere {
     std::function<traced(const traced& upper, const traced& lower, bool difference)> skew = skew_entries;
   };
   static std::vector<recorded_formula<recipe>> formulas() {
-    const auto [of_positions, of_vectors] = declarations();
-    return {{of_positions, rotation}, {of_vectors, rotate}};
+    const auto [rotation_declaration, rotate_declaration] = declarations();
+    return {{rotation_declaration, rotation}, {rotate_declaration, rotate}};
   }
 
  private:

@@ -112,8 +112,8 @@ inline formula::program log_linear_attention::attend(const recipe& steps, const 
                                         broadcast(formula::known_integers({n, n}, level), pairs));
   const traced weights = in_stage<traced>(stage::weights, [&] {
     const traced product = contracted_at(broadcast(known, products), in["q"], in["k"], "bihd,bjhd->bhij");
-    const traced of_groups = reshaped(product, {rows, in.size("h"), 1, n, n});
-    return steps.weight(lambda, decay, reshaped(broadcast(of_groups, {rows, in.size("h"), group, n, n}), pairs));
+    const traced grouped_products = reshaped(product, {rows, in.size("h"), 1, n, n});
+    return steps.weight(lambda, decay, reshaped(broadcast(grouped_products, {rows, in.size("h"), group, n, n}), pairs));
   });
   return in.finish(in_stage<traced>(stage::output, [&] {
     return contracted_where(seen, taken_from(static_cast<std::size_t>(stage::weights), weights), in["v"],

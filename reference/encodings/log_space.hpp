@@ -111,8 +111,8 @@ inline formula::program log_space::record_states(const recipe& steps, const form
   recorded_call in(call);
   const auto turns_of = [&](const char* called) { return transposed(in[called], {1, 0, 2}); };
   const traced g = steps.candidate(turns_of("v")), h0 = steps.enter(in["h0"]);
-  const auto shares_of = [&](const auto& of_gate, const auto& of_gates) {
-    return in.has("k") ? of_gate(turns_of("k")) : of_gates(turns_of("f"), turns_of("i"));
+  const auto shares_of = [&](const auto& from_gate, const auto& from_gates) {
+    return in.has("k") ? from_gate(turns_of("k")) : from_gates(turns_of("f"), turns_of("i"));
   };
   const std::size_t n = in.size("n");
   if (n == 0) return in.finish_all({in["v"] + in[in.has("k") ? "k" : "f"] + (in.has("k") ? traced(0.0) : in["i"]), h0});
@@ -220,14 +220,16 @@ inline std::vector<recorded_formula<log_space::recipe>> log_space::formulas() {
       .grows_with = core::with_tokens,
       .independent = {"B", "d"}};
   const char* const feng = "Feng et al. 2024, arXiv 2410.01201, appendix B";
-  const std::vector<accuracy_class> of_sums{accuracy_class::sequential, accuracy_class::tree, accuracy_class::linear},
-      of_states{accuracy_class::sequential, accuracy_class::tree, accuracy_class::linear, accuracy_class::cumsum};
+  const std::vector<accuracy_class> sum_algorithms{accuracy_class::sequential, accuracy_class::tree,
+                                                   accuracy_class::linear},
+      state_algorithms{accuracy_class::sequential, accuracy_class::tree, accuracy_class::linear,
+                       accuracy_class::cumsum};
   return {
-      {sum, record_sum, of_sums},
+      {sum, record_sum, sum_algorithms},
       {states("log_space/min_gru", feng, {logit("k", "gate logits: sigmoid(k) is the share of what is new")}),
-       record_states, of_states},
+       record_states, state_algorithms},
       {states("log_space/min_lstm", feng, {logit("f", "logits of forget gates"), logit("i", "logits of input gates")}),
-       record_states, of_states},
+       record_states, state_algorithms},
       {product, record_product, {accuracy_class::sequential}, 1},
       {scan, record_scan, {accuracy_class::sequential, accuracy_class::cumsum}}};
 }

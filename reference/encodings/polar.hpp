@@ -164,11 +164,12 @@ inline formula::program polar::scores(const recipe& steps, const formula::progra
   const traced delta = in_stage<traced>(
       rotary_stage::angle, [&] { return in.setting<std::string>("bound") == "free" ? given : steps.clamped(given); });
   const std::size_t rows = in.size("B"), heads = in.size("h"), group = in.size("u"), n = in.size("n");
-  std::optional<traced> of_queries = steps.of_queries(delta);
-  if (of_queries)
-    of_queries = reshaped(broadcast(reshaped(*of_queries, {heads, 1, in.size("r")}), {heads, group, in.size("r")}),
-                          {heads * group, in.size("r")});
-  const traced q = parts(steps, in, in["q"], "query_position", of_queries),
+  std::optional<traced> phases_of_queries = steps.of_queries(delta);
+  if (phases_of_queries)
+    phases_of_queries =
+        reshaped(broadcast(reshaped(*phases_of_queries, {heads, 1, in.size("r")}), {heads, group, in.size("r")}),
+                 {heads * group, in.size("r")});
+  const traced q = parts(steps, in, in["q"], "query_position", phases_of_queries),
                k = parts(steps, in, in["k"], "key_position", delta);
   const traced factor = in_stage<traced>(
       rotary_stage::angle, [&] { return factor_of_logits(in.setting<std::string>("scale"), in.size("d")); });

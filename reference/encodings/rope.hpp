@@ -142,9 +142,9 @@ inline formula::program rope::divided(const recipe& steps, const formula::progra
 inline formula::program rope::switched(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto length = in.setting<std::int64_t>("length"), trained = in.setting<std::int64_t>("trained_length");
-  const bool at_it = core::chosen<bool>(call.settings, "switch", {{"above", false}, {"at_or_above", true}});
+  const bool includes_trained = core::chosen<bool>(call.settings, "switch", {{"above", false}, {"at_or_above", true}});
   const traced by_short = in["short_factor"], by_long = in["long_factor"];
-  const bool is_long = at_it ? length >= trained : length > trained;
+  const bool is_long = includes_trained ? length >= trained : length > trained;
   return in.finish(frequencies_of(steps, in, in.size("r")) / (is_long ? by_long : by_short));
 }
 inline bool rope::is_ratio_of_equal(const core::attributes& settings) {
@@ -194,7 +194,7 @@ inline rope::traced rope::turned_by_base(const recipe& steps, const recorded_cal
   });
   traced_rotation by = steps.rotation_at(m, theta);
   if (const auto factor = in_stage<traced>(rotary_stage::angle, [&] { return magnitude_of(steps, in); }))
-    by = of_magnitude(by, *factor);
+    by = scaled_rotation(by, *factor);
   return turned_vectors_of(steps, x, layout, by);
 }
 inline formula::program rope::rotate(const recipe& steps, const formula::program_sizes& call) {
@@ -246,7 +246,7 @@ inline std::array<core::operation, 10> rope::declarations() {
                                                     "where the coordinates that turn lie in a head, if not all do"),
                                     magnitude = real("magnitude", {1.0, 1.3465735902799727}, {0x1p-20, 0x1p20},
                                                      "what the coordinates that turn are multiplied by");
-  const settings_list of_rotation{
+  const settings_list rotation_settings{
       rotary_layout::declared(),
       rotary_setting(),
       base_setting(1.0),
@@ -265,7 +265,7 @@ inline std::array<core::operation, 10> rope::declarations() {
   };
   const auto crossed = choice("crossed", {"reversed", "step", "turns"}, "yarn: what the ramp is where hi < lo");
   // Joins the settings that stretch frequencies to other settings, after them.
-  const auto of_extension = [&](const core::attribute_declaration& at_crossed_ends, settings_list all) {
+  const auto extension_settings = [&](const core::attribute_declaration& crossed_setting, settings_list all) {
     return joined_settings(
         std::move(all),
         {choice("scaling", {"yarn", "llama3", "dynamic", "dynamic_steps", "ntk_fixed", "ntk_mixed"},
@@ -285,9 +285,9 @@ inline std::array<core::operation, 10> rope::declarations() {
          real("low", {1.0, 0.5}, {0x1p-10, 0x1p20},
               "llama3: pairs that turn this often in the trained context, or less often, are divided by s"),
          real("high", {4.0, 32.0, 1.0}, {0x1p-10, 0x1p20}, "llama3: pairs that turn this often, or more often, stay"),
-         real("mixed", {0.625, 1.0}, {0x1p-10, 4.0}, "ntk_mixed: its exponent beta"), at_crossed_ends});
+         real("mixed", {0.625, 1.0}, {0x1p-10, 4.0}, "ntk_mixed: its exponent beta"), crossed_setting});
   };
-  const auto of_magnitudes = [](const std::vector<std::string>& rules) {
+  const auto magnitude_settings = [](const std::vector<std::string>& rules) {
     return settings_list{
         choice("rule", rules,
                "what the magnitude is: 0.1 mscale log s + 1 (yarn), that over the same of mscale_all_dim (ratio), "
@@ -309,8 +309,8 @@ inline std::array<core::operation, 10> rope::declarations() {
     if (core::setting<std::string>(settings, "rule") == "su" &&
         core::setting<std::int64_t>(settings, "trained_length") < 2)
       return "rule = \"su\" divides by the logarithm of 'trained_length', which must be 2 or more";
-    const std::string of_frequencies = conflict_of_extension(settings);
-    return of_frequencies.empty() ? conflict_of_rotation(settings, sizes) : of_frequencies;
+    const std::string conflict = conflict_of_extension(settings);
+    return conflict.empty() ? conflict_of_rotation(settings, sizes) : conflict;
   };
   return {
       {{.name = "rope/frequencies",
@@ -326,7 +326,7 @@ inline std::array<core::operation, 10> rope::declarations() {
         .source = "Peng et al. 2023, arXiv 2309.00071; Grattafiori et al. 2024, arXiv 2407.21783",
         .inputs = {fixed_base},
         .outputs = {frequencies},
-        .attributes = of_extension(since({0, 2}, crossed), {pairs({8, 64, 32, 48, 1, 2})}),
+        .attributes = extension_settings(since({0, 2}, crossed), {pairs({8, 64, 32, 48, 1, 2})}),
         .independent = {"k"},
         .conflict = [](const core::attributes& settings,
                        const core::axis_sizes&) { return conflict_of_extension(settings); }},
@@ -353,21 +353,21 @@ inline std::array<core::operation, 10> rope::declarations() {
                      .meaning = "what multiplies queries and keys",
                      .scale = core::error_scale::relative}},
         .attributes = joined_settings(
-            of_magnitudes({"yarn", "ratio", "su"}),
+            magnitude_settings({"yarn", "ratio", "su"}),
             {trained_length({4096, 8192, 3}, 2.0, "L0 of the rule su: length of the trained context, in tokens")}),
         .independent = {"k"}},
        rotation_declaration({.name = "rope/rotate",
                              .source = source,
                              .inputs = {positions("position", "n")},
-                             .attributes = of_rotation,
+                             .attributes = rotation_settings,
                              .conflict = conflict_of_rotation}),
        rotation_declaration(
            {.name = "rope/rotate_extended",
             .source = "Peng et al. 2023, arXiv 2309.00071; Grattafiori et al. 2024, arXiv 2407.21783",
             .inputs = {positions("position", "n")},
-            .attributes = joined_settings(of_extension(crossed, {rotary_layout::declared(), rotary_setting(),
-                                                                 base_setting(2.0), direction, anchor}),
-                                          joined_settings(of_magnitudes(rules), {magnitude})),
+            .attributes = joined_settings(extension_settings(crossed, {rotary_layout::declared(), rotary_setting(),
+                                                                       base_setting(2.0), direction, anchor}),
+                                          joined_settings(magnitude_settings(rules), {magnitude})),
             .conflict = conflict_of_whole,
             .named_only = true}),
        rotation_declaration(
@@ -377,7 +377,7 @@ inline std::array<core::operation, 10> rope::declarations() {
             .attributes = joined_settings(
                 {rotary_layout::declared(), base_setting(1.0), direction, anchor, factor(1.0),
                  trained_length({4096, 8192, 3}, 2.0, "L0 of the rule su: length of the trained context, in tokens")},
-                joined_settings(of_magnitudes(rules), {magnitude})),
+                joined_settings(magnitude_settings(rules), {magnitude})),
             .conflict = [](const core::attributes&,
                            const core::axis_sizes& sizes) { return conflict_of_pairs(sizes.at("r"), "", sizes); },
             .named_only = true}),
@@ -397,16 +397,16 @@ inline std::array<core::operation, 10> rope::declarations() {
        scores_declaration({.name = "rope/scores",
                            .source = source,
                            .inputs = {positions("query_position", "n"), positions("key_position", "m")},
-                           .attributes = of_rotation,
+                           .attributes = rotation_settings,
                            .conflict = conflict_of_rotation})}};
 }
 
 inline std::vector<recorded_formula<rope::recipe>> rope::formulas() {
-  const auto [of_bases, extended_ones, divided_ones, switched_ones, of_factors, rotation, extended_rotation,
-              divided_rotation, rotation_by, of_pairs] = declarations();
-  return {{of_bases, frequencies},  {extended_ones, extended}, {divided_ones, divided},     {switched_ones, switched},
-          {of_factors, magnitudes}, {rotation, rotate},        {extended_rotation, rotate}, {divided_rotation, rotate},
-          {rotation_by, rotate_by}, {of_pairs, scores}};
+  const auto [bases, extended_ones, divided_ones, switched_ones, factors, rotation, extended_rotation, divided_rotation,
+              rotation_by, pairs_operation] = declarations();
+  return {{bases, frequencies},     {extended_ones, extended}, {divided_ones, divided},     {switched_ones, switched},
+          {factors, magnitudes},    {rotation, rotate},        {extended_rotation, rotate}, {divided_rotation, rotate},
+          {rotation_by, rotate_by}, {pairs_operation, scores}};
 }
 
 }  // namespace assay::reference::encodings

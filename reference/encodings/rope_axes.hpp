@@ -158,9 +158,9 @@ inline formula::program rope_axes::rotate_by(const recipe& steps, const formula:
   traced angle(0.0);
   for (std::size_t k = 0; k < in.size("a"); ++k)
     angle = in_stage<traced>(rotary_stage::angle, [&] {
-      const traced of_axis =
+      const traced angle_of_axis =
           reshaped(between(position, 2, k, k + 1), {rows, n, 1, 1}) * reshaped(between(theta, 1, k, k + 1), {h, r});
-      return k == 0 ? of_axis : angle + of_axis;
+      return k == 0 ? angle_of_axis : angle + angle_of_axis;
     });
   return in.finish(turned_vectors_of(steps, x, {call.settings, in.size("d"), r},
                                      steps.rotation_at(broadcast(angle, {rows, n, h, r}), traced(1.0))));

@@ -83,7 +83,7 @@ inline formula::program sandwich::recorded(const recipe& steps, const formula::p
 }
 
 inline core::operation sandwich::declaration() {
-  return of_pairs(
+  return pair_operation(
       {.name = "sandwich/bias",
        .source = "Chi et al. 2023, arXiv 2212.10356",
        .inputs = with_pair_positions({}),

@@ -107,12 +107,12 @@ struct sba {
   static core::operation weights_declaration();
   static core::operation attention_declaration();
   static traced softplus_of_law(const traced& z);
-  static broken of_factors(const broken& all, const traced& z, const stick& breaking);
+  static broken with_factors(const broken& all, const traced& z, const stick& breaking);
   /// z, or 0 where z is infinite.
   static traced finite(const traced& z) {
     return either(equal(magnitude_of(z), traced(std::numeric_limits<double>::infinity())), traced(0.0), z);
   }
-  static stick stick_of(const recorded_call& in, std::size_t of_softplus);
+  static stick stick_of(const recorded_call& in, std::size_t softplus_stage);
   static broken broken_by(const recipe& steps, bool is_law, const traced& z, const stick& breaking);
   static formula::program weights(const recipe& steps, const formula::program_sizes& call);
   static formula::program attention(const recipe& steps, const formula::program_sizes& call);
@@ -178,7 +178,7 @@ inline sba::traced sba::softplus_of_law(const traced& z) {
 }
 
 /// The errors of products of sigmoids: 4 u for each sigmoid, 1 u for each product, and the errors of the logits.
-inline sba::broken sba::of_factors(const broken& all, const traced& z, const stick& breaking) {
+inline sba::broken sba::with_factors(const broken& all, const traced& z, const stick& breaking) {
   const traced x = finite(z), error = x - without_error(x), none(0.0);
   const sums_of_keys sums(sums_from_each_on(either(breaking.seen, without_error(sigmoid(x)) * error, none), keys));
   // The relative error of k factors is r_k = (1 + 4 u) r_{k-1} + 5 u, less the part that the other ways already charge.
@@ -208,7 +208,7 @@ inline sba::broken sba::by_sums(const recipe& steps, const traced& z, const stic
   return {either(breaking.seen, exp(exponent), none), exp(less_sum(none, sums.of_all))};
 }
 
-inline sba::stick sba::stick_of(const recorded_call& in, std::size_t of_softplus) {
+inline sba::stick sba::stick_of(const recorded_call& in, std::size_t softplus_stage) {
   const std::size_t n = in.size("n"), m = in.size("m"), own = in.setting<bool>("attend_current") ? 1 : 0;
   std::vector<bool> is_seen;
   std::vector<std::int64_t> factors, all_factors;
@@ -224,7 +224,7 @@ inline sba::stick sba::stick_of(const recorded_call& in, std::size_t of_softplus
           formula::known_integers({n, m}, factors),
           formula::known_integers({n, 1}, all_factors),
           in.setting<std::string>("softplus"),
-          of_softplus,
+          softplus_stage,
           in.is_truth()};
 }
 
@@ -233,7 +233,7 @@ inline sba::broken sba::broken_by(const recipe& steps, bool is_law, const traced
   if (!steps.has_factors || !is_law) return by_sums(steps, z, breaking);
   recipe law = steps;
   law.softplus_of = softplus_of_law;
-  return of_factors(by_sums(law, z, breaking), z, breaking);
+  return with_factors(by_sums(law, z, breaking), z, breaking);
 }
 
 inline formula::program sba::weights(const recipe& steps, const formula::program_sizes& call) {

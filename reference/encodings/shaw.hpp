@@ -63,7 +63,7 @@ struct shaw {
 
     rows_of_pairs(const recorded_call& in, const recipe& steps);
     [[nodiscard]] std::int64_t row(std::size_t i, std::size_t j) const { return all[i * m + j]; }
-    [[nodiscard]] formula::traced_integer of_queries() const { return formula::known_integers({n, m}, all); }
+    [[nodiscard]] formula::traced_integer row_numbers() const { return formula::known_integers({n, m}, all); }
   };
   /// The terms of scores.
   static std::vector<score_term> terms(const recorded_call& in, const rows_of_pairs& rows, const formula::traced& keys);
@@ -119,13 +119,14 @@ inline std::vector<score_term> shaw::terms(const recorded_call& in, const rows_o
                                            const formula::traced& table) {
   using formula::traced;
   const traced q = in["q"], k = in["k"];
-  const auto of_queries = rows.of_queries();
-  const auto of_keys = of_each_pair(rows.m, rows.n, [&](std::size_t j, std::size_t i) { return rows.row(i, j); });
+  const auto rows_of_queries = rows.row_numbers();
+  const auto rows_of_keys =
+      integers_of_pairs(rows.m, rows.n, [&](std::size_t j, std::size_t i) { return rows.row(i, j); });
   std::vector<score_term> all{{q, k, "bhid,bhjd->bhij"}, {q, table, "bhid,rd->bhir", [=](const traced& s) {
-                                                            return of_query_and_row(s, of_queries);
+                                                            return products_by_query(s, rows_of_queries);
                                                           }}};
   if (in.setting<std::string>("meets") == "both")
-    all.push_back({k, table, "bhjd,rd->bhjr", [=](const traced& s) { return of_key_and_row(s, of_keys); }});
+    all.push_back({k, table, "bhjd,rd->bhjr", [=](const traced& s) { return products_by_key(s, rows_of_keys); }});
   return all;
 }
 
@@ -154,13 +155,13 @@ inline formula::program shaw::attention(const recipe& steps, const formula::prog
   for (std::size_t i = 0; i < rows.n; ++i)
     for (std::size_t j = 0; j < rows.m; ++j)
       if (sees[i * rows.m + j]) reads[i * rows.count + static_cast<std::size_t>(rows.row(i, j))] = true;
-  const core::shape of_rows{in.size("B"), in.size("h"), rows.n, rows.count};
-  const auto is_read = broadcast(formula::known_truths({rows.n, rows.count}, reads), of_rows);
+  const core::shape shape_of_rows{in.size("B"), in.size("h"), rows.n, rows.count};
+  const auto is_read = broadcast(formula::known_truths({rows.n, rows.count}, reads), shape_of_rows);
   return in.finish(attended(steps, in, logits, seen, [&](const traced& weights) {
-    const traced of_values = contracted_where(seen, weights, v, "bhij,bhjc->bhic");
-    if (!with_values) return of_values;
-    const traced by_row = summed_by_place(weights, broadcast(rows.of_queries(), shape_of(weights)), rows.count, 3);
-    return of_values + contracted_where(is_read, by_row, values, "bhir,rc->bhic");
+    const traced output_of_values = contracted_where(seen, weights, v, "bhij,bhjc->bhic");
+    if (!with_values) return output_of_values;
+    const traced by_row = summed_by_place(weights, broadcast(rows.row_numbers(), shape_of(weights)), rows.count, 3);
+    return output_of_values + contracted_where(is_read, by_row, values, "bhir,rc->bhic");
   }));
 }
 

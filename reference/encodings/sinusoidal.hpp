@@ -108,8 +108,8 @@ inline sinusoidal::traced sinusoidal::powers(const traced& alpha, std::size_t co
   using index = formula::traced_integer;
   const auto constant = [](std::size_t x) { return index::constant(static_cast<std::int64_t>(x)); };
   const index places = (formula::counted(count - 1) + constant(1)) * constant(by.stride);
-  const traced of_others = pow(index_number(places) / index_number(constant(by.steps)), alpha);
-  return formula::joined({broadcast(traced(0.0), {1}), of_others}, 0);
+  const traced other_frequencies = pow(index_number(places) / index_number(constant(by.steps)), alpha);
+  return formula::joined({broadcast(traced(0.0), {1}), other_frequencies}, 0);
 }
 
 inline sinusoidal::traced sinusoidal::wave_at(waveform function, const traced& m, const traced& theta) {
@@ -253,8 +253,11 @@ inline std::array<core::operation, 4> sinusoidal::declarations() {
 }
 
 inline std::vector<recorded_formula<sinusoidal::recipe>> sinusoidal::formulas() {
-  const auto [of_positions, of_frequencies, of_bases, of_distances] = declarations();
-  return {{of_positions, table}, {of_frequencies, table_at}, {of_bases, frequencies}, {of_distances, decay}};
+  const auto [table_declaration, table_at_declaration, frequencies_declaration, decay_declaration] = declarations();
+  return {{table_declaration, table},
+          {table_at_declaration, table_at},
+          {frequencies_declaration, frequencies},
+          {decay_declaration, decay}};
 }
 
 }  // namespace assay::reference::encodings

@@ -83,13 +83,13 @@ struct t5_bias {
     const auto integers = [](const char* called, const char* meaning, core::input_role role) {
       return core::integers(called, {"n"}, meaning, {-furthest, furthest}, role);
     };
-    core::operation of_distance =
+    core::operation bucket_operation =
         declared("t5_bias/bucket",
                  {integers("distance", "position of the key less that of the query", core::input_role::distance)},
                  integers("bucket", "number of the bucket, from 0", core::input_role::value), "");
-    of_distance.grows_with = core::with_distance;
-    of_distance.independent = {"n"};
-    return of_distance;
+    bucket_operation.grows_with = core::with_distance;
+    bucket_operation.independent = {"n"};
+    return bucket_operation;
   }
   static core::operation bias_declaration() {
     return declared("t5_bias/bias",
@@ -123,8 +123,8 @@ struct t5_bias {
 
   static std::vector<recorded_formula<recipe>> formulas() {
     return {{bucket_declaration(), bucket},
-            {of_pairs(bias_declaration()), bias},
-            {of_pairs(contextual_declaration()), contextual},
+            {pair_operation(bias_declaration()), bias},
+            {pair_operation(contextual_declaration()), contextual},
             {attention_declaration(), attention}};
   }
 
@@ -161,7 +161,7 @@ inline formula::program t5_bias::bias(const recipe& steps, const formula::progra
 inline formula::program t5_bias::contextual(const recipe& steps, const formula::program_sizes& call) {
   recorded_pairs pairs(call);
   const index buckets = buckets_of_pairs(steps, pairs);
-  return pairs.finish(of_query_and_row(contracted(pairs["q"], pairs["w"], "bhid,hdr->bhir"), buckets));
+  return pairs.finish(products_by_query(contracted(pairs["q"], pairs["w"], "bhid,hdr->bhir"), buckets));
 }
 
 inline formula::program t5_bias::attention(const recipe& steps, const formula::program_sizes& call) {
@@ -169,7 +169,7 @@ inline formula::program t5_bias::attention(const recipe& steps, const formula::p
   const bucket_map map = map_of(in.settings());
   const traced table = in["table"];
   return in.finish(attended_by_places(steps, in, [&](const recorded_places& places) {
-    const index buckets = of_each_pair(in.size("n"), in.size("m"), [&](std::size_t i, std::size_t j) {
+    const index buckets = integers_of_pairs(in.size("n"), in.size("m"), [&](std::size_t i, std::size_t j) {
       return steps.bucket(map, static_cast<double>(j) - places.position(i));
     });
     return gathered(table, buckets, 1);

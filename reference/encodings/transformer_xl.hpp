@@ -114,7 +114,7 @@ inline formula::program transformer_xl::shifted(bool causal, const recipe& steps
   const std::size_t n = in.size("n"), m = causal ? in.size("m") : n, own = causal ? m : 2 * n, zeros = causal ? 1 : 0,
                     columns = own + zeros, rows = in.size("B"), heads = in.size("h");
   // After all numbers of a head come 0, and the number above the diagonal.
-  const auto places = of_each_pair(n, m, [&](std::size_t i, std::size_t j) {
+  const auto places = integers_of_pairs(n, m, [&](std::size_t i, std::size_t j) {
     const std::size_t place = steps.place(i, j, n, columns), row = place / columns, column = place % columns;
     const bool is_left = row != i && left != above::leak;
     return static_cast<std::int64_t>(is_left ? n * own + 1 : column < zeros ? n * own : row * own + column - zeros);
@@ -132,7 +132,7 @@ inline formula::program transformer_xl::scores(const recipe& steps, const formul
   recorded_call in(call);
   const std::size_t n = in.size("n"), m = in.size("m");
   const auto most = in.setting<std::int64_t>("clamp");
-  const auto distances = of_each_pair(n, m, [&](std::size_t i, std::size_t j) {
+  const auto distances = integers_of_pairs(n, m, [&](std::size_t i, std::size_t j) {
     const auto distance = static_cast<std::int64_t>(steps.distance(i, j, n, m));
     return most == 0 ? distance : std::min(distance, most);
   });
@@ -144,7 +144,7 @@ inline formula::program transformer_xl::scores(const recipe& steps, const formul
     const traced s = steps.scaled_scores(steps.factor(in.size("d"), in.size("h"), 1),
                                          {{plus_vector_of_head(q, in["u"]), in["k"], "bhid,bhjd->bhij"},
                                           {plus_vector_of_head(q, in["v"]), in["p"], "bhid,hrd->bhir",
-                                           [&](const traced& products) { return of_query_and_row(products, rows); }}});
+                                           [&](const traced& products) { return products_by_query(products, rows); }}});
     return either(is_behind, traced(-std::numeric_limits<double>::infinity()), s);
   }));
 }

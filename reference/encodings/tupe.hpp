@@ -59,7 +59,7 @@ struct tupe {
   static bucket_map map_of(const core::attributes& settings) {
     return {core::setting<std::int64_t>(settings, "buckets"), core::setting<std::int64_t>(settings, "max_distance")};
   }
-  static std::vector<recorded_formula<recipe>> formulas() { return {{of_pairs(declaration()), recorded}}; }
+  static std::vector<recorded_formula<recipe>> formulas() { return {{pair_operation(declaration()), recorded}}; }
 
  private:
   static core::operation declaration();
@@ -100,7 +100,7 @@ inline formula::program tupe::recorded(const recipe& steps, const formula::progr
   const auto is_first = [&](const core::shape& shape) {
     return equal(reshaped(formula::counted(n), shape), formula::traced_integer::constant(0));
   };
-  const auto buckets = of_each_pair(n, n, [&](std::size_t i, std::size_t j) {
+  const auto buckets = integers_of_pairs(n, n, [&](std::size_t i, std::size_t j) {
     return steps.bucket(map, static_cast<double>(j) - static_cast<double>(i));
   });
   return in.finish(in_stage<traced>(score_stage::scores, [&] {

@@ -86,7 +86,7 @@ struct vision {
     std::array<std::int64_t, 3> of_class{0, 1, 2};
     /// The sum of q . rel_rows [b, H, W, H] and q . rel_columns [b, H, W, W], for queries, rows of keys and columns of
     /// keys.
-    std::function<traced(const traced& of_rows, const traced& of_columns)> sum_of_axes = summed_over_grid;
+    std::function<traced(const traced& row_terms, const traced& column_terms)> sum_of_axes = summed_over_grid;
     std::function<traced(const traced& q)> query = [](const traced& q) { return q; };
     /// base^(-t / r)
     std::function<traced(const traced& base, std::size_t r)> frequencies = [](const traced& base, std::size_t r) {
@@ -111,7 +111,7 @@ struct vision {
             {sinusoids_declaration(true), masked_sinusoids},
             {coordinates_declaration(), coordinates}};
   }
-  static traced summed_over_grid(const traced& of_rows, const traced& of_columns);
+  static traced summed_over_grid(const traced& row_terms, const traced& column_terms);
 
  private:
   static std::string conflict_of_window(const core::attributes&, const core::axis_sizes& sizes) {
@@ -147,13 +147,14 @@ inline vision::traced vision::resampled(const resampled_axis& axis, const traced
 /// division comes first.
 inline vision::traced vision::proved(const recorded_call& in, const resampled_axis& rows, const resampled_axis& columns,
                                      const traced& table) {
-  const std::int64_t of_rows = rows.common_sum(), of_columns = columns.common_sum();
+  const std::int64_t sum_of_rows = rows.common_sum(), sum_of_columns = columns.common_sum();
   const auto made = [&](const traced& by_row, const traced& by_column, const traced& x) {
     return resampled(columns, by_column, resampled(rows, by_row, x, 0), 1);
   };
-  if (in.is_of_gradient() && of_rows > 0 && of_columns > 0 && of_rows < (std::int64_t{1} << 52) / of_columns)
+  if (in.is_of_gradient() && sum_of_rows > 0 && sum_of_columns > 0 &&
+      sum_of_rows < (std::int64_t{1} << 52) / sum_of_columns)
     return made(rows.weights_of_common_sum(), columns.weights_of_common_sum(),
-                table / traced(static_cast<double>(of_rows * of_columns)));
+                table / traced(static_cast<double>(sum_of_rows * sum_of_columns)));
   return made(rows.whole_weights(), columns.whole_weights(), table) /
          (reshaped(rows.whole_sums(), {in.size("Y"), 1, 1}) * reshaped(columns.whole_sums(), {in.size("X"), 1}));
 }
@@ -192,9 +193,9 @@ inline formula::program vision::bias(const recipe& steps, const formula::program
   std::vector<std::int64_t> all;
   for (std::int64_t i = -before; i < count; ++i)
     for (std::int64_t j = -before; j < count; ++j) {
-      const std::size_t of_class = i < 0 ? (j < 0 ? 2 : 0) : 1;
+      const std::size_t token_class = i < 0 ? (j < 0 ? 2 : 0) : 1;
       all.push_back(i < 0 || j < 0
-                        ? entries + steps.of_class[of_class]
+                        ? entries + steps.of_class[token_class]
                         : steps.entry({sign * (i / columns - j / columns), sign * (i % columns - j % columns)}, size));
     }
   const std::size_t h = in.size("h");
@@ -211,10 +212,10 @@ inline vision::traced vision::distant(const traced& table, std::size_t size) {
     for (std::size_t j = 0; j < size; ++j) all.push_back(static_cast<std::int64_t>(i + size - 1 - j));
   return gathered(table, formula::known_integers({size, size}, all), 0);
 }
-inline vision::traced vision::summed_over_grid(const traced& of_rows, const traced& of_columns) {
-  const core::shape s = shape_of(of_rows);
+inline vision::traced vision::summed_over_grid(const traced& row_terms, const traced& column_terms) {
+  const core::shape s = shape_of(row_terms);
   const std::size_t h = s[1], w = s[2];
-  return reshaped(reshaped(of_rows, {s[0], h, w, h, 1}) + reshaped(of_columns, {s[0], h, w, 1, w}),
+  return reshaped(reshaped(row_terms, {s[0], h, w, h, 1}) + reshaped(column_terms, {s[0], h, w, 1, w}),
                   {s[0], h * w, h * w});
 }
 inline formula::program vision::decomposed(const recipe& steps, const formula::program_sizes& call) {
@@ -222,10 +223,10 @@ inline formula::program vision::decomposed(const recipe& steps, const formula::p
   const traced q = steps.query(in["q"]);
   const traced rows = distant(in["rel_rows"], in.size("H")), columns = distant(in["rel_columns"], in.size("W"));
   constexpr std::size_t products = 0, sum = 1;
-  const auto [of_rows, of_columns] = in_stage<traced>(products, [&] {
+  const auto [row_terms, column_terms] = in_stage<traced>(products, [&] {
     return std::pair(contracted(q, rows, "bywd,ykd->bywk"), contracted(q, columns, "bywd,wkd->bywk"));
   });
-  return in.finish(in_stage<traced>(sum, [&] { return steps.sum_of_axes(of_rows, of_columns); }));
+  return in.finish(in_stage<traced>(sum, [&] { return steps.sum_of_axes(row_terms, column_terms); }));
 }
 
 /// Sines and cosines [..., 2r] of places [..., 1].
@@ -246,9 +247,9 @@ inline vision::traced vision::both_axes(const recorded_call& in, const traced& r
   core::shape s = shape_of(rows);
   const std::size_t last = s.size() - 1;
   s[last - 2] = in.size("H"), s[last - 1] = in.size("W");
-  const traced of_rows = broadcast(rows, s), of_columns = broadcast(columns, s);
-  return in.setting<std::string>("first") == "rows" ? formula::joined({of_rows, of_columns}, last)
-                                                    : formula::joined({of_columns, of_rows}, last);
+  const traced row_waves = broadcast(rows, s), column_waves = broadcast(columns, s);
+  return in.setting<std::string>("first") == "rows" ? formula::joined({row_waves, column_waves}, last)
+                                                    : formula::joined({column_waves, row_waves}, last);
 }
 inline formula::program vision::sinusoids(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);

@@ -40,14 +40,14 @@ struct xpos {
   using traced = formula::traced;
   using index = formula::traced_integer;
   /// The number that is divided by B: keys shrink where queries grow.
-  static index away_from(const index& position, std::int64_t center, bool of_keys) {
+  static index away_from(const index& position, std::int64_t center, bool is_key) {
     const index c = index::constant(center);
-    return of_keys ? c - position : position - c;
+    return is_key ? c - position : position - c;
   }
 
   /// The steps that variants replace.
   struct recipe : rotation_recipe, recorded_recipe<recipe> {
-    std::function<index(const index& position, std::int64_t center, bool of_keys)> away = away_from;
+    std::function<index(const index& position, std::int64_t center, bool is_key)> away = away_from;
     std::function<traced(const traced& zeta, const traced& exponent)> scale =
         [](const traced& zeta, const traced& exponent) { return pow(zeta, exponent); };
   };
@@ -57,21 +57,21 @@ struct xpos {
   static std::array<core::operation, 3> declarations();
   /// z_t for `pairs` pairs; positions [..., 1].
   static traced scales(const recipe& steps, const recorded_call& in, const index& positions, std::size_t pairs,
-                       bool of_keys);
+                       bool is_key);
   static formula::program scale(const recipe& steps, const formula::program_sizes& call);
   /// Queries or keys, rotated and scaled, at the positions of this input.
   static traced turned_and_scaled(const recipe& steps, const recorded_call& in, const traced& x, const char* position,
-                                  bool of_keys);
+                                  bool is_key);
   static formula::program rotate(const recipe& steps, const formula::program_sizes& call);
   static formula::program scores(const recipe& steps, const formula::program_sizes& call);
 };
 
 inline xpos::traced xpos::scales(const recipe& steps, const recorded_call& in, const index& positions,
-                                 std::size_t pairs, bool of_keys) {
+                                 std::size_t pairs, bool is_key) {
   const traced gamma = in.number("gamma"), one(1.0);
   const traced share = to_real(formula::counted(pairs)) / traced::from_integer(static_cast<double>(pairs));
   const traced zeta = (share + gamma) / (one + gamma);
-  const index away = steps.away(positions, in.setting<std::int64_t>("center"), of_keys);
+  const index away = steps.away(positions, in.setting<std::int64_t>("center"), is_key);
   return either(equal(away, index::constant(0)), one, steps.scale(zeta, to_real(away) / in.number("scale_base")));
 }
 inline formula::program xpos::scale(const recipe& steps, const formula::program_sizes& call) {
@@ -81,7 +81,7 @@ inline formula::program xpos::scale(const recipe& steps, const formula::program_
 }
 
 inline xpos::traced xpos::turned_and_scaled(const recipe& steps, const recorded_call& in, const traced& x,
-                                            const char* position, bool of_keys) {
+                                            const char* position, bool is_key) {
   const std::size_t d = in.size("d");
   const rotary_layout layout(in.settings(), d, turning_pairs(d, in.settings()));
   const auto [theta, m, z] = in_stage<traced>(rotary_stage::angle, [&] {
@@ -89,12 +89,13 @@ inline xpos::traced xpos::turned_and_scaled(const recipe& steps, const recorded_
     const index places = reshaped(in.integers(position), shape_of(positions));
     return std::tuple(
         or_products_of_factors(geometric_frequencies(base, layout.pairs, layout.pairs), base, layout.pairs), positions,
-        scales(steps, in, places, layout.pairs, of_keys));
+        scales(steps, in, places, layout.pairs, is_key));
   });
   return turned_vectors_of(
-      steps, x, layout, of_magnitude(steps.rotation_at(m, theta), in_stage<traced>(rotary_stage::table, [&scale = z] {
-                                       return taken_from(static_cast<std::size_t>(rotary_stage::angle), scale);
-                                     })));
+      steps, x, layout,
+      scaled_rotation(steps.rotation_at(m, theta), in_stage<traced>(rotary_stage::table, [&scale = z] {
+                        return taken_from(static_cast<std::size_t>(rotary_stage::angle), scale);
+                      })));
 }
 inline formula::program xpos::rotate(const recipe& steps, const formula::program_sizes& call) {
   recorded_call in(call);
@@ -151,8 +152,8 @@ inline std::array<core::operation, 3> xpos::declarations() {
 }
 
 inline std::vector<recorded_formula<xpos::recipe>> xpos::formulas() {
-  const auto [of_positions, of_vectors, of_pairs] = declarations();
-  return {{of_positions, scale}, {of_vectors, rotate}, {of_pairs, scores}};
+  const auto [scale_declaration, rotate_declaration, pairs_declaration] = declarations();
+  return {{scale_declaration, scale}, {rotate_declaration, rotate}, {pairs_declaration, scores}};
 }
 
 }  // namespace assay::reference::encodings

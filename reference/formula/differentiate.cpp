@@ -25,14 +25,14 @@ cotangents handed_back(const pullback& b) {
   switch (row_of(b.n.what).kind) {
     case family::movement:
     case family::scattering:
-      return of_movement(b);
+      return cotangents_of_movement(b);
     case family::reduction:
     case family::along_axis:
-      return of_sums(b);
+      return cotangents_of_sums(b);
     case family::loop:
-      return of_scan(b);
+      return cotangents_of_scan(b);
     default:
-      return of_function(b);
+      return cotangents_of_function(b);
   }
 }
 
@@ -70,11 +70,11 @@ class sums_of_boxes {
     return true;
   }
   [[nodiscard]] bool overlap(const node& a, const node& b) const {
-    const core::shape of_a = to_.shape_of(a.in[1]), of_b = to_.shape_of(b.in[1]);
-    for (std::size_t k = 0; k < of_a.size(); ++k) {
+    const core::shape shape_of_a = to_.shape_of(a.in[1]), shape_of_b = to_.shape_of(b.in[1]);
+    for (std::size_t k = 0; k < shape_of_a.size(); ++k) {
       const std::int64_t first_a = a.integers[0][k], first_b = b.integers[0][k];
-      if (first_a + static_cast<std::int64_t>(of_a[k]) <= first_b ||
-          first_b + static_cast<std::int64_t>(of_b[k]) <= first_a)
+      if (first_a + static_cast<std::int64_t>(shape_of_a[k]) <= first_b ||
+          first_b + static_cast<std::int64_t>(shape_of_b[k]) <= first_a)
         return false;
     }
     return true;

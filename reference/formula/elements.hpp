@@ -67,10 +67,10 @@ class elements {
       : n_(n), in_(in), wanted_(wanted), stages_(stages) {}
 
   /// The results for the wanted lanes, in order.
-  [[nodiscard]] array<R> of_kind(number_kind kind) const {
-    if (kind == number_kind::real) return of_reals();
-    if (kind == number_kind::integer) return of_integers();
-    return of_truths();
+  [[nodiscard]] array<R> results_of_kind(number_kind kind) const {
+    if (kind == number_kind::real) return real_results();
+    if (kind == number_kind::integer) return integer_results();
+    return truth_results();
   }
 
  private:
@@ -97,7 +97,7 @@ class elements {
     }
   }
 
-  reals<R> of_reals() const {
+  reals<R> real_results() const {
     if (n_.what == op::where)
       return each<R>([](truth c, const R& x, const R& y) { return either(c, x, y); }, in<truth>(0), in<R>(1), in<R>(2));
     if (n_.what == op::to_real) return in_stage_of<R>(n_, stages_, [&] { return read(); });
@@ -156,7 +156,7 @@ class elements {
     return reference::from_integer<R>(static_cast<double>(x));
   }
 
-  integers of_integers() const {
+  integers integer_results() const {
     if (n_.what == op::to_integer) return each<integer>([](truth x) { return integer{known(x)}; }, in<truth>(0));
     if (n_.what == op::where)
       return each<integer>([](truth c, integer x, integer y) { return known(c) ? x : y; }, in<truth>(0), in<integer>(1),
@@ -174,7 +174,7 @@ class elements {
     return static_cast<bool>(x);
   }
 
-  truths of_truths() const {
+  truths truth_results() const {
     switch (n_.what) {
       case op::less:
       case op::less_equal:

@@ -170,7 +170,7 @@ class elementwise_run {
     std::vector<typename elements<R>::operand> in;
     for (const operand& o : s.in) in.push_back({&array_of(o), &places_of(o)});
     try {
-      put(s, elements<R>(s.n, in, s.wanted.places, stages_).of_kind(s.kind));
+      put(s, elements<R>(s.n, in, s.wanted.places, stages_).results_of_kind(s.kind));
     } catch (const evaluation_error& e) {
       throw evaluation_error(fmt::format("node {} ({}): {}", s.id, row_of(s.n.what).name, e.what()));
     }

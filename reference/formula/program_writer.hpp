@@ -38,8 +38,8 @@ class program_writer {
   }
   node_id input(const std::string& name, const core::shape& shape);
   node_id number(double x) { return append({.what = op::number, .number = x}); }
-  node_id integer(std::size_t x) { return of_fraction(static_cast<std::int64_t>(x), 1); }
-  node_id of_fraction(std::int64_t p, std::int64_t q) {
+  node_id integer(std::size_t x) { return fraction(static_cast<std::int64_t>(x), 1); }
+  node_id fraction(std::int64_t p, std::int64_t q) {
     return append({.what = op::fraction, .integers = {list{p}, list{q}}});
   }
   node_id zeros(const core::shape& shape) { return broadcast(number(0.0), shape); }

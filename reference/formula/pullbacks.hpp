@@ -51,12 +51,12 @@ struct pullback {
 using cotangents = std::vector<std::optional<node_id>>;
 
 /// The cotangents of elementwise operators.
-cotangents of_function(const pullback& b);
+cotangents cotangents_of_function(const pullback& b);
 /// The cotangents of operators that move elements, and of their transposes.
-cotangents of_movement(const pullback& b);
+cotangents cotangents_of_movement(const pullback& b);
 /// The cotangents of reductions, and of operators along an axis.
-cotangents of_sums(const pullback& b);
+cotangents cotangents_of_sums(const pullback& b);
 /// The cotangents of loops.
-cotangents of_scan(const pullback& b);
+cotangents cotangents_of_scan(const pullback& b);
 
 }  // namespace assay::reference::formula

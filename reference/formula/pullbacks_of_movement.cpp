@@ -50,7 +50,7 @@ node_id back_through_slice(const pullback& b) {
   return b.shape_of(g) == shape ? g : b.to.operation(op::update, {b.to.zeros(shape), g}, first);
 }
 
-cotangents of_concatenation(const pullback& b) {
+cotangents cotangents_of_concatenation(const pullback& b) {
   const auto axis = static_cast<std::size_t>(b.n.integer(0));
   cotangents all;
   list start(b.shape_of(b.y).size(), 0);
@@ -78,7 +78,7 @@ cotangents back_through_update(const pullback& b) {
 
 }  // namespace
 
-cotangents of_movement(const pullback& b) {
+cotangents cotangents_of_movement(const pullback& b) {
   program_writer& to = b.to;
   const auto zeros = [&] { return to.zeros(b.shape_of(b.in(0))); };
   switch (b.n.what) {
@@ -91,7 +91,7 @@ cotangents of_movement(const pullback& b) {
     case op::slice:
       return {back_through_slice(b)};
     case op::concatenate:
-      return of_concatenation(b);
+      return cotangents_of_concatenation(b);
     case op::update:
       return back_through_update(b);
     case op::gather:

@@ -301,6 +301,6 @@ class scan_pullback {
 
 }  // namespace
 
-cotangents of_scan(const pullback& b) { return scan_pullback(b).run(); }
+cotangents cotangents_of_scan(const pullback& b) { return scan_pullback(b).run(); }
 
 }  // namespace assay::reference::formula

@@ -30,14 +30,14 @@ node_id softmax_over(program_writer& to, node_id x, const program_writer::list& 
 }
 
 // 0 for elements that are not the largest: never 0 times a number.
-node_id of_largest(const pullback& b, node_id g) {
+node_id cotangent_of_largest(const pullback& b, node_id g) {
   program_writer& to = b.to;
   const node_id zero = to.number(0.0), share = to.operation(op::largest_share, {b.in(0)}, b.n.integers[0]);
   return to.where(to.operation(op::equal, {share, zero}), zero, to.product(g, share));
 }
 
 // A row of -inf alone has no slope.
-node_id of_log_sum_exp(const pullback& b, node_id g, const core::shape& shape) {
+node_id cotangent_of_log_sum_exp(const pullback& b, node_id g, const core::shape& shape) {
   program_writer& to = b.to;
   const program_writer::list& axes = b.n.integers[0];
   const node_id none = to.operation(op::equal, {b.y, to.number(-std::numeric_limits<double>::infinity())});
@@ -45,7 +45,7 @@ node_id of_log_sum_exp(const pullback& b, node_id g, const core::shape& shape) {
   return to.where(to.beside(none, axes, shape), to.number(0.0), weighted);
 }
 
-node_id of_reduction(const pullback& b) {
+node_id cotangent_of_reduction(const pullback& b) {
   program_writer& to = b.to;
   const program_writer::list& axes = b.n.integers[0];
   const core::shape shape = b.shape_of(b.in(0));
@@ -59,10 +59,10 @@ node_id of_reduction(const pullback& b) {
       return to.broadcast(to.operation(op::divide, {g, to.integer(count)}), shape);
     }
     case op::log_sum_exp:
-      return of_log_sum_exp(b, g, shape);
+      return cotangent_of_log_sum_exp(b, g, shape);
     default:
       ASSAY_EXPECTS(b.n.what == op::largest);
-      return of_largest(b, g);
+      return cotangent_of_largest(b, g);
   }
 }
 
@@ -118,7 +118,7 @@ std::optional<node_id> mean_from_output(const pullback& b, const core::shape& ro
 }
 
 // y (g - sum g y)
-node_id of_softmax(const pullback& b) {
+node_id cotangent_of_softmax(const pullback& b) {
   program_writer& to = b.to;
   const program_writer::list& axis = b.n.integers[0];
   const node_id g = b.form.is_for_proofs ? to.operation(op::less_heaviest, {b.g, b.y}, axis) : b.g;
@@ -161,7 +161,7 @@ cotangents back_through_masked_contraction(const pullback& b) {
 }
 
 // -p base^(-p / q) / (q base) for exponents in lowest terms
-node_id of_frequencies(const pullback& b) {
+node_id cotangent_of_frequencies(const pullback& b) {
   program_writer& to = b.to;
   std::vector<double> p, q;
   for (std::int64_t k = 0; k < b.n.integer(1); ++k) {
@@ -199,7 +199,7 @@ node_id differences_of_rows(const pullback& b) {
 
 }  // namespace
 
-cotangents of_sums(const pullback& b) {
+cotangents cotangents_of_sums(const pullback& b) {
   switch (b.n.what) {
     case op::contract:
       return back_through_contraction(b);
@@ -208,9 +208,9 @@ cotangents of_sums(const pullback& b) {
     case op::contract_where:
       return back_through_masked_contraction(b);
     case op::softmax:
-      return {of_softmax(b)};
+      return {cotangent_of_softmax(b)};
     case op::geometric_frequencies:
-      return {of_frequencies(b)};
+      return {cotangent_of_frequencies(b)};
     case op::largest_share:
       return {std::nullopt};
     case op::skew_exponential:
@@ -229,7 +229,7 @@ cotangents of_sums(const pullback& b) {
               b.to.product(b.g, b.to.operation(op::interpolation_slope, {b.in(0), b.in(1)}))};
     }
     default:
-      return {of_reduction(b)};
+      return {cotangent_of_reduction(b)};
   }
 }
 

@@ -72,7 +72,7 @@ traced::stage_scope::stage_scope(std::size_t stage) {
 }
 traced::stage_scope::~stage_scope() { recording::current().stage_ = std::move(before_); }
 
-traced::traced(double x) : of_(add({.what = op::number, .number = x})) {}
+traced::traced(double x) : node_(add({.what = op::number, .number = x})) {}
 traced traced::from_integer(double x) {
   ASSAY_EXPECTS(std::fabs(x) <= 0x1p53);
   const auto whole = static_cast<std::int64_t>(x);

@@ -75,8 +75,9 @@ rung_outputs enclosed(const program& p, const core::tensors& inputs, const stora
 
 }  // namespace
 
-rung_outputs enclose(const program& p, const core::tensors& inputs, const storage_of& storage, doubles of_number) {
-  if (of_number == doubles::one) return enclosed<double_ball>(p, inputs, storage, round_ball<double>);
+rung_outputs enclose(const program& p, const core::tensors& inputs, const storage_of& storage,
+                     doubles doubles_per_number) {
+  if (doubles_per_number == doubles::one) return enclosed<double_ball>(p, inputs, storage, round_ball<double>);
   return enclosed<two_double_ball>(p, inputs, storage, round_ball<two_double>);
 }
 

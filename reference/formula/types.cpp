@@ -84,8 +84,8 @@ result<array_type> cast_or_choice(const node& n, const types& in) {
 }
 
 result<array_type> reduced(const node& n, const array_type& x) {
-  const bool of_truths = n.what == op::any || n.what == op::all;
-  if (x.kind != (of_truths ? number_kind::boolean : number_kind::real))
+  const bool takes_truths = n.what == op::any || n.what == op::all;
+  if (x.kind != (takes_truths ? number_kind::boolean : number_kind::real))
     return failure(fmt::format("takes no {}", name_of(x.kind)));
   array_type made{x.kind, {}};
   const list& axes = n.integers[0];
@@ -160,7 +160,7 @@ result<array_type> interpolated(const node& n, const types& in) {
   return array_type{number_kind::real, std::move(places)};
 }
 
-result<array_type> of_square_matrices(const types& in) {
+result<array_type> type_of_square_matrices(const types& in) {
   if (const auto ok = require_kinds(in, {number_kind::real}); !ok) return tl::make_unexpected(ok.error());
   const core::shape& s = in[0]->shape;
   if (s.size() < 2 || s[s.size() - 1] != s[s.size() - 2]) return failure("takes square matrices");
@@ -170,7 +170,7 @@ result<array_type> of_square_matrices(const types& in) {
 }
 
 result<array_type> along(const node& n, const types& in) {
-  if (n.what == op::skew_exponential || n.what == op::skew_exponential_pullback) return of_square_matrices(in);
+  if (n.what == op::skew_exponential || n.what == op::skew_exponential_pullback) return type_of_square_matrices(in);
   if (n.what == op::interpolated || n.what == op::interpolation_slope || n.what == op::interpolation_shares)
     return interpolated(n, in);
   if (n.what == op::contract || n.what == op::contract_where || n.what == op::contract_at) return contracted(n, in);

@@ -97,11 +97,11 @@ traced logits_of(const attention_recipe& steps, const recorded_call& in, const t
 
 recorded_places::recorded_places(const recorded_call& in)
     : query_places(in.settings(), in.size("n"), in.size("m")), queries_(in.size("n")), keys_(in.size("m")) {}
-traced_integer recorded_places::of_queries() const {
+traced_integer recorded_places::query_numbers() const {
   return reshaped(formula::counted(queries_) + traced_integer::constant(static_cast<std::int64_t>(first)),
                   {queries_, 1});
 }
-traced_integer recorded_places::of_keys() const { return reshaped(formula::counted(keys_), {1, keys_}); }
+traced_integer recorded_places::key_numbers() const { return reshaped(formula::counted(keys_), {1, keys_}); }
 traced_integer recorded_places::last_key() const {
   return traced_integer::constant(static_cast<std::int64_t>(keys_) - 1);
 }
@@ -118,12 +118,12 @@ traced attended_by_places(const attention_recipe& steps, const recorded_call& in
   const recorded_places places(in);
   const std::size_t own = attention_stages().size();
   const auto factor = in.setting<std::string>("bias_factor");
-  const traced of_pairs = in_stage<traced>(own, [&] {
+  const traced bias_of_pairs = in_stage<traced>(own, [&] {
     const traced b = bias(places);
     return factor == "one" ? b : b * factor_of_logits(factor, in.size("d"));
   });
   const traced_truth seen = seen_of(in, places.all_seen());
-  return attended(steps, in, logits_of(steps, in, of_pairs, seen), seen);
+  return attended(steps, in, logits_of(steps, in, bias_of_pairs, seen), seen);
 }
 
 std::vector<bool> seen_by_last_queries(std::size_t n, std::size_t m, bool causal) {
@@ -134,9 +134,9 @@ std::vector<bool> seen_by_last_queries(std::size_t n, std::size_t m, bool causal
   return all;
 }
 
-traced_truth seen_of(const recorded_call& in, const std::vector<bool>& of_pairs) {
+traced_truth seen_of(const recorded_call& in, const std::vector<bool>& seen_pairs) {
   const std::size_t n = in.size("n"), m = in.size("m");
-  return broadcast(formula::known_truths({n, m}, of_pairs), {in.size("B"), in.size("h"), n, m});
+  return broadcast(formula::known_truths({n, m}, seen_pairs), {in.size("B"), in.size("h"), n, m});
 }
 
 }  // namespace assay::reference

@@ -58,8 +58,8 @@ formula::traced attended(const attention_recipe& steps, const recorded_call& in,
 class recorded_places : public query_places {
  public:
   explicit recorded_places(const recorded_call& in);
-  [[nodiscard]] formula::traced_integer of_queries() const;  ///< [n, 1]
-  [[nodiscard]] formula::traced_integer of_keys() const;     ///< [1, m]
+  [[nodiscard]] formula::traced_integer query_numbers() const;  ///< [n, 1]
+  [[nodiscard]] formula::traced_integer key_numbers() const;    ///< [1, m]
   [[nodiscard]] formula::traced_integer last_key() const;
   [[nodiscard]] std::vector<bool> all_seen() const;  ///< [n, m]
 
@@ -74,6 +74,6 @@ formula::traced attended_by_places(const attention_recipe& steps, const recorded
 /// Whether each query sees each of m keys, [n, m], row by row, where the queries are the last n of the keys.
 std::vector<bool> seen_by_last_queries(std::size_t n, std::size_t m, bool causal);
 /// The same truths for all rows and heads.
-formula::traced_truth seen_of(const recorded_call& in, const std::vector<bool>& of_pairs);
+formula::traced_truth seen_of(const recorded_call& in, const std::vector<bool>& seen_pairs);
 
 }  // namespace assay::reference

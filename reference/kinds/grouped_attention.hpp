@@ -45,8 +45,8 @@ struct masks_of_groups {
   const formula::traced_truth *terms = nullptr, *sums = nullptr;
 };
 /// "id,jd->ij" for each head of queries, x, and its head of keys, y.
-formula::traced of_groups(const formula::traced& x, const formula::traced& y, const std::string& letters, bool by_heads,
-                          const masks_of_groups& masks);
+formula::traced products_of_groups(const formula::traced& x, const formula::traced& y, const std::string& letters,
+                                   bool by_heads, const masks_of_groups& masks);
 
 /// The output of queries with a sink: `sink` [h u] are logits of a key without a value; -inf means that there is none.
 /// A query that sees no key gives 0.

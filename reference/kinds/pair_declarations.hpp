@@ -41,7 +41,7 @@ inline std::vector<core::tensor_declaration> with_pair_positions(std::vector<cor
   return parameters;
 }
 /// Completes the declaration of such an operation: errors grow with the distance where keys have positions.
-inline core::operation of_pairs(core::operation declaration) {
+inline core::operation pair_operation(core::operation declaration) {
   if (core::places_of(declaration).key != nullptr) declaration.grows_with = core::with_distance;
   return declaration;
 }

@@ -19,7 +19,7 @@ traced_rotation rotation_at(const traced& position, const traced& theta) {
 traced_pairs turned(const traced_pairs& x, const traced_rotation& by) {
   return {x.first * by.cosine - x.second * by.sine, x.first * by.sine + x.second * by.cosine};
 }
-traced_rotation of_magnitude(traced_rotation by, const traced& magnitude) {
+traced_rotation scaled_rotation(traced_rotation by, const traced& magnitude) {
   for (traced* wave : {&by.cosine, &by.sine})
     *wave = in_stage<traced>(rotary_stage::table, [&] { return *wave * magnitude; });
   return by;

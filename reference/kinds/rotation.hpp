@@ -204,7 +204,7 @@ struct traced_pairs {
 traced_rotation rotation_at(const formula::traced& position, const formula::traced& theta);
 traced_pairs turned(const traced_pairs& x, const traced_rotation& by);
 /// Cosine and sine times a magnitude, as huggingface/transformers multiplies its tables by `attention_scaling`.
-traced_rotation of_magnitude(traced_rotation by, const formula::traced& magnitude);
+traced_rotation scaled_rotation(traced_rotation by, const formula::traced& magnitude);
 
 /// The steps that all encodings of this kind have.
 struct rotation_recipe {

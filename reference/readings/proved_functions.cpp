@@ -246,8 +246,8 @@ reduced_angle reduce(const two_double& x) {
   const two_double nearly(exact_sum(x.high - first.product, x.low));
   const auto a = sum(nearly, two_double(exact_sum(-first.error, -second.product)));
   const auto b = sum(a.value, two_double(exact_sum(-second.error, -(k * table.angle_step[2]))));
-  const double of_circle = k - 2.0 * steps * std::floor(k / (2.0 * steps));
-  return {false, static_cast<std::size_t>(of_circle), {b.value, rounded_up(a.error + b.error + 0x1p-118)}};
+  const double place_on_circle = k - 2.0 * steps * std::floor(k / (2.0 * steps));
+  return {false, static_cast<std::size_t>(place_on_circle), {b.value, rounded_up(a.error + b.error + 0x1p-118)}};
 }
 
 // Sine and cosine of the angle of the table plus the rest.

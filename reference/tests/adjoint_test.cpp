@@ -161,9 +161,9 @@ class two_layer_map {
     const std::vector<R> z = hidden(x);
     std::vector<R> active(z.size()), grad_z(z.size());
     for (std::size_t k = 0; k < z.size(); ++k) active[k] = softplus(z[k]);
-    accumulators<R> of_active(z.size());
-    outer_.pull_back(active, grad_y, of_active, grad.outer);
-    for (std::size_t k = 0; k < z.size(); ++k) grad_z[k] = of_active[k].total() * sigmoid(z[k]);
+    accumulators<R> sums_of_active(z.size());
+    outer_.pull_back(active, grad_y, sums_of_active, grad.outer);
+    for (std::size_t k = 0; k < z.size(); ++k) grad_z[k] = sums_of_active[k].total() * sigmoid(z[k]);
     inner_.pull_back(x, grad_z, grad_x, grad.inner);
   }
 
@@ -233,7 +233,8 @@ TEST_CASE("heinsen/embed_position/maps_can_be_replaced", "[property][heinsen]") 
   for (std::size_t i = 0; i < s_bar.size(); ++i)
     pushed = pushed + out.at("s_n").storage()[i].derivative * s_bar.storage()[i];
 
-  const auto of_weights = totals(encodings::heinsen::module_stage::logits, grad.of_logits.inner.weight, {wide, e});
-  const value pulled = dot(grad.x, x_dot) + dot(of_weights, w_dot);
+  const auto totals_of_weights =
+      totals(encodings::heinsen::module_stage::logits, grad.logits_gradients.inner.weight, {wide, e});
+  const value pulled = dot(grad.x, x_dot) + dot(totals_of_weights, w_dot);
   CHECK(distance(pushed, pulled) < 1e-90);
 }

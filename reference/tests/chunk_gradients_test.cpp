@@ -54,11 +54,11 @@ TEST_CASE("heinsen/chunks/what_detaching_takes_away", "[property][heinsen]") {  
       const value beta = attached.second.s0;
       value lambda = beta, sum = attached.first.s0 - detached.first.s0;
       for (std::size_t i = m; i-- > 0;) {
-        const value of_a = attached.first.a[i] - detached.first.a[i];
-        const value of_h = attached.first.h[i] - detached.first.h[i];
-        CHECK(deviation(of_a, g.weights[i].w * lambda) < 1e-90);
-        CHECK(deviation(of_h, g.weights[i].v * lambda) < 1e-90);
-        sum = sum + of_h;
+        const value difference_of_a = attached.first.a[i] - detached.first.a[i];
+        const value difference_of_h = attached.first.h[i] - detached.first.h[i];
+        CHECK(deviation(difference_of_a, g.weights[i].w * lambda) < 1e-90);
+        CHECK(deviation(difference_of_h, g.weights[i].v * lambda) < 1e-90);
+        sum = sum + difference_of_h;
         lambda = g.weights[i].w * lambda;
       }
       CHECK(deviation(sum, is_dead(g, m - 1) ? value(0.0) : beta) < 1e-90);

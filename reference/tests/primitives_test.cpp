@@ -195,13 +195,13 @@ TEST_CASE("primitives/balls_decide_what_lies_beside_a_tie", "[unit]") {
     // An exact decay in between keeps the side; an inexact one does not keep it.
     const auto later =
         log_sum_exp(double_ball(0.5) + log_sum_exp(double_ball(tie - 0.5), double_ball(far)), double_ball(far));
-    CHECK(later.of_centre == side::above);
+    CHECK(later.side_of_centre == side::above);
     CHECK(round_ball(dtype::f32, later).value == above);
-    CHECK((double_ball(0x1p-60) + later).of_centre == side::both);
+    CHECK((double_ball(0x1p-60) + later).side_of_centre == side::both);
   }
   // The difference may lie on either side, since both truths lie above their centres.
   const auto up = log_sum_exp(double_ball(tie), double_ball(-600.0));
-  CHECK((up - up).of_centre == side::both);
+  CHECK((up - up).side_of_centre == side::both);
 }
 
 TEST_CASE("primitives/balls_lose_nothing_to_underflow", "[unit]") {

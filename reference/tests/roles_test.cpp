@@ -22,7 +22,7 @@ operation with_other_names() {
           .axis_roles = {{"R", axis_role::batch}, {"t", axis_role::token}, {"c", axis_role::pairs}}};
 }
 
-operation of_pairs() {
+operation pairs_operation() {
   return {.name = "other/bias",
           .inputs = {integers("of_key", {"s"}, "", anywhere, input_role::position),
                      integers("of_query", {"t"}, "", anywhere, input_role::position)},
@@ -68,7 +68,7 @@ TEST_CASE("core/roles/follow_from_declarations_not_from_names", "[unit]") {
 }
 
 TEST_CASE("core/roles/a_position_is_of_queries_or_of_keys_as_its_axis_says", "[unit]") {
-  const operation op = of_pairs();
+  const operation op = pairs_operation();
   CHECK_NOTHROW(check_roles(op));
   CHECK(places_of(op).own->name == "of_query");
   CHECK(places_of(op).key->name == "of_key");

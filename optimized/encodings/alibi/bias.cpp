@@ -33,8 +33,8 @@ constexpr double hidden = -std::numeric_limits<double>::infinity();
 // For one query, the numbers that multiply the slopes, or `hidden`.
 auto coefficients_by(const bias_rule& rule) {
   return [rule](double query, const std::vector<double>& keys, std::vector<double>& out) {
-    const bool of_key = rule.form == bias_form::key || rule.form == bias_form::key_from_last;
-    const double origin = !of_key ? query : rule.form == bias_form::key ? 0.0 : rule.last;
+    const bool by_key = rule.form == bias_form::key || rule.form == bias_form::key_from_last;
+    const double origin = !by_key ? query : rule.form == bias_form::key ? 0.0 : rule.last;
     for (std::size_t j = 0; j < out.size(); ++j) {
       const double c = keys[j] - origin;
       out[j] = rule.causal && keys[j] > query ? hidden : rule.form == bias_form::absolute ? -std::fabs(c) : c;

@@ -71,12 +71,12 @@ void add_decay_gradient(const view<const Real, 2>& rows, std::size_t first, doub
   double sum = 0;
   for (std::size_t l = 1; l <= first; ++l) gradient[l] += sum += columns[l - 1];
 
-  double of_columns = 0;
+  double sum_of_columns = 0;
   for (std::size_t i = count; i-- > 0;) {
-    of_columns += before[i];
+    sum_of_columns += before[i];
     double inside = 0;
     for (std::size_t j = 0; j < i; ++j) inside += corner[j] += static_cast<double>(*rows.at(i, first + j));
-    if (i > 0) gradient[first + i] += of_columns + inside;
+    if (i > 0) gradient[first + i] += sum_of_columns + inside;
   }
 }
 
@@ -155,7 +155,7 @@ void gated_decay_vjp(const execution& on, const view<const Real, 3>& g, const vi
   std::vector<double> gradient(gates.size());
   decay_gradient(on, grad_D, dense<double, 3>(gradient.data(), grad_g.shape));
   std::transform(gradient.begin(), gradient.end(), gates.begin(), gradient.begin(),
-                 [](double of_log_f, double x) { return of_log_f * slope(x); });
+                 [](double gradient_of_log_f, double x) { return gradient_of_log_f * slope(x); });
   store(gradient, grad_g);
 }
 

@@ -87,9 +87,10 @@ void check(const embed_sizes& size, const embed_inputs<Real>& in, const embed_co
 template <class Real>
 void add_up(int threads, const weight_gradient<Real> (&gradients)[2]) {
   const auto for_both = [&](auto count, auto task) {
-    const std::size_t of_first = (gradients[0].*count)();
-    for_each_task(threads, of_first + (gradients[1].*count)(),
-                  [&](std::size_t i) { i < of_first ? (gradients[0].*task)(i) : (gradients[1].*task)(i - of_first); });
+    const std::size_t tasks_of_first = (gradients[0].*count)();
+    for_each_task(threads, tasks_of_first + (gradients[1].*count)(), [&](std::size_t i) {
+      i < tasks_of_first ? (gradients[0].*task)(i) : (gradients[1].*task)(i - tasks_of_first);
+    });
   };
   using gradient = weight_gradient<Real>;
   for_both(&gradient::tasks, &gradient::run);
@@ -125,10 +126,10 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
   std::fill_n(bias_sums, all.count() * sums, Real(0));
 
   pass.order->share(threads, all.count(), each_block([&](std::size_t worker, std::size_t i) {
-                      const block b = all.at(i / all.of_group(), i % all.of_group());
+                      const block b = all.at(i / all.blocks_of_group(), i % all.blocks_of_group());
                       const matrix<const Real> x = x_rows.block_rows(b, x_place + x_rows.copied(b.first_row));
                       pass.run(b, x, logits.rows_from(b.first_row, b.rows()), s.rows_from(b.first_row, b.rows()),
-                               own[worker].of_scan);
+                               own[worker].scan_memory);
                     }));
 
   // Computes the adjoints of y = W_R s + b_R + x, of the scan, and of (g, h) = W_H x + b_H, from the last block of each
@@ -137,8 +138,8 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
   turns order(all.groups());
   order.share(
       threads, all.count(), each_block([&](std::size_t worker, std::size_t i) {
-        const std::size_t step = i % all.of_group();
-        const block b = all.at(i / all.of_group(), all.of_group() - 1 - step);
+        const std::size_t step = i % all.blocks_of_group();
+        const block b = all.at(i / all.blocks_of_group(), all.blocks_of_group() - 1 - step);
         const scratch<Real>& mine = own[worker];
         const matrix<const Real> grad_y = grad_y_rows.block_rows(b, grad_y_place + grad_y_rows.copied(b.first_row));
         const matrix<Real> grad_s{mine.s, b.rows(), d, d}, given{mine.logits, b.rows(), 2 * d, 2 * d};
@@ -152,7 +153,7 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
             b.place > 0 ? dense<const Real, 2>(past.data, {1, d}) : pass.state.before(b, 0, 0);
         order.take(b.group, step, [&] {
           gated_scan_vjp<Real>(
-              {on.kernels, 1, mine.of_scan}, {half<const Real>(given, b, 0), half<const Real>(given, b, 1), first},
+              {on.kernels, 1, mine.scan_memory}, {half<const Real>(given, b, 0), half<const Real>(given, b, 1), first},
               {states<const Real>(s.rows_from(b.first_row, b.rows()), b), states<const Real>(grad_s, b),
                adjoint.before(b, step, 0), adjoint.before(b, step, 1)},
               {half(grad_logits, b, 0), half(grad_logits, b, 1), adjoint.after(b, step, 0), adjoint.after(b, step, 1)});
@@ -162,10 +163,10 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
         copy_plus<Real>(grad_y, nullptr, grad_x);
         add_product(grad_logits, pass.W_H, grad_x);
         grad_x_rows.finish(b, mine.y);
-        Real* const of_block = bias_sums + (b.group * all.of_group() + b.place) * sums;
-        add_columns<Real>(grad_logits, of_block), add_columns(grad_y, of_block + 2 * d);
+        Real* const sums_of_block = bias_sums + (b.group * all.blocks_of_group() + b.place) * sums;
+        add_columns<Real>(grad_logits, sums_of_block), add_columns(grad_y, sums_of_block + 2 * d);
       }));
-  adjoint.copy_last(all.of_group(), 0, out.grad_s0);
+  adjoint.copy_last(all.blocks_of_group(), 0, out.grad_s0);
   add_up(bias_sums, all.count(), sums, out.grad_b_H);
   add_up(bias_sums + 2 * d, all.count(), sums, out.grad_b_R);
 

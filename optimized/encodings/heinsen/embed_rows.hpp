@@ -69,7 +69,7 @@ class rows {
     if constexpr (std::is_const_v<T>) gather(part, place);
     return {place, b.rows(), v_.shape[2], v_.shape[2]};
   }
-  /// All rows. `place` holds the copy that `of` made for each block, at the row of the block.
+  /// All rows. `place` holds the copy that `block_rows` made for each block, at the row of the block.
   [[nodiscard]] matrix<T> all(Real* place) const {
     const std::size_t count = v_.shape[0] * v_.shape[1], width = v_.shape[2];
     return step_ != 0 ? matrix<T>{v_.data, count, width, step_} : matrix<T>{place, count, width, width};

@@ -49,12 +49,13 @@ program functions_of_integers() {
 program functions_of_arrays() {
   recording recorder;
   const traced x = recorder.input("x", {2, 3}), y = recorder.input("y", {2, 3});
-  const traced_integer places = known_integers({3}, {2, 0, 2}), of_rows = known_integers({2, 3}, {2, 0, 2, 1, 1, 0});
+  const traced_integer places = known_integers({3}, {2, 0, 2}),
+                       places_in_rows = known_integers({2, 3}, {2, 0, 2, 1, 1, 0});
   const traced_truth mask = known_truths({2, 3}, {true, false, true, true, true, false});
   recorder.output("shapes", reshaped(transposed(x, {1, 0}), {6}) + broadcast(traced(1.0), {6}));
   recorder.output("parts", joined({between(x, 1, 0, 2), between(y, 1, 2, 3)}, 1));
-  recorder.output("gathered", gathered(x, places, 1) + taken_along(y, of_rows, 1));
-  recorder.output("by_place", summed_by_place(x, of_rows, 4, 1));
+  recorder.output("gathered", gathered(x, places, 1) + taken_along(y, places_in_rows, 1));
+  recorder.output("by_place", summed_by_place(x, places_in_rows, 4, 1));
   recorder.output("sums", summed(x, {0, 1}));
   recorder.output("sums_so_far", cumulative_sum(x, 1) + sums_from_each_on(x, 1) + sums_from_each_on_by_total(y, 1));
   recorder.output("added_and_subtracted", cumulative_sum_twice(reshaped(x, {2, 1, 3})));
@@ -104,9 +105,9 @@ program words_of_allowances() {
 }
 
 // Texts alone have them, as formulas in Python are written; gradients and proofs make them.
-const std::set<op> of_texts{op::fraction, op::boolean, op::remainder, op::less_equal,  op::to_integer,
-                            op::update,   op::mean,    op::all,       op::scatter_add, op::largest_share};
-const std::set<op> of_gradients{
+const std::set<op> operators_of_texts{op::fraction, op::boolean, op::remainder, op::less_equal,  op::to_integer,
+                                      op::update,   op::mean,    op::all,       op::scatter_add, op::largest_share};
+const std::set<op> operators_of_gradients{
     op::modulus_slope,       op::less_heaviest,        op::cumulative_sum_from_total, op::cumulative_difference,
     op::interpolation_slope, op::interpolation_shares, op::skew_exponential_pullback};
 
@@ -134,7 +135,7 @@ TEST_CASE("formula/recording/all_primitives_are_shown", "[unit]") {
   for (std::size_t k = 0; k <= static_cast<std::size_t>(op::scan); ++k) {  // the last one
     const op what = static_cast<op>(k);
     INFO(row_of(what).name);
-    CHECK(shown.contains(what) + of_texts.contains(what) + of_gradients.contains(what) == 1);
-    if (of_texts.contains(what)) CHECK(find_operator(row_of(what).name) != nullptr);
+    CHECK(shown.contains(what) + operators_of_texts.contains(what) + operators_of_gradients.contains(what) == 1);
+    if (operators_of_texts.contains(what)) CHECK(find_operator(row_of(what).name) != nullptr);
   }
 }

@@ -71,9 +71,9 @@ TEST_CASE("formula/evaluate/what_no_rung_can_tell_is_undecided", "[unit]") {
   CHECK(truth->at("y").rung[0] == first_ball_rung);
   CHECK(std::isnan(formula::allow(comparison, vector_of({0.7}), dtype::f32)->at("b").flat(0)));
   const auto integer = program_of(less_than_one + R"(, {"op": "to_integer", "in": [7]})", {{"i", 8}, {"y", 0}});
-  const auto of_integer = formula::certify(integer, vector_of({0.7}), dtype::f32);
-  REQUIRE(of_integer.has_value());
-  CHECK(count_undecided(*of_integer) == 2);
+  const auto certified_integer = formula::certify(integer, vector_of({0.7}), dtype::f32);
+  REQUIRE(certified_integer.has_value());
+  CHECK(count_undecided(*certified_integer) == 2);
   CHECK(std::isnan(formula::allow(integer, vector_of({0.7}), dtype::f32)->at("i").flat(0)));
 }
 

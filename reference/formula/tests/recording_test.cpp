@@ -505,7 +505,7 @@ TEST_CASE("formula/recording/cumulative_sum_twice", "[unit]") {
     recording recorder;
     const traced sums = cumulative_sum_twice(recorder.input("x", {1, 3}));
     recorder.output("y", between(sums, 0, 0, 1) - between(sums, 0, 1, 2));
-    return of.finish();
+    return recorder.finish();
   }();
   const auto gradient = differentiate(p);
   REQUIRE(gradient);
@@ -551,8 +551,8 @@ TEST_CASE("formula/recording/contracted_at", "[unit]") {
     for (const rounded& x : std::get<reals<rounded>>(made.at(output))) all.push_back(x.number);
     return all;
   };
-  const auto s = numbers(p, "s"), of_q = numbers(*gradient, "grad_q"), of_k = numbers(*gradient, "grad_k");
+  const auto s = numbers(p, "s"), grad_q = numbers(*gradient, "grad_q"), grad_k = numbers(*gradient, "grad_k");
   CHECK((std::isnan(s[0]) && s[1] == 4.0 && s[2] == 0.0 && s[3] == 6.0));
-  CHECK((std::isnan(of_q[0]) && of_q[1] == 4.0));
-  CHECK(of_k == std::vector<double>{6.0, 10.0});
+  CHECK((std::isnan(grad_q[0]) && grad_q[1] == 4.0));
+  CHECK(grad_k == std::vector<double>{6.0, 10.0});
 }

@@ -126,11 +126,11 @@ TEST_CASE("formula/scan/allowances_of_gradients_are_those_of_the_turns", "[unit]
 TEST_CASE("formula/scan/terms_have_no_signs", "[unit]") {
   const program p = rolled_up(), turn_by_turn = written_out();
   const program terms = *magnitudes_of_terms(gradient_of(p), p),
-                of_turns = *magnitudes_of_terms(gradient_of(turn_by_turn), turn_by_turn);
+                terms_of_turns = *magnitudes_of_terms(gradient_of(turn_by_turn), turn_by_turn);
   numbers_by_name x = drawn_inputs(terms, 6);
   x["grad_y"][3] *= -1.0;
   x["grad_last"][0] *= -1.0;
-  is_the_same(evaluated<enclosure>(terms, x), evaluated<enclosure>(of_turns, x));
+  is_the_same(evaluated<enclosure>(terms, x), evaluated<enclosure>(terms_of_turns, x));
 }
 
 // The rule of softmax subtracts a mean of cotangents: in a body this needs the signs.

@@ -14,9 +14,9 @@ struct tangent_state {
   ASSAY_INLINE explicit tangent_state(const pack& tangent_s0)
       : carry{tangent_s0, broadcast(0.0), broadcast(0.0), no_lanes(), no_lanes()} {}
 
-  ASSAY_INLINE void step(const bounded_pack& da, const pack& dh, const weights_of_step& of_step) {
-    const smaller_weight w = weight_of<Arithmetic>(of_step);
-    const masks some = of_step.past | of_step.input, past_is_larger = of_step.past_is_larger;
+  ASSAY_INLINE void step(const bounded_pack& da, const pack& dh, const weights_of_step& weights) {
+    const smaller_weight w = weight_of<Arithmetic>(weights);
+    const masks some = weights.past | weights.input, past_is_larger = weights.past_is_larger;
     const sum_of_two dt = added(two_doubles{carry.high, carry.low}, two_doubles{da.high, da.low});
     const pack bound = counted(carry.radius + da.radius + dt.error);
     const sum_of_two difference = added(dt.sum, -dh);
@@ -26,9 +26,10 @@ struct tangent_state {
     const two_doubles y{select(past_is_larger, -p.product.high, p.product.high),
                         select(past_is_larger, -p.product.low, p.product.low)};
     const sum_of_two ds = added(x, y);
-    const pack of_smaller = w.s.high + w.error, of_past = select(past_is_larger, 1.0 - w.s.high + w.error, of_smaller);
-    const pack of_ds = of_past * bound + of_smaller * difference.error + p.rounding + ds.error;
-    carry = {where(some, ds.sum.high), where(some, ds.sum.low), where(some, of_ds * (1.0 + 0x1p-47)), no_lanes(),
+    const pack share_of_smaller = w.s.high + w.error,
+               share_of_past = select(past_is_larger, 1.0 - w.s.high + w.error, share_of_smaller);
+    const pack radius_of_ds = share_of_past * bound + share_of_smaller * difference.error + p.rounding + ds.error;
+    carry = {where(some, ds.sum.high), where(some, ds.sum.low), where(some, radius_of_ds * (1.0 + 0x1p-47)), no_lanes(),
              ~past_is_larger & (dh == 0.0) & p.vanishes};
   }
 };
