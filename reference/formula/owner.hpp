@@ -7,10 +7,10 @@
 //       "mine", summary,
 //       std::vector<recorded_operation>{{.declaration = {.name = "mine/bias", ...},
 //                                        .record = [](const program_sizes& s) {
-//         recording of;
-//         of.output("bias", bias(of.input("slope", {s.size("h"), 1, 1}),
-//                                of.input("distance", {1, s.size("n"), s.size("m")})));
-//         return of.finish();
+//         recording recorder;
+//         recorder.output("bias", bias(recorder.input("slope", {s.size("h"), 1, 1}),
+//                                      recorder.input("distance", {1, s.size("n"), s.size("m")})));
+//         return recorder.finish();
 //       }}}));
 //
 // The program has the inputs and outputs of the declaration: the same numbers of elements, in row-major order, in

@@ -80,7 +80,7 @@ traced traced::from_integer(double x) {
   return to_real(traced_integer::constant(whole));
 }
 traced_integer traced_integer::constant(std::int64_t x) {
-  node n{.what = op::integer};
+  formula::node n{.what = op::integer};
   n.integers[0] = {x};
   return {add(std::move(n))};
 }

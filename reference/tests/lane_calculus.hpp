@@ -58,7 +58,7 @@ inline value_vector random_vector(std::size_t n, core::counter_random& random) {
 }
 inline value_vector unit_vector(std::size_t n, std::size_t k) {
   value_vector v(n);
-  v.at(k) = value(1.0);
+  v.element(k) = value(1.0);
   return v;
 }
 

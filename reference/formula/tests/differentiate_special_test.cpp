@@ -129,9 +129,9 @@ TEST_CASE("formula/differentiate/the_gradient_program", "[unit]") {
     if (n.stage == "inner") in_stage.emplace_back(row_of(n.what).name);
   }
   CHECK(in_stage == std::vector<std::string>{"exp", "add", "multiply"});
-  const numbers_by_name inputs{
+  const numbers_by_name values{
       {"x", {0, 0}}, {"i", {0, 0}}, {"unused", {1, 2, 3}}, {"grad_s", {0, 2}}, {"grad_e", {3, 4}}};
-  const auto got = evaluated<enclosure>(g, inputs);
+  const auto got = evaluated<enclosure>(g, values);
   CHECK(to_double(got.at("grad_x")[0]) == 3);
   CHECK(to_double(got.at("grad_x")[1]) == Approx(4 + 2 * std::cos(1.0)));
   for (const enclosure& zero : got.at("grad_unused")) CHECK(zero.is_zero());
