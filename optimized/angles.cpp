@@ -8,13 +8,13 @@ namespace {
 constexpr mpfr_prec_t angle_bits = 120;
 
 /// number^(p/q), or (p/q)^number.
-frequency power(double number, long p, long q, bool of_quotient) {
+frequency power(double number, long p, long q, bool takes_quotient) {
   mpfr_t x, quotient;
   mpfr_inits2(angle_bits, x, quotient, static_cast<mpfr_ptr>(nullptr));
   mpfr_set_si(quotient, p, MPFR_RNDN);
   mpfr_div_si(quotient, quotient, q, MPFR_RNDN);
   mpfr_set_d(x, number, MPFR_RNDN);
-  if (of_quotient) mpfr_swap(x, quotient);
+  if (takes_quotient) mpfr_swap(x, quotient);
   mpfr_pow(x, x, quotient, MPFR_RNDN);
   frequency theta;
   theta.high = mpfr_get_d(x, MPFR_RNDN);

@@ -163,7 +163,7 @@ void attend_vjp_in(const kernel_table& kernels, const attention_head<Real>& head
   const bool finite = x.finite && all_finite(g);
   const std::size_t pairs = std::min(queries_of_block, x.n) * m;
   std::vector<Number> grad_q(x.n * d), grad_k(m * d), grad_v(m * e), w(pairs), along(pairs);
-  std::vector<double> of_logits(pairs);
+  std::vector<double> grad_logits(pairs);
   for_each_block(x, head, [&](const block_of_queries& b, double* logits) {
     const std::size_t keys = b.keys();
     // Where all numbers are finite, a logit is -inf exactly where the bias is -inf.
@@ -179,28 +179,28 @@ void attend_vjp_in(const kernel_table& kernels, const attention_head<Real>& head
         for (std::size_t j = 0; j < keys; ++j)
           along[i * keys + j] = x.product(cotangents + i * e, x.values(b).data + j * e, e);
     }
-    std::fill_n(of_logits.begin(), b.count * m, 0.0);
+    std::fill_n(grad_logits.begin(), b.count * m, 0.0);
     for (std::size_t i = 0; i < b.count; ++i)
       x.kernels.softmax_vjp({keys, bias + i * m + b.first_key, w.data() + i * keys, along.data() + i * keys,
-                             of_logits.data() + i * m + b.first_key});
-    grad.take_logits(b.first, b.count, of_logits.data());
+                             grad_logits.data() + i * m + b.first_key});
+    grad.take_logits(b.first, b.count, grad_logits.data());
 
-    Number *const of_queries = grad_q.data() + b.first * d, *const of_keys = grad_k.data() + b.first_key * d,
-                  *const of_values = grad_v.data() + b.first_key * e;
+    Number *const grad_queries = grad_q.data() + b.first * d, *const grad_keys = grad_k.data() + b.first_key * d,
+                  *const grad_values = grad_v.data() + b.first_key * e;
     const Number* queries = q.data() + b.first * d;
     if (finite) {
       const matrix<const Number> weights{w.data(), b.count, keys, keys}, products{along.data(), b.count, keys, keys};
-      add_product(products, {keys_from, keys, d, d}, {of_queries, b.count, d, d});
-      add_product(transpose_of(products), {queries, b.count, d, d}, {of_keys, keys, d, d});
-      add_product(transpose_of(weights), {cotangents, b.count, e, e}, {of_values, keys, e, e});
+      add_product(products, {keys_from, keys, d, d}, {grad_queries, b.count, d, d});
+      add_product(transpose_of(products), {queries, b.count, d, d}, {grad_keys, keys, d, d});
+      add_product(transpose_of(weights), {cotangents, b.count, e, e}, {grad_values, keys, e, e});
       return;
     }
     for (std::size_t i = 0; i < b.count; ++i)
       for (std::size_t j = 0; j < keys; ++j) {
         if (is_kept_apart(bias[i * m + b.first_key + j])) continue;
-        add(along[i * keys + j], keys_from + j * d, d, of_queries + i * d);
-        add(along[i * keys + j], queries + i * d, d, of_keys + j * d);
-        add(w[i * keys + j], cotangents + i * e, e, of_values + j * e);
+        add(along[i * keys + j], keys_from + j * d, d, grad_queries + i * d);
+        add(along[i * keys + j], queries + i * d, d, grad_keys + j * d);
+        add(w[i * keys + j], cotangents + i * e, e, grad_values + j * e);
       }
   });
   const auto scale_to = [&x](std::vector<Number>& numbers, const view<Real, 2>& to) {

@@ -52,11 +52,11 @@ struct float16 {
 
   [[gnu::always_inline]] static float widened(std::uint16_t bits) {
     const std::uint32_t magnitude = bits & 0x7fffu, sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
-    const std::uint32_t of_normal = (magnitude << 13) + (112u << 23), of_special = (magnitude << 13) | 0x7f800000u;
-    const std::uint32_t of_subnormal =
+    const std::uint32_t normal_bits = (magnitude << 13) + (112u << 23), special_bits = (magnitude << 13) | 0x7f800000u;
+    const std::uint32_t subnormal_bits =
         storage::bits_of(static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f);
-    const std::uint32_t of_large = storage::chosen(magnitude < 0x7c00u, of_normal, of_special);
-    return storage::from_bits(storage::chosen(magnitude < 0x400u, of_subnormal, of_large) | sign);
+    const std::uint32_t large_bits = storage::chosen(magnitude < 0x7c00u, normal_bits, special_bits);
+    return storage::from_bits(storage::chosen(magnitude < 0x400u, subnormal_bits, large_bits) | sign);
   }
   /// Rounds to nearest, ties to even; numbers from 65520 on become infinity. A NaN stays NaN.
   ///
@@ -64,12 +64,12 @@ struct float16 {
   ///     const float x = float16::widened(stored.bits);  // 0.0999755859375
   [[gnu::always_inline]] static std::uint16_t rounded(float x) {
     const std::uint32_t bits = storage::bits_of(x), magnitude = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
-    const std::uint32_t of_normal = (storage::round_to_multiple(magnitude, 13) >> 13) - (112u << 10);
+    const std::uint32_t normal_bits = (storage::round_to_multiple(magnitude, 13) >> 13) - (112u << 10);
     // Floats from 0.5 to 1 have steps of 2^-24, which are also the steps of subnormals. The sum therefore rounds
     // correctly.
     const float shifted = storage::from_bits(magnitude) + 0.5f;
-    const std::uint32_t of_subnormal = storage::bits_of(shifted) - storage::bits_of(0.5f);
-    const std::uint32_t finite = storage::chosen(magnitude < 113u << 23, of_subnormal, of_normal);
+    const std::uint32_t subnormal_bits = storage::bits_of(shifted) - storage::bits_of(0.5f);
+    const std::uint32_t finite = storage::chosen(magnitude < 113u << 23, subnormal_bits, normal_bits);
     const std::uint32_t special = storage::chosen(magnitude > 0x7f800000u, 0x7e00u, 0x7c00u);
     return static_cast<std::uint16_t>(sign | storage::chosen(magnitude < 0x477ff000u, finite, special));
   }

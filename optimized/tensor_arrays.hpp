@@ -183,11 +183,11 @@ class tensor_arrays {
   // Calls visit(piece, number of its first element) for parts of rows along the last axis, on the threads of the call.
   template <class T, std::size_t Rank, class Visit>
   void for_each_piece(const view<T, Rank>& v, Visit visit) const {
-    constexpr std::size_t of_task = std::size_t{1} << 16;
+    constexpr std::size_t elements_of_task = std::size_t{1} << 16;
     const std::size_t elements = v.size(), length = v.shape[Rank - 1];
-    for_each_task(call_.on.threads, (elements + of_task - 1) / of_task, [&](std::size_t task) {
-      const std::size_t end = std::min(elements, (task + 1) * of_task);
-      for (std::size_t first = task * of_task, count = 0; first < end; first += count) {
+    for_each_task(call_.on.threads, (elements + elements_of_task - 1) / elements_of_task, [&](std::size_t task) {
+      const std::size_t end = std::min(elements, (task + 1) * elements_of_task);
+      for (std::size_t first = task * elements_of_task, count = 0; first < end; first += count) {
         const std::size_t column = first % length;
         count = std::min(length - column, end - first);
         view<T, 1> piece{

@@ -94,12 +94,12 @@ namespace {
 rung_outputs enclose_on(std::size_t rung, const core::request& call) {
   const formula_owner& owner = owner_of(*call.operation);
   if (rung >= first_interval_rung) return owner.enclose(call, precision_digits[rung - first_interval_rung]);
-  const doubles of_number = rung % 2 == 0 ? doubles::one : doubles::two;
+  const doubles doubles_per_number = rung % 2 == 0 ? doubles::one : doubles::two;
   if (rung < first_ball_rung) {
     const running_bound& bound = declaration_of(*call.operation).bound;
-    return bound == nullptr ? rung_outputs{} : bound(call, of_number);
+    return bound == nullptr ? rung_outputs{} : bound(call, doubles_per_number);
   }
-  return of_number == doubles::one ? owner.enclose_in_doubles(call) : owner.enclose_in_two_doubles(call);
+  return doubles_per_number == doubles::one ? owner.enclose_in_doubles(call) : owner.enclose_in_two_doubles(call);
 }
 
 // One double decides no rounding to f64 unless everything is exact.
@@ -209,14 +209,14 @@ certified_outputs certify(const core::request& call, std::size_t precisions, pro
     certified& c = out[d.name] = {{d.type_in(call.type), numbers()}, numbers(), numbers(), {}};
     c.rung.resize(c.rounded.size());
     for (std::size_t p = 0; p < parts.size(); ++p) {
-      const certified& of_part = found[p].at(d.name);
+      const certified& certified_part = found[p].at(d.name);
       const auto places = core::places_in_whole(d, parts[p], shape);
-      for (std::size_t k = 0; k < of_part.rung.size(); ++k) {
+      for (std::size_t k = 0; k < certified_part.rung.size(); ++k) {
         const std::size_t i = places[k];
-        c.rounded.values.storage()[i] = of_part.rounded.values.storage()[k];
-        c.low.storage()[i] = of_part.low.storage()[k];
-        c.radius.storage()[i] = of_part.radius.storage()[k];
-        c.rung[i] = of_part.rung[k];
+        c.rounded.values.storage()[i] = certified_part.rounded.values.storage()[k];
+        c.low.storage()[i] = certified_part.low.storage()[k];
+        c.radius.storage()[i] = certified_part.radius.storage()[k];
+        c.rung[i] = certified_part.rung[k];
       }
     }
   }
@@ -226,10 +226,10 @@ certified_outputs certify(const core::request& call, std::size_t precisions, pro
 double seconds_of_truth(const core::request& call) {
   // The time that balls take here for one addition; `besides` is the factor for everything around them: shapes, stages
   // and the doubtful elements.
-  static const double of_addition = seconds_of_balls();
+  static const double seconds_of_addition = seconds_of_balls();
   constexpr double besides = 5.0;
   const double cores = std::max(1u, std::thread::hardware_concurrency());
-  return besides * of_addition * owner_of(*call.operation).work_of(call) / cores;
+  return besides * seconds_of_addition * owner_of(*call.operation).work_of(call) / cores;
 }
 
 std::size_t count_undecided(const certified_outputs& outputs) {

@@ -21,18 +21,18 @@ class operation_list {
     using reference = const core::operation&;
 
     iterator() = default;
-    explicit iterator(const core::operation* const* at) : at_(at) {}
-    reference operator*() const { return **at_; }
-    pointer operator->() const { return *at_; }
+    explicit iterator(const core::operation* const* element) : element_(element) {}
+    reference operator*() const { return **element_; }
+    pointer operator->() const { return *element_; }
     iterator& operator++() {
-      ++at_;
+      ++element_;
       return *this;
     }
-    iterator operator++(int) { return iterator(at_++); }
+    iterator operator++(int) { return iterator(element_++); }
     friend bool operator==(const iterator&, const iterator&) = default;
 
    private:
-    const core::operation* const* at_ = nullptr;
+    const core::operation* const* element_ = nullptr;
   };
 
   operation_list() = default;

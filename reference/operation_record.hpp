@@ -26,13 +26,13 @@ namespace assay::reference {
 template <class R, class Scheme>
 class evaluator {
  public:
-  using function = fields<R>(const arguments<R>& call, const Scheme& how);
+  using function = fields<R>(const arguments<R>& call, const Scheme& steps);
 
   template <std::convertible_to<function*> F>
   evaluator(F f) : function_(f) {
     ASSAY_EXPECTS(function_ != nullptr);
   }
-  fields<R> operator()(const arguments<R>& call, const Scheme& how) const { return function_(call, how); }
+  fields<R> operator()(const arguments<R>& call, const Scheme& steps) const { return function_(call, steps); }
 
  private:
   function* function_;
@@ -52,9 +52,9 @@ class optional_evaluator {
 
   [[nodiscard]] bool exists() const { return evaluator_.has_value(); }
   /// Precondition: exists().
-  fields<R> operator()(const arguments<R>& call, const Scheme& how) const {
+  fields<R> operator()(const arguments<R>& call, const Scheme& steps) const {
     ASSAY_EXPECTS(exists());
-    return (*evaluator_)(call, how);
+    return (*evaluator_)(call, steps);
   }
 
  private:
@@ -86,14 +86,14 @@ struct operation_record {
   running_bounds bounds{};
 
   [[nodiscard]] bool has(core::derivative kind) const { return kind != core::derivative::jvp || jvp.exists(); }
-  fields<R> evaluate(core::derivative kind, const arguments<R>& call, const Scheme& how) const {
+  fields<R> evaluate(core::derivative kind, const arguments<R>& call, const Scheme& steps) const {
     switch (kind) {
       case core::derivative::none:
-        return forward(call, how);
+        return forward(call, steps);
       case core::derivative::vjp:
-        return vjp(call, how);
+        return vjp(call, steps);
       case core::derivative::jvp:
-        return jvp(call, how);
+        return jvp(call, steps);
     }
     throw core::contract_violation("there is no such derivative of " + declaration.name);
   }
@@ -111,9 +111,9 @@ const auto& record_of(std::string_view forward) {
 /// Evaluates the operation that a call names, or its vjp or jvp, by a scheme. A contract violation where there is no
 /// such operation.
 template <class Encoding, class R>
-fields<R> evaluate(const arguments<R>& call, const typename Encoding::template scheme<R>& how) {
+fields<R> evaluate(const arguments<R>& call, const typename Encoding::template scheme<R>& steps) {
   const core::operation_name name(call.operation);
-  return record_of<Encoding, R>(name.forward).evaluate(name.kind, call, how);
+  return record_of<Encoding, R>(name.forward).evaluate(name.kind, call, steps);
 }
 
 /// The operations of an encoding, each followed by its derivatives.

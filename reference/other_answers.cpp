@@ -38,10 +38,10 @@ class attention_call {
     const core::shape q = call.inputs.at("q").shape(), v = call.inputs.at("v").shape();
     heads_ = q[1], queries_ = q[2], key_heads_ = v[1], keys_ = v[2], width_ = v[3];
     components_.assign(v[0] * key_heads_ * width_, 0);
-    of_keys_.assign(v[0] * key_heads_, 0);
+    spoiled_keys_.assign(v[0] * key_heads_, 0);
     rows_.assign(q[0] * heads_ * queries_, 0);
     empty_.assign(rows_.size(), 0);
-    spread(forward_.inputs.at("k"), [&](std::size_t i, std::size_t per) { of_keys_[i / (keys_ * per)] = 1; });
+    spread(forward_.inputs.at("k"), [&](std::size_t i, std::size_t per) { spoiled_keys_[i / (keys_ * per)] = 1; });
     spread(forward_.inputs.at("v"),
            [&](std::size_t i, std::size_t) { components_[i / (keys_ * width_) * width_ + i % width_] = 1; });
     spread(forward_.inputs.at("q"), [&](std::size_t i, std::size_t per) { rows_[i / per] = 1; });
@@ -52,14 +52,14 @@ class attention_call {
 
   [[nodiscard]] std::map<std::string, other_answers> all() const {
     std::map<std::string, other_answers> found;
-    const auto keep = [&](const std::string& output, other_answers of) {
-      if (any(of.nan)) found.emplace(output, std::move(of));
+    const auto keep = [&](const std::string& output, other_answers answers) {
+      if (any(answers.nan)) found.emplace(output, std::move(answers));
     };
-    if (call_.operation->is_forward()) keep("o", of_output());
+    if (call_.operation->is_forward()) keep("o", answers_of_output());
     if (call_.operation->is_vjp())
       for (const auto& d : forward_.operation->inputs)
         if (d.differentiable && call_.operation->output("grad_" + d.name) != nullptr)
-          keep("grad_" + d.name, of_gradient(d));
+          keep("grad_" + d.name, answers_of_gradient(d));
     return found;
   }
 
@@ -69,7 +69,7 @@ class attention_call {
     for (std::size_t i = 0; i < t.size(); ++i)
       if (!std::isfinite(t.values.storage()[i])) put(i, t.shape().back());
   }
-  [[nodiscard]] std::size_t of_keys(std::size_t head) const {
+  [[nodiscard]] std::size_t head_of_keys(std::size_t head) const {
     return key_heads_ == 0 ? 0 : head / (heads_ / key_heads_);
   }
 
@@ -86,8 +86,8 @@ class attention_call {
     if (!any(empty_)) return;
     core::request ones = forward_;
     std::fill(ones.inputs.at("v").values.begin(), ones.inputs.at("v").values.end(), 1.0);
-    if (const auto of_pairs = ones.inputs.find("table_v"); of_pairs != ones.inputs.end())
-      std::fill(of_pairs->second.values.begin(), of_pairs->second.values.end(), 0.0);
+    if (const auto values_of_pairs = ones.inputs.find("table_v"); values_of_pairs != ones.inputs.end())
+      std::fill(values_of_pairs->second.values.begin(), values_of_pairs->second.values.end(), 0.0);
     const auto sums = evaluate(ones, accuracy_class::sequential);
     const auto& o = sums.at("o").values.storage();
     for (std::size_t row = 0; row < empty_.size(); ++row)
@@ -109,16 +109,16 @@ class attention_call {
     return evaluate(seen, accuracy_class::sequential).at("o");
   }
 
-  [[nodiscard]] other_answers of_output() const {
+  [[nodiscard]] other_answers answers_of_output() const {
     const certified& o = truth_.at("o");
     other_answers all{flags(o.rounded.size(), 0), {}, {}};
-    const bool of_values = any(components_) || any(of_keys_) || any(empty_);
+    const bool spoils_values = any(components_) || any(spoiled_keys_) || any(empty_);
     const auto seen = without_mask();
-    if (!of_values && !seen) return all;
+    if (!spoils_values && !seen) return all;
     for (std::size_t i = 0; i < all.nan.size(); ++i) {
       const std::size_t row = i / width_, head = row / queries_ % heads_, batch = row / queries_ / heads_;
-      const std::size_t key_head = batch * key_heads_ + of_keys(head);
-      const bool spoiled = key_heads_ > 0 && (components_[key_head * width_ + i % width_] || of_keys_[key_head]);
+      const std::size_t key_head = batch * key_heads_ + head_of_keys(head);
+      const bool spoiled = key_heads_ > 0 && (components_[key_head * width_ + i % width_] || spoiled_keys_[key_head]);
       const bool is_nan = spoiled || empty_[row] || (seen && std::isnan(seen->values.storage()[i]));
       all.nan[i] = is_nan && std::isfinite(o.truth(i)) ? 1 : 0;  // an infinity that is seen is a term of the sum
     }
@@ -140,14 +140,14 @@ class attention_call {
   [[nodiscard]] std::vector<double> mean_of_all(bool magnitudes) const {
     if (forward_.inputs.contains("table_v")) return mean_with_pairs(magnitudes);
     const auto& v = forward_.inputs.at("v").values.storage();
-    std::vector<double> of(components_.size(), 0.0), all(empty_.size() * width_);
+    std::vector<double> sums(components_.size(), 0.0), all(empty_.size() * width_);
     for (std::size_t i = 0; i < v.size(); ++i)
-      of[i / (keys_ * width_) * width_ + i % width_] +=
+      sums[i / (keys_ * width_) * width_ + i % width_] +=
           (magnitudes ? std::fabs(v[i]) : v[i]) / static_cast<double>(keys_);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::size_t row = i / width_,
-                        key_head = row / queries_ / heads_ * key_heads_ + of_keys(row / queries_ % heads_);
-      all[i] = of[key_head * width_ + i % width_];
+                        key_head = row / queries_ / heads_ * key_heads_ + head_of_keys(row / queries_ % heads_);
+      all[i] = sums[key_head * width_ + i % width_];
     }
     return all;
   }
@@ -165,33 +165,33 @@ class attention_call {
   }
 
   // Whether a row of [B, h, n] may have gradients of NaN: through the inputs of `grad_v` alone, or through all inputs.
-  [[nodiscard]] bool is_spoiled(std::size_t row, bool of_values) const {
+  [[nodiscard]] bool is_spoiled(std::size_t row, bool values_alone) const {
     const std::size_t head = row / queries_ % heads_, batch = row / queries_ / heads_;
     if (rows_[row] || empty_[row]) return true;
     if (key_heads_ == 0) return false;
-    const std::size_t key_head = batch * key_heads_ + of_keys(head);
+    const std::size_t key_head = batch * key_heads_ + head_of_keys(head);
     const auto first = components_.begin() + static_cast<std::ptrdiff_t>(key_head * width_);
-    return of_keys_[key_head] || (!of_values && std::find(first, first + static_cast<std::ptrdiff_t>(width_), 1) !=
-                                                    first + static_cast<std::ptrdiff_t>(width_));
+    return spoiled_keys_[key_head] || (!values_alone && std::find(first, first + static_cast<std::ptrdiff_t>(width_),
+                                                                  1) != first + static_cast<std::ptrdiff_t>(width_));
   }
 
   // A NaN in a row reaches the elements in the same place of the batch and in the same head, or the head of its keys.
   // In the gradient of queries it reaches the same row only.
-  [[nodiscard]] other_answers of_gradient(const core::tensor_declaration& d) const {
+  [[nodiscard]] other_answers answers_of_gradient(const core::tensor_declaration& d) const {
     const certified& y = truth_.at("grad_" + d.name);
     const core::shape shape = y.rounded.shape();
     const auto axis = [&](const std::string& symbol) { return core::axis_of(d, symbol); };
     const auto batch = axis("B");
-    const bool of_key = d.name == "k" || d.name == "v";
+    const bool is_key = d.name == "k" || d.name == "v";
     std::optional<std::size_t> head = axis("h");
-    if (!of_key)
+    if (!is_key)
       for (std::size_t a = 0; a < d.axes.size(); ++a)
         if (d.axes[a].substr(0, 1) == "h") head = a;
-    const std::size_t heads = of_key ? key_heads_ : heads_, share = heads == 0 ? 1 : heads_ / heads;
-    const std::size_t at_query = d.name == "q" ? queries_ : 1, batches = batch ? shape[*batch] : 1;
-    flags reached(batches * (head ? heads : 1) * at_query, 0);
+    const std::size_t heads = is_key ? key_heads_ : heads_, share = heads == 0 ? 1 : heads_ / heads;
+    const std::size_t rows_of_query = d.name == "q" ? queries_ : 1, batches = batch ? shape[*batch] : 1;
+    flags reached(batches * (head ? heads : 1) * rows_of_query, 0);
     const auto place = [&](std::size_t b, std::size_t h, std::size_t i) {
-      return ((batch ? b : 0) * (head ? heads : 1) + (head ? h : 0)) * at_query + (at_query > 1 ? i : 0);
+      return ((batch ? b : 0) * (head ? heads : 1) + (head ? h : 0)) * rows_of_query + (rows_of_query > 1 ? i : 0);
     };
     for (std::size_t row = 0; row < rows_.size(); ++row)
       if (is_spoiled(row, d.name == "v"))
@@ -199,11 +199,11 @@ class attention_call {
     other_answers all{flags(y.rounded.size(), 0), {}, {}};
     const auto along = [&](std::size_t i, std::size_t a) { return i / core::stride_of(shape, a) % shape[a]; };
     for (std::size_t i = 0; i < all.nan.size(); ++i)
-      all.nan[i] =
-          reached[place(batch ? along(i, *batch) : 0, head ? along(i, *head) : 0, at_query > 1 ? along(i, 2) : 0)] &&
-                  std::isfinite(y.truth(i))
-              ? 1
-              : 0;
+      all.nan[i] = reached[place(batch ? along(i, *batch) : 0, head ? along(i, *head) : 0,
+                                 rows_of_query > 1 ? along(i, 2) : 0)] &&
+                           std::isfinite(y.truth(i))
+                       ? 1
+                       : 0;
     return all;
   }
 
@@ -211,20 +211,21 @@ class attention_call {
   const certified_outputs& truth_;
   core::request forward_;
   std::size_t heads_ = 0, queries_ = 0, key_heads_ = 0, keys_ = 0, width_ = 0;
-  flags components_, of_keys_;  ///< NaN or an infinity in [B, g, e] of the values, in [B, g] of the keys
-  flags rows_, empty_;          ///< rows of queries or cotangents [B, h, n] that hold them; and rows that see no key
+  flags components_, spoiled_keys_;  ///< NaN or an infinity in [B, g, e] of the values, in [B, g] of the keys
+  flags rows_, empty_;  ///< rows of queries or cotangents [B, h, n] that hold them; and rows that see no key
 };
 
 // A part without keys has the weight 0, and some kernels leave NaN in it. In merged attention the NaN reaches o and the
 // gradients of the logarithms of its query.
-std::map<std::string, other_answers> of_merged(const core::request& call, const certified_outputs& truth) {
+std::map<std::string, other_answers> answers_of_merged(const core::request& call, const certified_outputs& truth) {
   const core::tensor& parts = call.inputs.at("parts");
   const std::size_t count = parts.shape()[3], width = parts.shape()[4];
-  flags of_components(parts.size() / std::max<std::size_t>(count, 1), 0), of_queries(of_components.size(), 0);
+  flags spoiled_components(parts.size() / std::max<std::size_t>(count, 1), 0),
+      spoiled_queries(spoiled_components.size(), 0);
   for (std::size_t i = 0; i < parts.size(); ++i)
     if (!std::isfinite(parts.values.storage()[i])) {
-      of_components[i / (count * width) * width + i % width] = 1;
-      of_queries[i / (count * width)] = 1;
+      spoiled_components[i / (count * width) * width + i % width] = 1;
+      spoiled_queries[i / (count * width)] = 1;
     }
   std::map<std::string, other_answers> found;
   const auto put = [&](const std::string& output, const flags& reached, std::size_t each) {
@@ -235,8 +236,8 @@ std::map<std::string, other_answers> of_merged(const core::request& call, const 
       all.nan[i] = reached[i / each] && std::isfinite(y->second.truth(i)) ? 1 : 0;
     if (any(all.nan)) found.emplace(output, std::move(all));
   };
-  put("o", of_components, 1);
-  put("grad_lses", of_queries, count);
+  put("o", spoiled_components, 1);
+  put("grad_lses", spoiled_queries, count);
   return found;
 }
 
@@ -245,7 +246,7 @@ std::map<std::string, other_answers> of_merged(const core::request& call, const 
 std::map<std::string, other_answers> other_answers_of(const core::request& call, const certified_outputs& truth) {
   const core::operation& op = *call.operation;
   if (!op.is_forward() && !op.is_vjp()) return {};
-  if (op.input("parts") != nullptr && op.input("lses") != nullptr) return of_merged(call, truth);
+  if (op.input("parts") != nullptr && op.input("lses") != nullptr) return answers_of_merged(call, truth);
   if (!attends(forward_of(op))) return {};
   return attention_call(call, truth).all();
 }

@@ -16,8 +16,8 @@ struct plain_scheme_of {
   using type = typename Encoding::template scheme<rounded>;
 };
 template <class Encoding>
-concept is_recorded = requires(typename Encoding::scheme how) {
-  how.of_gradient;
+concept is_recorded = requires(typename Encoding::scheme steps) {
+  steps.of_gradient;
 };
 template <is_recorded Encoding>
 struct plain_scheme_of<Encoding> {
@@ -29,10 +29,11 @@ using plain_scheme = typename plain_scheme_of<Encoding>::type;
 /// The outputs of a call to a compiled encoding. Each stage is computed in its format, and outputs are rounded to
 /// storage once.
 template <class Encoding>
-core::tensors run_scheme(const core::request& call, const plain_scheme<Encoding>& how, const core::precisions& formats);
+core::tensors run_scheme(const core::request& call, const plain_scheme<Encoding>& steps,
+                         const core::precisions& formats);
 
 /// The owner of an encoding whose programs are recorded by a scheme.
 template <is_recorded Encoding>
-std::unique_ptr<const formula_owner> owner_by_scheme(const typename Encoding::scheme& how);
+std::unique_ptr<const formula_owner> owner_by_scheme(const typename Encoding::scheme& steps);
 
 }  // namespace assay::reference

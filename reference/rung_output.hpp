@@ -20,7 +20,7 @@ struct rung_output {
 
   /// The elements of a field, each rounded.
   template <class R, class Round>
-  static rung_output of(core::dtype storage, const xt::xarray<R>& f, Round round) {
+  static rung_output from_field(core::dtype storage, const xt::xarray<R>& f, Round round) {
     const auto numbers = [&] { return xt::xarray<double>::from_shape(f.shape()); };
     const std::vector<std::uint8_t> none(f.size(), 0);
     rung_output o{{storage, numbers()}, numbers(), numbers(), none, none};
@@ -43,6 +43,6 @@ enum class doubles { one, two };
 
 /// A function of an operation that encloses its outputs by a running bound (running_bounds/). It is cheaper than balls,
 /// since it treats many elements at once, and it may leave any of them undecided. Empty where there is none.
-using running_bound = std::function<rung_outputs(const core::request& call, doubles of_number)>;
+using running_bound = std::function<rung_outputs(const core::request& call, doubles doubles_per_number)>;
 
 }  // namespace assay::reference

@@ -52,9 +52,9 @@ double quantile(std::vector<double> values, double q) {
 }
 
 // The first two variants are floors.
-void compare(const std::string& title, const options& how, int threads, std::vector<variant> all) {
-  const double least_elements = how.small ? 2e3 : 2e5;  // number of elements in a measured time
-  for (int k = -1; k < how.rounds; ++k)
+void compare(const std::string& title, const options& settings, int threads, std::vector<variant> all) {
+  const double least_elements = settings.small ? 2e3 : 2e5;  // number of elements in a measured time
+  for (int k = -1; k < settings.rounds; ++k)
     for (variant& v : all) {
       const int repeats = std::max(1, static_cast<int>(least_elements / v.elements));
       const double start = now(threads);
@@ -81,8 +81,8 @@ struct shape {
 // The scans of one shape, forward, backward and along a direction, each beside the memory traffic that it needs.
 class scans_of_shape {
  public:
-  scans_of_shape(const options& how, const shape& size, bool long_memory, int threads)
-      : how_(how),
+  scans_of_shape(const options& settings, const shape& size, bool long_memory, int threads)
+      : settings_(settings),
         size_(size),
         threads_(threads),
         title_(size.name() + (long_memory ? " long memory" : "")),
@@ -103,7 +103,7 @@ class scans_of_shape {
     if (threads_ == 1)
       all.push_back({"scalar", static_cast<double>(part * size_.features),
                      [&, part] { scalar_scan(log_p_.data, h_.data, grad_h_.data, part, size_.features); }});
-    compare(title_ + " forward", how_, threads_, std::move(all));
+    compare(title_ + " forward", settings_, threads_, std::move(all));
   }
 
   void backward() {
@@ -113,7 +113,7 @@ class scans_of_shape {
     all.push_back({"scan:vjp", elements(), [&] { heinsen::scan_vjp<float>(on_, inputs(log_p_), cotangents, out); }});
     all.push_back(
         {"gated_scan:vjp", elements(), [&] { heinsen::gated_scan_vjp<float>(on_, inputs(g_), cotangents, out); }});
-    compare(title_ + " backward", how_, threads_, std::move(all));
+    compare(title_ + " backward", settings_, threads_, std::move(all));
   }
 
   void along_direction() {
@@ -126,7 +126,7 @@ class scans_of_shape {
                    [&] { heinsen::scan_jvp<float>(on_, inputs(log_p_), direction, with_states, tangents); }});
     all.push_back({"gated_scan:jvp", elements(),
                    [&] { heinsen::gated_scan_jvp<float>(on_, inputs(g_), direction, with_states, tangents); }});
-    compare(title_ + " along a direction", how_, threads_, std::move(all));
+    compare(title_ + " along a direction", settings_, threads_, std::move(all));
   }
 
  private:
@@ -148,7 +148,7 @@ class scans_of_shape {
             {"floor, past the caches", elements(), [=, this] { floor<true>(threads_, read, written, size_.size()); }}};
   }
 
-  const options& how_;
+  const options& settings_;
   shape size_;
   int threads_;
   std::string title_;
@@ -158,23 +158,23 @@ class scans_of_shape {
   std::vector<float> s_n_ = std::vector<float>(size_.batch * size_.features), grad_s0_ = s_n_;
 };
 
-void measure(const options& how, const shape& size, bool long_memory, int threads) {
-  scans_of_shape scans(how, size, long_memory, threads);
+void measure(const options& settings, const shape& size, bool long_memory, int threads) {
+  scans_of_shape scans(settings, size, long_memory, threads);
   scans.forward();
   scans.backward();
   scans.along_direction();
 }
 
-void measure_all(const options& how) {
+void measure_all(const options& settings) {
   const std::vector<shape> shapes =
-      how.small ? std::vector<shape>{{2, 9, 16}, {1, 300, 1}}
-                : std::vector<shape>{{8, 1000, 1024}, {1, 16384, 1024}, {1, 40, 1024}, {1, 10000000, 1},
-                                     {1, 1000000, 8}, {1, 1000, 1},     {1, 1, 1024}};
+      settings.small ? std::vector<shape>{{2, 9, 16}, {1, 300, 1}}
+                     : std::vector<shape>{{8, 1000, 1024}, {1, 16384, 1024}, {1, 40, 1024}, {1, 10000000, 1},
+                                          {1, 1000000, 8}, {1, 1000, 1},     {1, 1, 1024}};
   for (const shape& size : shapes)
     for (const bool long_memory : {false, true}) {
       if (long_memory && size.features > 64) continue;
-      if (!how.only.empty() && size.name().find(how.only) == std::string::npos) continue;
-      for (int threads = 1; threads <= how.threads; ++threads) measure(how, size, long_memory, threads);
+      if (!settings.only.empty() && size.name().find(settings.only) == std::string::npos) continue;
+      for (int threads = 1; threads <= settings.threads; ++threads) measure(settings, size, long_memory, threads);
     }
 }
 
@@ -183,29 +183,29 @@ void measure_all(const options& how) {
 
 int main(int count, char** words) {
   using namespace assay::optimized;
-  benchmarks::options how;
+  benchmarks::options settings;
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
     const auto value = [&] { return std::string(word.substr(word.find('=') + 1)); };
     if (word == "small")
-      how.small = true, how.rounds = 1;
+      settings.small = true, settings.rounds = 1;
     else if (word.starts_with("rounds="))
-      how.rounds = std::stoi(value());
+      settings.rounds = std::stoi(value());
     else if (word.starts_with("threads="))
-      how.threads = std::stoi(value());
+      settings.threads = std::stoi(value());
     else if (word.starts_with("target="))
-      how.target = value();
+      settings.target = value();
     else if (word.starts_with("only="))
-      how.only = value();
+      settings.only = value();
     else {
       fmt::print(stderr, "usage: {} [small] [rounds=N] [threads=N] [target=NAME] [only=WORD]\n", words[0]);
       return 2;
     }
   }
-  if (!force_target(how.target)) {
-    fmt::print(stderr, "{}: this processor lacks the instruction set '{}'\n", words[0], how.target);
+  if (!force_target(settings.target)) {
+    fmt::print(stderr, "{}: this processor lacks the instruction set '{}'\n", words[0], settings.target);
     return 2;
   }
-  benchmarks::measure_all(how);
+  benchmarks::measure_all(settings);
   return 0;
 }

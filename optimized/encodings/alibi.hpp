@@ -25,7 +25,7 @@ struct model_heads {
 ///
 ///     alibi::slopes<float>(alibi::slope_rule::official, 8.0, {}, dense<float, 1>(slopes.data(), {heads}));
 template <class Real>
-void slopes(slope_rule rule, double alpha_max, const model_heads& of, const view<Real, 1>& slopes);
+void slopes(slope_rule rule, double alpha_max, const model_heads& model, const view<Real, 1>& slopes);
 
 /// The factor of a slope: key - query, -|key - query|, key, or key - last.
 enum class bias_form { distance, absolute, key, key_from_last };

@@ -18,15 +18,16 @@ namespace assay::optimized::rope {
 /// multiplies the base by factor^(pairs / (pairs - 1)).
 enum class scaling { none, interpolation, ntk };
 struct scale {
-  scaling how = scaling::none;
+  scaling rule = scaling::none;
   double factor = 1.0;
 };
 
-/// Returns theta_t = base^(-t / of) for t < pairs, each divided by position_scale, to about 105 bits. If `of` is 0, it
-/// is `pairs`.
+/// Returns theta_t = base^(-t / divisor) for t < pairs, each divided by position_scale, to about 105 bits. If `divisor`
+/// is 0, it is `pairs`.
 ///
 ///     const prepared_frequencies theta = rope::geometric_frequencies(500000.0, d / 2, 1.0);
-prepared_frequencies geometric_frequencies(double base, std::size_t pairs, double position_scale, std::size_t of = 0);
+prepared_frequencies geometric_frequencies(double base, std::size_t pairs, double position_scale,
+                                           std::size_t divisor = 0);
 
 /// Turns x, [B, n, h, d], at position, [B, n], and writes the result to y. With `back` it turns by the opposite angles,
 /// which is the adjoint. Features that belong to no pair are copied. Precondition: theta.size() = pairs.count, and 2

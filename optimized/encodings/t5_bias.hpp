@@ -36,7 +36,7 @@ class bucket_lookup {
   static constexpr std::int64_t longest_table = 4096;
   [[nodiscard]] std::int64_t search(std::int64_t n) const;
   bool bidirectional_;
-  std::int64_t of_direction_, exact_;
+  std::int64_t buckets_of_direction_, exact_;
   std::vector<std::int64_t> first_, table_;
 };
 

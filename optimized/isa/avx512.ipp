@@ -140,11 +140,11 @@ inline vec<Real> smaller(vec<Real> x, vec<Real> y) {
 // The instructions tell which of x and y is larger in magnitude. Two subtractions are then enough [Dekker 1971].
 template <class Real>
 inline vec<Real> rounding_of_sum(vec<Real> x, vec<Real> y, vec<Real> sum) {
-  constexpr int of_smaller_magnitude = 0b0110, of_larger_magnitude = 0b0111;
+  constexpr int smaller_magnitude = 0b0110, larger_magnitude = 0b0111;
   if constexpr (is_single<Real>)
-    return _mm512_range_ps(x, y, of_smaller_magnitude) - (sum - _mm512_range_ps(x, y, of_larger_magnitude));
+    return _mm512_range_ps(x, y, smaller_magnitude) - (sum - _mm512_range_ps(x, y, larger_magnitude));
   else
-    return _mm512_range_pd(x, y, of_smaller_magnitude) - (sum - _mm512_range_pd(x, y, of_larger_magnitude));
+    return _mm512_range_pd(x, y, smaller_magnitude) - (sum - _mm512_range_pd(x, y, larger_magnitude));
 }
 
 template <class Real>

@@ -45,25 +45,26 @@ inline void store_rounded(bfloat16* to, vec<float> x) {
 }
 
 template <class Storage>
-requires(sizeof(Storage) == 2) inline pack<float, 1> load(const Storage* row, part_of_register at) {
+requires(sizeof(Storage) == 2) inline pack<float, 1> load(const Storage* row, part_of_register place) {
   Storage x[lane_count<float>] = {};
-  __builtin_memcpy(x, row + at.offset, at.count * sizeof(Storage));
+  __builtin_memcpy(x, row + place.offset, place.count * sizeof(Storage));
   return {{load_widened(x)}};
 }
 template <class Storage, int Registers>
-requires(sizeof(Storage) == 2) inline pack<float, Registers> load(const Storage* row, whole_registers<Registers> at) {
+requires(sizeof(Storage) == 2) inline pack<float, Registers> load(const Storage* row,
+                                                                  whole_registers<Registers> place) {
   pack<float, Registers> x;
-  repeat<Registers>([&](int k) { x.part[k] = load_widened(row + at.offset + k * lane_count<float>); });
+  repeat<Registers>([&](int k) { x.part[k] = load_widened(row + place.offset + k * lane_count<float>); });
   return x;
 }
 template <class Storage>
-requires(sizeof(Storage) == 2) inline void store(Storage* row, part_of_register at, const pack<float, 1>& x) {
+requires(sizeof(Storage) == 2) inline void store(Storage* row, part_of_register place, const pack<float, 1>& x) {
   Storage y[lane_count<float>];
   store_rounded(y, x.part[0]);
-  __builtin_memcpy(row + at.offset, y, at.count * sizeof(Storage));
+  __builtin_memcpy(row + place.offset, y, place.count * sizeof(Storage));
 }
 template <class Storage, int Registers>
-requires(sizeof(Storage) == 2) inline void store(Storage* row, whole_registers<Registers> at,
+requires(sizeof(Storage) == 2) inline void store(Storage* row, whole_registers<Registers> place,
                                                  const pack<float, Registers>& x) {
-  repeat<Registers>([&](int k) { store_rounded(row + at.offset + k * lane_count<float>, x.part[k]); });
+  repeat<Registers>([&](int k) { store_rounded(row + place.offset + k * lane_count<float>, x.part[k]); });
 }

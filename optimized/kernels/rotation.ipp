@@ -38,8 +38,8 @@ inline rotation_lanes rotation(const reduced_angle& angle) {
 
 [[gnu::flatten]] inline void rotations(const rotation_block& b) noexcept {
   const split_position m = split(b.position);
-  for_each_pack<double>(b.count, [&](auto at) {
-    const auto high = load(b.high, at), middle = load(b.middle, at), low = load(b.low, at);
+  for_each_pack<double>(b.count, [&](auto place) {
+    const auto high = load(b.high, place), middle = load(b.middle, place), low = load(b.low, place);
     constexpr int registers = sizeof high.part / sizeof high.part[0];
     reduced_angle angle[registers];
     repeat<registers>([&](int k) { angle[k] = reduced(m, high.part[k], middle.part[k], low.part[k]); });
@@ -49,7 +49,7 @@ inline rotation_lanes rotation(const reduced_angle& angle) {
       cosine.part[k] = r.cosine;
       sine.part[k] = r.sine;
     });
-    store(b.cosine, at, cosine);
-    store(b.sine, at, sine);
+    store(b.cosine, place, cosine);
+    store(b.sine, place, sine);
   });
 }

@@ -269,8 +269,8 @@ inline void bound_chunks(const chunk_block<Real>& b, const chunk_summary<Real>& 
   tile.length = side, tile.whole = true;
   with_block<Real>(b.features, [&](auto block) { load_tile<Real, block>(tile, found, 0, 0, rows); });
   for (std::size_t i = 1; i < side; ++i)
-    for_each_pack<Real>(row, [rows, other = rows + i * row](auto at) {
-      store(rows, at, each(larger<Real>, load(rows, at), load(other, at)));
+    for_each_pack<Real>(row, [rows, other = rows + i * row](auto part) {
+      store(rows, part, each(larger<Real>, load(rows, part), load(other, part)));
     });
   for_each_place(b, [&](std::size_t k, std::size_t place) { y.largest_h[k] = rows[place]; });
 }
@@ -286,16 +286,17 @@ template <class Real, class Decay>
   for (std::size_t first = y.first; first < y.last; first += side) {
     load_tiles<Real, Decay>(b, first, decay, h);
     for (std::size_t i = 0; i < side; ++i)
-      for_each_pack<Real, registers_of_step<Decay>>(row, [&](auto at) {
-        constexpr int n = width<decltype(at)>;
-        state_pack<Real, n> state = {load(high, at), load(low, at)}, sums = {load(sum, at), load(sum_low, at)};
-        const decay_pack<Real, n> log_p = Decay::template log_p<Real>(load(decay + i * row, at));
-        advance<Real, n, Decay::two_part>(state, log_p, load(h + i * row, at));
-        store(high, at, state.high), store(low, at, state.low);
+      for_each_pack<Real, registers_of_step<Decay>>(row, [&](auto place) {
+        constexpr int n = width<decltype(place)>;
+        state_pack<Real, n> state = {load(high, place), load(low, place)},
+                            sums = {load(sum, place), load(sum_low, place)};
+        const decay_pack<Real, n> log_p = Decay::template log_p<Real>(load(decay + i * row, place));
+        advance<Real, n, Decay::two_part>(state, log_p, load(h + i * row, place));
+        store(high, place, state.high), store(low, place, state.low);
         repeat<n>([&](int k) { add_exactly<Real>(sums.high.part[k], sums.low.part[k], log_p.high.part[k]); });
         if constexpr (Decay::two_part)
           repeat<n>([&](int k) { sums.low.part[k] = sums.low.part[k] + log_p.low.part[k]; });
-        store(sum, at, sums.high), store(sum_low, at, sums.low);
+        store(sum, place, sums.high), store(sum_low, place, sums.low);
       });
   }
   for_each_place(b, [&](std::size_t k, std::size_t place) {
@@ -305,13 +306,13 @@ template <class Real, class Decay>
 
 // Joins the maps from the last to the first, so that `earlier` may be the same arrays, shifted.
 [[gnu::flatten]] inline void join_maps(const map_block& b) noexcept {
-  for_each_pack_backwards<double>(b.count, [&](auto at) {
-    constexpr int n = width<decltype(at)>;
-    state_pack<double, n> state = {load(b.earlier_state, at), {}};
-    pack<double, n> sum = load(b.sum, at);
-    const pack<double, n> earlier_sum = load(b.earlier_sum, at);
-    advance<double, n, false>(state, {sum, {}}, load(b.state, at));
+  for_each_pack_backwards<double>(b.count, [&](auto place) {
+    constexpr int n = width<decltype(place)>;
+    state_pack<double, n> state = {load(b.earlier_state, place), {}};
+    pack<double, n> sum = load(b.sum, place);
+    const pack<double, n> earlier_sum = load(b.earlier_sum, place);
+    advance<double, n, false>(state, {sum, {}}, load(b.state, place));
     repeat<n>([&](int k) { sum.part[k] = sum.part[k] + earlier_sum.part[k]; });
-    store(b.sum, at, sum), store(b.state, at, state.high);
+    store(b.sum, place, sum), store(b.state, place, state.high);
   });
 }

@@ -26,13 +26,13 @@ template <class Real, int N>
 inline void go_on(state_pack<Real, N>& carried, const pack<Real, N>& d_log_p, const pack<Real, N>& dh,
                   const decay_pack<Real, N>& log_p, const pack<Real, N>& previous, const pack<Real, N>& h) {
   const state_pack<Real, N> past = past_of<Real, N>(log_p, previous);
-  const weights<Real, N> of = weights_of<Real, N>(past, h);
+  const weights<Real, N> shares = weights_of<Real, N>(past, h);
   repeat<N>([&](int k) {
     const vec<Real> none{}, lowest = broadcast(-infinity<Real>);
     const mask<Real> has_input = differ<Real>(h.part[k], lowest), has_past = differ<Real>(past.high.part[k], lowest);
     const auto alive = static_cast<mask<Real>>(has_input | has_past);
-    const mask<Real> past_leads = of.past_leads[k];
-    const vec<Real> small = where<Real>(alive, of.small.part[k], none);
+    const mask<Real> past_leads = shares.past_leads[k];
+    const vec<Real> small = where<Real>(alive, shares.small.part[k], none);
     vec<Real> t = carried.high.part[k], rest{};
     add_exactly<Real>(t, rest, d_log_p.part[k] + carried.low.part[k]);
     const vec<Real> entering = where<Real>(alive, dh.part[k], none);
@@ -51,36 +51,36 @@ inline void go_on(state_pack<Real, N>& carried, const pack<Real, N>& d_log_p, co
 template <class Real, class Decay, class Slope>
 [[gnu::flatten]] void scan_rows_jvp(const tangent_block<Real>& b) noexcept {
   constexpr std::size_t lanes = lane_count<Real>;
-  const auto one_token = [&b](std::size_t i, auto at, auto& carried) {
-    constexpr int n = width<decltype(at)>;
-    const auto row = [i](const auto& of) { return of.first + static_cast<std::ptrdiff_t>(i) * of.step; };
+  const auto one_token = [&b](std::size_t i, auto place, auto& carried) {
+    constexpr int n = width<decltype(place)>;
+    const auto row = [i](const auto& array) { return array.first + static_cast<std::ptrdiff_t>(i) * array.step; };
     const Real *d_decay = row(b.tangent_decay), *dh = row(b.tangent_h);
     const Real* previous = i == 0 ? b.before : row(b.s) - b.s.step;
     Real* ds = row(b.tangent_s);
-    fetch_ahead(d_decay, at, distance_of(b.tangent_decay, b.rows_ahead));
-    fetch_ahead(dh, at, distance_of(b.tangent_h, b.rows_ahead));
-    const auto given = load(row(b.decay), at);
-    go_on<Real, n>(carried, Slope::template times_slope<Real>(given, load(d_decay, at)), load(dh, at),
-                   Decay::template log_p<Real>(given), load(previous, at), load(row(b.h), at));
-    if constexpr (!requires { at.count; })
+    fetch_ahead(d_decay, place, distance_of(b.tangent_decay, b.rows_ahead));
+    fetch_ahead(dh, place, distance_of(b.tangent_h, b.rows_ahead));
+    const auto given = load(row(b.decay), place);
+    go_on<Real, n>(carried, Slope::template times_slope<Real>(given, load(d_decay, place)), load(dh, place),
+                   Decay::template log_p<Real>(given), load(previous, place), load(row(b.h), place));
+    if constexpr (!requires { place.count; })
       if (b.past_caches && reinterpret_cast<std::uintptr_t>(ds) % vector_bytes == 0)
-        return repeat<n>([&](int k) { store_past_caches(ds + at.offset + k * lanes, carried.high.part[k]); });
-    store(ds, at, carried.high);
+        return repeat<n>([&](int k) { store_past_caches(ds + place.offset + k * lanes, carried.high.part[k]); });
+    store(ds, place, carried.high);
   };
-  const auto with_state = [&b](auto at, auto go) {
-    state_pack<Real, width<decltype(at)>> carried = {load(b.high, at), load(b.low, at)};
+  const auto with_state = [&b](auto place, auto go) {
+    state_pack<Real, width<decltype(place)>> carried = {load(b.high, place), load(b.low, place)};
     go(carried);
-    store(b.high, at, carried.high), store(b.low, at, carried.low);
+    store(b.high, place, carried.high), store(b.low, place, carried.low);
   };
   if (b.features <= lanes * registers_of_row)  // the state stays in registers
-    for_each_pack<Real, registers_of_row>(b.features, [&](auto at) {
-      with_state(at, [&](auto& carried) {
-        for (std::size_t i = 0; i < b.tokens; ++i) one_token(i, at, carried);
+    for_each_pack<Real, registers_of_row>(b.features, [&](auto place) {
+      with_state(place, [&](auto& carried) {
+        for (std::size_t i = 0; i < b.tokens; ++i) one_token(i, place, carried);
       });
     });
   else
     for (std::size_t i = 0; i < b.tokens; ++i)
       for_each_pack<Real, registers_of_row>(
-          b.features, [&](auto at) { with_state(at, [&](auto& carried) { one_token(i, at, carried); }); });
+          b.features, [&](auto place) { with_state(place, [&](auto& carried) { one_token(i, place, carried); }); });
   if (b.past_caches) end_stores_past_caches();
 }

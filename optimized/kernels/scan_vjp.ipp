@@ -88,13 +88,13 @@ inline token_gradients<Real, N> go_back(state_pack<Real, N>& carried, const pack
                                         const decay_pack<Real, N>& log_p, const pack<Real, N>& previous,
                                         const pack<Real, N>& h) {
   const state_pack<Real, N> past = past_of<Real, N>(log_p, previous);
-  const weights<Real, N> of = weights_of<Real, N>(past, h);
+  const weights<Real, N> shares = weights_of<Real, N>(past, h);
   token_gradients<Real, N> y;
   repeat<N>([&](int k) {
     const vec<Real> none{}, lowest = broadcast(-infinity<Real>);
     const mask<Real> has_input = differ<Real>(h.part[k], lowest), has_past = differ<Real>(past.high.part[k], lowest);
-    const mask<Real> past_leads = of.past_leads[k];
-    const vec<Real> small = of.small.part[k], large = of.large.part[k];
+    const mask<Real> past_leads = shares.past_leads[k];
+    const vec<Real> small = shares.small.part[k], large = shares.large.part[k];
     vec<Real> lambda = carried.high.part[k], rest{};
     add_exactly<Real>(lambda, rest, grad_s.part[k] + carried.low.part[k]);
     const vec<Real> lesser = small * lambda;
@@ -116,10 +116,10 @@ template <class Real>
 inline void fetch_before(const Real* place, std::ptrdiff_t distance = bytes_ahead) {
   __builtin_prefetch(reinterpret_cast<const char*>(place) - distance, 0, 2);
 }
-template <class Real, class At>
-inline void fetch_before(const Real* row, At at, std::ptrdiff_t distance = bytes_ahead) {
-  for (int k = 0; k < width<At>; ++k)
-    fetch_before(row + at.offset + static_cast<std::size_t>(k) * lane_count<Real>, distance);
+template <class Real, class Place>
+inline void fetch_before(const Real* row, Place place, std::ptrdiff_t distance = bytes_ahead) {
+  for (int k = 0; k < width<Place>; ++k)
+    fetch_before(row + place.offset + static_cast<std::size_t>(k) * lane_count<Real>, distance);
 }
 
 // Precondition: if b.past_caches is true, the rows of both gradients begin at multiples of vector_bytes.
@@ -129,28 +129,28 @@ template <class Real, class Decay, class Slope>
   const std::ptrdiff_t decay_before = distance_of(b.decay, b.rows_ahead), h_before = distance_of(b.h, b.rows_ahead);
   const std::ptrdiff_t grad_s_before = distance_of(b.grad_s, b.rows_ahead), s_before = distance_of(b.s, b.rows_ahead);
   for (std::size_t i = b.tokens; i-- > 0;) {
-    const auto row = [i](const auto& of) { return of.first + static_cast<std::ptrdiff_t>(i) * of.step; };
+    const auto row = [i](const auto& array) { return array.first + static_cast<std::ptrdiff_t>(i) * array.step; };
     const Real *decay = row(b.decay), *h = row(b.h), *grad_s = row(b.grad_s);
     const Real* previous = i == 0 ? b.before : row(b.s) - b.s.step;
     Real *grad_decay = row(b.grad_decay), *grad_h = row(b.grad_h);
-    for_each_pack_backwards<Real, registers_of_step<Decay>>(b.features, [=](auto at) {
-      constexpr int n = width<decltype(at)>;
-      fetch_before(decay, at, decay_before), fetch_before(h, at, h_before);
-      fetch_before(grad_s, at, grad_s_before), fetch_before(previous, at, s_before);
-      const auto given = load(decay, at);
-      state_pack<Real, n> carried = {load(b.high, at), load(b.low, at)};
-      const token_gradients<Real, n> y = go_back<Real, n>(carried, load(grad_s, at), Decay::template log_p<Real>(given),
-                                                          load(previous, at), load(h, at));
-      store(b.high, at, carried.high), store(b.low, at, carried.low);
+    for_each_pack_backwards<Real, registers_of_step<Decay>>(b.features, [=](auto place) {
+      constexpr int n = width<decltype(place)>;
+      fetch_before(decay, place, decay_before), fetch_before(h, place, h_before);
+      fetch_before(grad_s, place, grad_s_before), fetch_before(previous, place, s_before);
+      const auto given = load(decay, place);
+      state_pack<Real, n> carried = {load(b.high, place), load(b.low, place)};
+      const token_gradients<Real, n> y = go_back<Real, n>(
+          carried, load(grad_s, place), Decay::template log_p<Real>(given), load(previous, place), load(h, place));
+      store(b.high, place, carried.high), store(b.low, place, carried.low);
       const pack<Real, n> to_decay = Slope::template times_slope<Real>(given, y.log_p);
-      if constexpr (!requires { at.count; })
+      if constexpr (!requires { place.count; })
         if (b.past_caches) {
-          repeat<n>([&](int k) { store_past_caches(grad_decay + at.offset + k * lanes, to_decay.part[k]); });
-          repeat<n>([&](int k) { store_past_caches(grad_h + at.offset + k * lanes, y.h.part[k]); });
+          repeat<n>([&](int k) { store_past_caches(grad_decay + place.offset + k * lanes, to_decay.part[k]); });
+          repeat<n>([&](int k) { store_past_caches(grad_h + place.offset + k * lanes, y.h.part[k]); });
           return;
         }
-      store(grad_decay, at, to_decay);
-      store(grad_h, at, y.h);
+      store(grad_decay, place, to_decay);
+      store(grad_h, place, y.h);
     });
   }
   if (b.past_caches) end_stores_past_caches();

@@ -34,28 +34,28 @@ inline void weigh_each_token(const narrow_block& b) {
   const narrow_scratch to(b);
   const auto weigh = [&](const float* previous, std::size_t first, std::size_t count) {
     const float *decay = b.decay + first, *h = b.h + first;
-    for_each_pack_backwards<float, registers_of_row>(count, [&](auto at) {
-      constexpr int n = width<decltype(at)>;
-      fetch_before(decay, at), fetch_before(h, at);
+    for_each_pack_backwards<float, registers_of_row>(count, [&](auto place) {
+      constexpr int n = width<decltype(place)>;
+      fetch_before(decay, place), fetch_before(h, place);
       repeat<n>([&](int k) {  // stored for the next walk, into the first cache
-        __builtin_prefetch(b.grad_s + first + at.offset + static_cast<std::size_t>(k) * lane_count<float>, 0, 3);
+        __builtin_prefetch(b.grad_s + first + place.offset + static_cast<std::size_t>(k) * lane_count<float>, 0, 3);
       });
-      const pack<float, n> inputs = load(h, at);
+      const pack<float, n> inputs = load(h, place);
       const state_pack<float, n> past =
-          past_of<float, n>(Decay::template log_p<float>(load(decay, at)), load(previous, at));
-      const weights<float, n> of = weights_of<float, n, Careful>(past, inputs);
+          past_of<float, n>(Decay::template log_p<float>(load(decay, place)), load(previous, place));
+      const weights<float, n> shares = weights_of<float, n, Careful>(past, inputs);
       pack<float, n> weight, input_weight;
       repeat<n>([&](int k) {
-        const vec<float> small = of.small.part[k];
-        weight.part[k] = minus_where<float>(of.past_leads[k], small);
+        const vec<float> small = shares.small.part[k];
+        weight.part[k] = minus_where<float>(shares.past_leads[k], small);
         if constexpr (Careful) {
           const mask<float> no_past = equal<float>(past.high.part[k], broadcast(-infinity<float>));
           weight.part[k] = where<float>(no_past, broadcast(-1.0f), weight.part[k]);
         }
-        input_weight.part[k] = where<float>(of.past_leads[k], small, of.large.part[k]);
+        input_weight.part[k] = where<float>(shares.past_leads[k], small, shares.large.part[k]);
       });
-      store(to.weight + first, at, weight);
-      store(to.input_weight + first, at, input_weight);
+      store(to.weight + first, place, weight);
+      store(to.input_weight + first, place, input_weight);
     });
   };
   if (b.before == b.s - b.features) {
@@ -138,28 +138,28 @@ inline void fetch_cotangents_before(const narrow_block& b, std::size_t k) {
 template <int Features, bool Careful>
 inline void go_back_in_registers(const narrow_block& b) {
   constexpr std::size_t lanes = lane_count<double>;
-  const narrow_scratch at(b);
+  const narrow_scratch scratch(b);
   const std::size_t count = b.tokens * b.features, filled = (count + lanes - 1) / lanes * lanes;
   float tail[lanes] = {};
   for (std::size_t k = filled - lanes; k < filled; ++k)
     if (k < count)
       tail[k - (filled - lanes)] = b.grad_s[k];
     else
-      at.weight[k] = -0.0f;
+      scratch.weight[k] = -0.0f;
   vec<double> next{};
   for (std::size_t i = 0; i < Features; ++i) next[i] = b.carry[(filled + i) % Features];
   const float* grad_s = tail;
   for (std::size_t k = filled; k > 0;) {
     k -= lanes;
     fetch_cotangents_before(b, k);
-    const vec<double> w = load_weight<Careful>(at.weight + k), given = load_wide(grad_s);
+    const vec<double> w = load_weight<Careful>(scratch.weight + k), given = load_wide(grad_s);
     grad_s = b.grad_s + k - lanes;
     vec<double> factor = w, sum = joined<Careful>(w, given, vec<double>{});
     join_neighbours<Features, Careful>(factor, sum);
     const vec<double> before = first_of_feature<Features>(next, std::make_index_sequence<lanes>{});
     const vec<double> z = joined<Careful>(factor, before, sum);
-    store_narrow(at.carried + k, z);
-    store_narrow(at.lambda + k, given + shifted<Features>(z, next));
+    store_narrow(scratch.carried + k, z);
+    store_narrow(scratch.lambda + k, given + shifted<Features>(z, next));
     next = z;
   }
   for (std::size_t i = 0; i < Features; ++i) b.carry[i] = next[i];
@@ -170,7 +170,7 @@ inline void go_back_in_registers(const narrow_block& b) {
 template <int Pieces, bool Careful>
 inline void go_back_in_rows(const narrow_block& b) {
   constexpr std::size_t lanes = lane_count<double>;
-  const narrow_scratch at(b);
+  const narrow_scratch scratch(b);
   const auto offset = [&](int piece) {
     return piece == Pieces - 1 ? b.features - lanes : static_cast<std::size_t>(piece) * lanes;
   };
@@ -180,10 +180,10 @@ inline void go_back_in_rows(const narrow_block& b) {
     repeat<Pieces>([&](int p) {
       const std::size_t k = i * b.features + offset(p);
       fetch_cotangents_before(b, k);
-      const vec<double> w = load_weight<Careful>(at.weight + k), given = load_wide(b.grad_s + k);
-      store_narrow(at.lambda + k, given + next.part[p]);
+      const vec<double> w = load_weight<Careful>(scratch.weight + k), given = load_wide(b.grad_s + k);
+      store_narrow(scratch.lambda + k, given + next.part[p]);
       next.part[p] = joined<Careful>(w, next.part[p], joined<Careful>(w, given, vec<double>{}));
-      store_narrow(at.carried + k, next.part[p]);
+      store_narrow(scratch.carried + k, next.part[p]);
     });
   repeat<Pieces>([&](int p) { __builtin_memcpy(b.carry + offset(p), &next.part[p], sizeof next.part[p]); });
 }
@@ -215,22 +215,22 @@ template <class Slope>
 [[gnu::flatten]] void finish_tokens(const narrow_block& b) noexcept {
   constexpr std::size_t lanes = lane_count<float>;
   const narrow_scratch from(b);
-  for_each_pack_backwards<float, registers_of_row>(b.tokens * b.features, [&](auto at) {
-    constexpr int n = width<decltype(at)>;
-    const pack<float, n> v = load(from.input_weight, at), lambda = load(from.lambda, at), h = load(b.h, at);
-    const pack<float, n> to_decay = Slope::template times_slope<float>(load(b.decay, at), load(from.carried, at));
+  for_each_pack_backwards<float, registers_of_row>(b.tokens * b.features, [&](auto place) {
+    constexpr int n = width<decltype(place)>;
+    const pack<float, n> v = load(from.input_weight, place), lambda = load(from.lambda, place), h = load(b.h, place);
+    const pack<float, n> to_decay = Slope::template times_slope<float>(load(b.decay, place), load(from.carried, place));
     pack<float, n> to_h;
     repeat<n>([&](int k) {
       const mask<float> has_input = differ<float>(h.part[k], broadcast(-infinity<float>));
       to_h.part[k] = where<float>(has_input, v.part[k] * lambda.part[k], vec<float>{});
     });
-    if constexpr (!requires { at.count; })
+    if constexpr (!requires { place.count; })
       if (b.past_caches) {
-        repeat<n>([&](int k) { store_past_caches(b.grad_decay + at.offset + k * lanes, to_decay.part[k]); });
-        repeat<n>([&](int k) { store_past_caches(b.grad_h + at.offset + k * lanes, to_h.part[k]); });
+        repeat<n>([&](int k) { store_past_caches(b.grad_decay + place.offset + k * lanes, to_decay.part[k]); });
+        repeat<n>([&](int k) { store_past_caches(b.grad_h + place.offset + k * lanes, to_h.part[k]); });
         return;
       }
-    store(b.grad_decay, at, to_decay);
-    store(b.grad_h, at, to_h);
+    store(b.grad_decay, place, to_decay);
+    store(b.grad_h, place, to_h);
   });
 }

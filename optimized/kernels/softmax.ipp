@@ -36,16 +36,16 @@ struct filled_up {
 
 // Adds the registers lane by lane, and then the lanes from the first to the last.
 template <class Real>
-inline double total(const widened<Real>& of_lanes) {
+inline double total(const widened<Real>& numbers) {
   double lanes[lane_count<Real>], sum = 0;
-  store(lanes, whole_registers<doubles_of<Real>>{0}, of_lanes);
+  store(lanes, whole_registers<doubles_of<Real>>{0}, numbers);
   for (const double x : lanes) sum += x;
   return sum;
 }
 template <class Real>
-inline double largest(const widened<Real>& of_lanes) {
+inline double largest(const widened<Real>& numbers) {
   double lanes[lane_count<Real>], most = -infinity<double>;
-  store(lanes, whole_registers<doubles_of<Real>>{0}, of_lanes);
+  store(lanes, whole_registers<doubles_of<Real>>{0}, numbers);
   for (const double x : lanes) most = x > most ? x : most;
   return most;
 }
@@ -124,9 +124,10 @@ template <class Real>
   });
   const double mean = total<Real>(sums);
   for_each_register(row, [&](const double* bias, const Real* weights, Real* along, double* grad_logits) {
-    const auto of_logits = each([=](v b, v w, v x) { return where_kept(b, w * (x - mean)); }, load_doubles<Real>(bias),
-                                widen(load_register(weights)), widen(load_register(along)));
-    store(grad_logits, whole_registers<doubles_of<Real>>{0}, of_logits);
-    store_register(along, narrow(of_logits));
+    const auto gradient_of_logits =
+        each([=](v b, v w, v x) { return where_kept(b, w * (x - mean)); }, load_doubles<Real>(bias),
+             widen(load_register(weights)), widen(load_register(along)));
+    store(grad_logits, whole_registers<doubles_of<Real>>{0}, gradient_of_logits);
+    store_register(along, narrow(gradient_of_logits));
   });
 }

@@ -37,7 +37,7 @@ struct small_rotation {
   vec<double> u1, u2, v1, v2;
 };
 
-inline small_rotation of_small(const two_part& turns) {
+inline small_rotation rotation_of_small(const two_part& turns) {
   const auto [large, small] = in_radians(turns);
   const vec<double> t = large + small, t1 = first_bits(t), t2 = (large - t1) + small;
   const vec<double> square = t * t, half = 0.5 * (t1 * t1), v1 = first_bits(half);
@@ -66,7 +66,7 @@ inline split_rotation_lanes split_rotation(const double (*table)[4], const reduc
   const step_lanes step = steps_at(table, as_bits(shifted) & 511);
   const auto& [c1, c2, s1, s2] = step.part;
   const vec<double> c = c1 + c2, s = s1 + s2;
-  const small_rotation t = of_small({high - (shifted - nearest_step), low});
+  const small_rotation t = rotation_of_small({high - (shifted - nearest_step), low});
   two_part cosine = split_sum(c1, -(s1 * t.u1), -(c1 * t.v1), c2 - ((s * t.u2 + s2 * t.u1) + (c * t.v2 + c2 * t.v1)));
   two_part sine = split_sum(s1, c1 * t.u1, -(s1 * t.v1), s2 + ((c * t.u2 + c2 * t.u1) - (s * t.v2 + s2 * t.v1)));
   sine = {as_number(as_bits(sine.high) ^ negative), as_number(as_bits(sine.low) ^ negative)};
@@ -78,8 +78,8 @@ inline split_rotation_lanes split_rotation(const double (*table)[4], const reduc
 
 [[gnu::flatten]] inline void split_rotations(const rotation_block& b) noexcept {
   const split_position m = split(b.position);
-  for_each_pack<double>(b.count, [&](auto at) {
-    const auto high = load(b.high, at), middle = load(b.middle, at), low = load(b.low, at);
+  for_each_pack<double>(b.count, [&](auto place) {
+    const auto high = load(b.high, place), middle = load(b.middle, place), low = load(b.low, place);
     constexpr int registers = sizeof high.part / sizeof high.part[0];
     reduced_angle angle[registers];
     repeat<registers>([&](int k) { angle[k] = reduced(m, high.part[k], middle.part[k], low.part[k]); });
@@ -91,9 +91,9 @@ inline split_rotation_lanes split_rotation(const double (*table)[4], const reduc
       cosine_low.part[k] = r.cosine.low;
       sine_low.part[k] = r.sine.low;
     });
-    store(b.cosine, at, cosine);
-    store(b.sine, at, sine);
-    store(b.cosine_low, at, cosine_low);
-    store(b.sine_low, at, sine_low);
+    store(b.cosine, place, cosine);
+    store(b.sine, place, sine);
+    store(b.cosine_low, place, cosine_low);
+    store(b.sine_low, place, sine_low);
   });
 }

@@ -22,12 +22,12 @@
 
 template <class Real>
 [[gnu::flatten]] void exp_array(const Real* x, Real* y, std::size_t count) noexcept {
-  for_each_pack<Real>(count, [=](auto at) { store(y, at, each(exp_nonpositive<Real>, load(x, at))); });
+  for_each_pack<Real>(count, [=](auto place) { store(y, place, each(exp_nonpositive<Real>, load(x, place))); });
 }
 
 template <class Real>
 [[gnu::flatten]] void log1p_array(const Real* x, Real* y, std::size_t count) noexcept {
-  for_each_pack<Real>(count, [=](auto at) { store(y, at, each(log1p_unit<Real>, load(x, at))); });
+  for_each_pack<Real>(count, [=](auto place) { store(y, place, each(log1p_unit<Real>, load(x, place))); });
 }
 
 template <class Real>

@@ -63,14 +63,15 @@ struct coordinates {
 
 template <class Real>
 inline coordinates<Real> turned(const turn_block<Real>& b, std::size_t offset, const coordinates<Real>& x) {
-  const whole_registers<doubles_of<Real>> at{offset};
-  const auto first = widen(x.first), second = widen(x.second), c = load(b.cosine, at), s = load(b.sine, at);
+  const whole_registers<doubles_of<Real>> place{offset};
+  const auto first = widen(x.first), second = widen(x.second), c = load(b.cosine, place), s = load(b.sine, place);
   if constexpr (sizeof(Real) == sizeof(float)) {
     using v = vec<double>;
     return {narrow(each([](v p, v q, v cosine, v sine) { return p * cosine - q * sine; }, first, second, c, s)),
             narrow(each([](v p, v q, v cosine, v sine) { return p * sine + q * cosine; }, first, second, c, s))};
   } else {
-    const two_part cosine{c.part[0], load(b.cosine_low, at).part[0]}, sine{s.part[0], load(b.sine_low, at).part[0]};
+    const two_part cosine{c.part[0], load(b.cosine_low, place).part[0]},
+        sine{s.part[0], load(b.sine_low, place).part[0]};
     const two_part minus_sine{-sine.high, -sine.low};
     return {combined(x.first, cosine, x.second, minus_sine), combined(x.first, sine, x.second, cosine)};
   }

@@ -100,9 +100,9 @@ template <int Registers>
 inline constexpr int width<whole_registers<Registers>> = Registers;
 
 template <class Real, int Registers>
-inline pack<Real, Registers> load(const Real* row, whole_registers<Registers> at) {
+inline pack<Real, Registers> load(const Real* row, whole_registers<Registers> place) {
   pack<Real, Registers> x;
-  const Real* from = row + at.offset;
+  const Real* from = row + place.offset;
   repeat<Registers>([&](int k) { __builtin_memcpy(&x.part[k], from + k * lane_count<Real>, sizeof x.part[k]); });
   return x;
 }
@@ -115,19 +115,19 @@ template <class Real>
 inline void store_part(Real* to, vec<Real> x, std::size_t count);
 
 template <class Real>
-inline pack<Real, 1> load(const Real* row, part_of_register at) {
-  return {{load_part<Real>(row + at.offset, at.count)}};
+inline pack<Real, 1> load(const Real* row, part_of_register place) {
+  return {{load_part<Real>(row + place.offset, place.count)}};
 }
 
 template <class Real, int Registers>
-inline void store(Real* row, whole_registers<Registers> at, const pack<Real, Registers>& x) {
-  Real* to = row + at.offset;
+inline void store(Real* row, whole_registers<Registers> place, const pack<Real, Registers>& x) {
+  Real* to = row + place.offset;
   repeat<Registers>([&](int k) { __builtin_memcpy(to + k * lane_count<Real>, &x.part[k], sizeof x.part[k]); });
 }
 
 template <class Real>
-inline void store(Real* row, part_of_register at, const pack<Real, 1>& x) {
-  store_part<Real>(row + at.offset, x.part[0], at.count);
+inline void store(Real* row, part_of_register place, const pack<Real, 1>& x) {
+  store_part<Real>(row + place.offset, x.part[0], place.count);
 }
 
 // Calls step for consecutive parts of the elements [offset, count) of a row: first packs, then registers, then the

@@ -93,7 +93,7 @@ struct state_words {
   [[nodiscard]] auto viewed(Array& words) const {
     return dense<std::remove_reference_t<decltype(*words.data())>, 2>(words.data(), {batch, features});
   }
-  [[nodiscard]] carry_of<Real> at(std::size_t k) const { return joined_words(high[k], low[k]); }
+  [[nodiscard]] carry_of<Real> carry_at(std::size_t k) const { return joined_words(high[k], low[k]); }
   void set(std::size_t k, carry_of<Real> x) { split_words(x, high[k], low[k]); }
 
   void read(const view<const Real, 2>& from, std::vector<Real>& words) const {
@@ -148,7 +148,7 @@ std::vector<state_map<carry_of<Real>>> maps_of(forward_of<Real> forward, const e
     go_on(sum, dense<const Real, 3>(no_input.data(), {batch, count, features}));
   }
   std::vector<state_map<carry_of<Real>>> maps(states);
-  for (std::size_t k = 0; k < states; ++k) maps[k] = {sum.at(k), state.at(k)};
+  for (std::size_t k = 0; k < states; ++k) maps[k] = {sum.carry_at(k), state.carry_at(k)};
   return maps;
 }
 
@@ -167,7 +167,7 @@ rank_carries<Real> run(forward_of<Real> forward, const time_ranks& ranks, const 
     before.read(in.s0, before.high);
     scan_from(in);
     // The map gives the state after the tokens, whatever the state before them is.
-    for (std::size_t k = 0; k < states; ++k) own[k] = {lowest<carry>, after.at(k)};
+    for (std::size_t k = 0; k < states; ++k) own[k] = {lowest<carry>, after.carry_at(k)};
   } else if (!ranks.is_last()) {
     own = maps_of(forward, on, in);
   }
@@ -179,7 +179,7 @@ rank_carries<Real> run(forward_of<Real> forward, const time_ranks& ranks, const 
     scan_from({in.decay, in.h, from.viewed(std::as_const(from.high)), from.viewed(std::as_const(from.low))});
     for (std::size_t k = 0; k < states && !ranks.is_last(); ++k) {
       const carry past = own[k].log_p + earlier[k].state;
-      y.log_weight[k] = tokens == 0 ? 0 : past == lowest<carry> ? past : past - after.at(k);
+      y.log_weight[k] = tokens == 0 ? 0 : past == lowest<carry> ? past : past - after.carry_at(k);
     }
     y.before = std::move(from.high);
   }
@@ -206,10 +206,10 @@ void run_vjp(adjoint_of<Real> adjoint, const time_ranks& ranks, const execution&
   };
   std::vector<adjoint_map<carry>> own(states);
   if (!ranks.is_first() || ranks.is_last()) go_back();  // on all ranks but the last, later tokens give nothing yet
-  for (std::size_t k = 0; k < states; ++k) own[k] = {carries.log_weight[k], back.at(k)};
+  for (std::size_t k = 0; k < states; ++k) own[k] = {carries.log_weight[k], back.carry_at(k)};
   const auto later = composed_before(ranks.backwards(), own);
   if (!ranks.is_last()) {
-    for (std::size_t k = 0; k < states; ++k) given.set(k, given.at(k) + later[k].constant);
+    for (std::size_t k = 0; k < states; ++k) given.set(k, given.carry_at(k) + later[k].constant);
     go_back();
   }
   back.write(back.high, out.grad_s0);

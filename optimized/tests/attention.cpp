@@ -62,16 +62,17 @@ struct head_problem {
   }
   // Returns the gradients of q, k, v and the logits, one after the other.
   [[nodiscard]] std::vector<double> gradients() const {
-    std::vector<Real> of_q(n * d), of_k(m * d), of_v(m * e);
-    std::vector<double> all, of_logits;
-    attend_vjp<Real>(active_kernels(), head(), dense<const Real, 2>(g.data(), {n, e}),
-                     {dense<Real, 2>(of_q.data(), {n, d}), dense<Real, 2>(of_k.data(), {m, d}),
-                      dense<Real, 2>(of_v.data(), {m, e}), [&](std::size_t first, std::size_t count, const double* x) {
-                        REQUIRE(of_logits.size() == first * m);
-                        of_logits.insert(of_logits.end(), x, x + count * m);
-                      }});
-    for (const std::vector<Real>* part : {&of_q, &of_k, &of_v}) all.insert(all.end(), part->begin(), part->end());
-    all.insert(all.end(), of_logits.begin(), of_logits.end());
+    std::vector<Real> grad_q(n * d), grad_k(m * d), grad_v(m * e);
+    std::vector<double> all, grad_logits;
+    attend_vjp<Real>(
+        active_kernels(), head(), dense<const Real, 2>(g.data(), {n, e}),
+        {dense<Real, 2>(grad_q.data(), {n, d}), dense<Real, 2>(grad_k.data(), {m, d}),
+         dense<Real, 2>(grad_v.data(), {m, e}), [&](std::size_t first, std::size_t count, const double* x) {
+           REQUIRE(grad_logits.size() == first * m);
+           grad_logits.insert(grad_logits.end(), x, x + count * m);
+         }});
+    for (const std::vector<Real>* part : {&grad_q, &grad_k, &grad_v}) all.insert(all.end(), part->begin(), part->end());
+    all.insert(all.end(), grad_logits.begin(), grad_logits.end());
     return all;
   }
   // The largest allowed difference from `gradients` is a unit times `sizes`.
@@ -81,8 +82,8 @@ struct head_problem {
   [[nodiscard]] exact_results exact() const {
     exact_results x{std::vector<long double>(n * e), std::vector<long double>((n + m) * d + m * e + n * m), {}};
     x.sizes.resize(x.gradients.size());
-    const auto add = [&x](std::size_t at, long double term, long double size) {
-      x.gradients[at] += term, x.sizes[at] += size;
+    const auto add = [&x](std::size_t index, long double term, long double size) {
+      x.gradients[index] += term, x.sizes[index] += size;
     };
     for (std::size_t i = 0; i < n; ++i) {
       std::vector<double> l(m);
@@ -104,11 +105,11 @@ struct head_problem {
         mean += w[j] * along[j], mean_size += w[j] * size[j];
       }
       for (std::size_t j = 0; j < m; ++j) {
-        const long double of_logit = w[j] * (along[j] - mean), of_size = w[j] * (size[j] + mean_size);
-        add((n + m) * d + m * e + i * m + j, of_logit, of_size);
+        const long double gradient_of_logit = w[j] * (along[j] - mean), size_of_logit = w[j] * (size[j] + mean_size);
+        add((n + m) * d + m * e + i * m + j, gradient_of_logit, size_of_logit);
         for (std::size_t c = 0; c < d; ++c) {
-          add(i * d + c, scale * of_logit * k[j * d + c], scale * of_size * fabsl(k[j * d + c]));
-          add(n * d + j * d + c, scale * of_logit * q[i * d + c], scale * of_size * fabsl(q[i * d + c]));
+          add(i * d + c, scale * gradient_of_logit * k[j * d + c], scale * size_of_logit * fabsl(k[j * d + c]));
+          add(n * d + j * d + c, scale * gradient_of_logit * q[i * d + c], scale * size_of_logit * fabsl(q[i * d + c]));
         }
       }
     }
@@ -138,8 +139,8 @@ TEMPLATE_TEST_CASE("optimized/attention/weights", "[unit][optimized]", float, do
             // The mean error of the exponents is at most log(keys). The sum adds doubles; a register holds at least two
             // of them.
             const auto count = static_cast<double>(keys);
-            const double of_sum = sizeof(TestType) == sizeof(double) ? count / 2 + 2 : 0;
-            const double bound = unit * ((top - l[j]) + std::log(count) + 2 * 1.63 + 1 + of_sum);
+            const double additions = sizeof(TestType) == sizeof(double) ? count / 2 + 2 : 0;
+            const double bound = unit * ((top - l[j]) + std::log(count) + 2 * 1.63 + 1 + additions);
             const double share = static_cast<double>(fabsl(w[j] - exact[j]) / exact[j]) / bound;
             largest_share = std::max(largest_share, share);
           }
@@ -179,12 +180,14 @@ TEMPLATE_TEST_CASE("optimized/attention/outputs_and_gradients", "[unit][optimize
         const std::vector<double> gradients = p.gradients();
         INFO(n << " queries, " << m << " keys, seed " << seed);
         REQUIRE(gradients.size() == exact.gradients.size());
-        const long double of_output = unit * (static_cast<long double>(m) + 2 * logl(static_cast<long double>(m)) + 6);
-        for (std::size_t at = 0; at < o.size(); ++at) REQUIRE(fabsl(o[at] - exact.outputs[at]) <= of_output);
+        const long double error_of_output =
+            unit * (static_cast<long double>(m) + 2 * logl(static_cast<long double>(m)) + 6);
+        for (std::size_t index = 0; index < o.size(); ++index)
+          REQUIRE(fabsl(o[index] - exact.outputs[index]) <= error_of_output);
         // The terms count two uses of a weight, the products along the values, and the sums over keys and queries.
         const auto sums = static_cast<long double>(n + m + p.e);
-        for (std::size_t at = 0; at < gradients.size(); ++at)
-          REQUIRE(fabsl(gradients[at] - exact.gradients[at]) <= unit * (2 * sums + 40) * exact.sizes[at]);
+        for (std::size_t index = 0; index < gradients.size(); ++index)
+          REQUIRE(fabsl(gradients[index] - exact.gradients[index]) <= unit * (2 * sums + 40) * exact.sizes[index]);
       }
   });
 }
@@ -208,9 +211,9 @@ TEMPLATE_TEST_CASE("optimized/attention/keys_kept_apart_are_not_read", "[unit][o
       };
       const auto o_of_changed = changed.outputs();
       const auto gradients_of_changed = changed.gradients();
-      for (std::size_t at = 0; at < o.size(); ++at) REQUIRE(near(o[at], o_of_changed[at], 100));
-      for (std::size_t at = 0; at < gradients.size(); ++at)
-        REQUIRE(near(gradients[at], gradients_of_changed[at], 1000));
+      for (std::size_t index = 0; index < o.size(); ++index) REQUIRE(near(o[index], o_of_changed[index], 100));
+      for (std::size_t index = 0; index < gradients.size(); ++index)
+        REQUIRE(near(gradients[index], gradients_of_changed[index], 1000));
     }
 }
 
@@ -225,14 +228,14 @@ TEST_CASE("optimized/attention/what_f32_cannot_hold_is_computed_in_double", "[un
     const auto o = scaled.outputs();
     const auto gradients = scaled.gradients();
     const auto exact = p.exact();
-    const std::size_t of_v = (p.n + p.m) * p.d, of_logits = of_v + p.m * p.e;
-    for (std::size_t at = 0; at < o.size(); ++at)
-      REQUIRE(fabsl(std::ldexp(static_cast<long double>(o[at]), -exponent) - exact.outputs[at]) <=
-              0x1p-24L * fabsl(exact.outputs[at]) * 1.01L + 0x1p-50L);
-    for (std::size_t at = 0; at < gradients.size(); ++at) {
-      const bool scales = at >= of_v && at < of_logits;
-      const long double found = std::ldexp(static_cast<long double>(gradients[at]), scales ? exponent : 0);
-      REQUIRE(fabsl(found - exact.gradients[at]) <= 0x1p-24L * fabsl(exact.gradients[at]) * 1.01L + 0x1p-40L);
+    const std::size_t first_of_v = (p.n + p.m) * p.d, first_of_logits = first_of_v + p.m * p.e;
+    for (std::size_t index = 0; index < o.size(); ++index)
+      REQUIRE(fabsl(std::ldexp(static_cast<long double>(o[index]), -exponent) - exact.outputs[index]) <=
+              0x1p-24L * fabsl(exact.outputs[index]) * 1.01L + 0x1p-50L);
+    for (std::size_t index = 0; index < gradients.size(); ++index) {
+      const bool scales = index >= first_of_v && index < first_of_logits;
+      const long double found = std::ldexp(static_cast<long double>(gradients[index]), scales ? exponent : 0);
+      REQUIRE(fabsl(found - exact.gradients[index]) <= 0x1p-24L * fabsl(exact.gradients[index]) * 1.01L + 0x1p-40L);
     }
   }
 }

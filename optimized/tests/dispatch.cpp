@@ -62,7 +62,7 @@ TEST_CASE("optimized/dispatch/tasks_run_once_each", "[optimized]") {
 // Other code in the process may want more threads than a call, also while the call runs.
 TEST_CASE("optimized/dispatch/the_threads_of_the_process_stay", "[optimized]") {
   constexpr auto parallelism = tbb::global_control::max_allowed_parallelism;
-  const tbb::global_control of_another(parallelism, 5);
+  const tbb::global_control control_of_another(parallelism, 5);
   for (const int wanted : {1, 2, 3}) {
     std::atomic<int> calls = 0, lowered = 0;
     for_each_task(wanted, 20, [&](std::size_t) {

@@ -21,9 +21,10 @@ struct embed_problem {
     const auto [B, n, e, d] = sizes;
     const auto draw = [&](std::size_t count, double width) { return uniform<Real>(random, count, -width, width); };
     // These ranges give logits of a few units for every size.
-    const double of_x = 2 / std::sqrt(1.0 + static_cast<double>(e)), of_s = 1 / (1.0 + static_cast<double>(d));
-    x = draw(B * n * e, 1), W_H = draw(2 * d * e, of_x), b_H = draw(2 * d, 1), W_R = draw(e * d, of_s);
-    b_R = draw(e, 1), s0 = draw(B * d, 1), s0_low = draw(B * d, 1e-9), grad_y = draw(B * n * e, of_x);
+    const double scale_of_x = 2 / std::sqrt(1.0 + static_cast<double>(e)),
+                 scale_of_s = 1 / (1.0 + static_cast<double>(d));
+    x = draw(B * n * e, 1), W_H = draw(2 * d * e, scale_of_x), b_H = draw(2 * d, 1), W_R = draw(e * d, scale_of_s);
+    b_R = draw(e, 1), s0 = draw(B * d, 1), s0_low = draw(B * d, 1e-9), grad_y = draw(B * n * e, scale_of_x);
     grad_s_n = draw(B * d, 1);
     y = grad_x = std::vector<Real>(x.size(), Real(-5));
     s_n = s_n_low = grad_s0 = std::vector<Real>(s0.size(), Real(-5));
@@ -36,17 +37,19 @@ struct embed_problem {
   auto state(auto& a) const {
     return dense<std::remove_reference_t<decltype(a[0])>, 2>(a.empty() ? nullptr : a.data(), {size.B, size.d});
   }
-  auto of_H(auto& a) const { return dense<std::remove_reference_t<decltype(a[0])>, 2>(a.data(), {2 * size.d, size.e}); }
-  auto of_R(auto& a) const { return dense<std::remove_reference_t<decltype(a[0])>, 2>(a.data(), {size.e, size.d}); }
+  auto matrix_H(auto& a) const {
+    return dense<std::remove_reference_t<decltype(a[0])>, 2>(a.data(), {2 * size.d, size.e});
+  }
+  auto matrix_R(auto& a) const { return dense<std::remove_reference_t<decltype(a[0])>, 2>(a.data(), {size.e, size.d}); }
   static auto row(auto& a) { return dense<std::remove_reference_t<decltype(a[0])>, 1>(a.data(), {a.size()}); }
 
   [[nodiscard]] heinsen::embed_inputs<Real> inputs() const {
-    return {tokens(x), of_H(W_H), row(b_H), of_R(W_R), row(b_R), state(s0), state(s0_low)};
+    return {tokens(x), matrix_H(W_H), row(b_H), matrix_R(W_R), row(b_R), state(s0), state(s0_low)};
   }
   heinsen::embed_outputs<Real> outputs() { return {tokens(y), state(s_n), state(s_n_low)}; }
   [[nodiscard]] heinsen::embed_cotangents<Real> cotangents() const { return {tokens(grad_y), state(grad_s_n)}; }
   heinsen::embed_gradients<Real> gradients() {
-    return {tokens(grad_x), of_H(grad_W_H), row(grad_b_H), of_R(grad_W_R), row(grad_b_R), state(grad_s0)};
+    return {tokens(grad_x), matrix_H(grad_W_H), row(grad_b_H), matrix_R(grad_W_R), row(grad_b_R), state(grad_s0)};
   }
   void run(const execution& on) {
     heinsen::embed_position<Real>(on, inputs(), outputs());
@@ -73,7 +76,8 @@ struct plain_loops {
   std::array<long double, 9> sizes{};
   scan_problem<Real> scan;
 
-  explicit plain_loops(const embed_problem<Real>& of) : p(of), scan({of.size.B, of.size.n, of.size.d}, true) {
+  explicit plain_loops(const embed_problem<Real>& problem)
+      : p(problem), scan({problem.size.B, problem.size.n, problem.size.d}, true) {
     const std::size_t B = p.size.B, n = p.size.n, e = p.size.e, d = p.size.d;
     scan.s0 = p.s0, scan.s0_low = p.s0_low, scan.grad_s_n = p.grad_s_n;
     for (std::size_t row = 0; row < B * n; ++row)
@@ -202,20 +206,20 @@ struct layout {
 template <class Real, std::size_t Rank>
 class spread {
  public:
-  spread(const std::vector<Real>& values, const std::array<std::size_t, Rank>& shape, const layout<Rank>& how) {
-    std::size_t step = 1 + how.between_elements, first = guard;
+  spread(const std::vector<Real>& values, const std::array<std::size_t, Rank>& shape, const layout<Rank>& arrangement) {
+    std::size_t step = 1 + arrangement.between_elements, first = guard;
     view_.shape = shape;
     for (std::size_t i = Rank; i-- > 0;) {
-      const std::size_t axis = how.order[i];
-      view_.stride[axis] = static_cast<std::ptrdiff_t>(step) * (how.backwards ? -1 : 1);
-      if (how.backwards) first += step * (shape[axis] - 1);
-      step = step * shape[axis] + how.between_rows;
+      const std::size_t axis = arrangement.order[i];
+      view_.stride[axis] = static_cast<std::ptrdiff_t>(step) * (arrangement.backwards ? -1 : 1);
+      if (arrangement.backwards) first += step * (shape[axis] - 1);
+      step = step * shape[axis] + arrangement.between_rows;
     }
     memory_.assign(step + 2 * guard, mark);
     first_ = first;
     for (std::size_t i = 0; i < values.size(); ++i) memory_[place(i)] = values[i];
   }
-  view<Real, Rank> of() {
+  view<Real, Rank> strided() {
     view_.data = memory_.data() + first_;
     return view_;
   }
@@ -230,10 +234,10 @@ class spread {
   static constexpr std::size_t guard = 32;
   static constexpr Real mark = Real(-12345);
   [[nodiscard]] std::size_t place(std::size_t i) const {
-    auto at = static_cast<std::ptrdiff_t>(first_);
+    auto offset = static_cast<std::ptrdiff_t>(first_);
     for (std::size_t axis = Rank; axis-- > 0; i /= view_.shape[axis])
-      at += static_cast<std::ptrdiff_t>(i % view_.shape[axis]) * view_.stride[axis];
-    return static_cast<std::size_t>(at);
+      offset += static_cast<std::ptrdiff_t>(i % view_.shape[axis]) * view_.stride[axis];
+    return static_cast<std::size_t>(offset);
   }
   std::vector<Real> memory_;
   view<Real, Rank> view_;
@@ -270,11 +274,12 @@ TEMPLATE_TEST_CASE("heinsen/embed_position/optimized_strides_and_guard_bands", "
       auto b_H = line(p.b_H), b_R = line(p.b_R), grad_b_H = b_H, grad_b_R = b_R;
       auto s0 = plane(p.s0, B, d), s0_low = plane(p.s0_low, B, d), grad_s_n = plane(p.grad_s_n, B, d);
       auto s_n = s0, s_n_low = s0, grad_s0 = s0;
-      const heinsen::embed_inputs<TestType> in{x.of(), W_H.of(), b_H.of(), W_R.of(), b_R.of(), s0.of(), s0_low.of()};
-      heinsen::embed_position<TestType>(process_execution(), in, {y.of(), s_n.of(), s_n_low.of()});
-      heinsen::embed_position_vjp<TestType>(
-          process_execution(), in, {grad_y.of(), grad_s_n.of()},
-          {grad_x.of(), grad_W_H.of(), grad_b_H.of(), grad_W_R.of(), grad_b_R.of(), grad_s0.of()});
+      const heinsen::embed_inputs<TestType> in{x.strided(),   W_H.strided(), b_H.strided(),   W_R.strided(),
+                                               b_R.strided(), s0.strided(),  s0_low.strided()};
+      heinsen::embed_position<TestType>(process_execution(), in, {y.strided(), s_n.strided(), s_n_low.strided()});
+      heinsen::embed_position_vjp<TestType>(process_execution(), in, {grad_y.strided(), grad_s_n.strided()},
+                                            {grad_x.strided(), grad_W_H.strided(), grad_b_H.strided(),
+                                             grad_W_R.strided(), grad_b_R.strided(), grad_s0.strided()});
       CAPTURE(B, n, e, d, &l - all);
       CHECK((y.holds(p.y) && s_n.holds(p.s_n) && s_n_low.holds(p.s_n_low)));
       CHECK((grad_x.holds(p.grad_x) && grad_s0.holds(p.grad_s0)));

@@ -35,9 +35,9 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_widths", "[optimized][heinsen]", floa
         scan_problem<TestType> p({1, 6, width}, gated);
         for (std::size_t i = 0; i < 6; ++i)
           for (std::size_t j = 0; j < width; ++j) {
-            p.decay[p.at(0, i, j)] = wide.decay[wide.at(0, i, j)];
-            p.h[p.at(0, i, j)] = wide.h[wide.at(0, i, j)];
-            p.grad_s[p.at(0, i, j)] = wide.grad_s[wide.at(0, i, j)];
+            p.decay[p.index(0, i, j)] = wide.decay[wide.index(0, i, j)];
+            p.h[p.index(0, i, j)] = wide.h[wide.index(0, i, j)];
+            p.grad_s[p.index(0, i, j)] = wide.grad_s[wide.index(0, i, j)];
             p.s0[j] = wide.s0[j], p.grad_s_n[j] = wide.grad_s_n[j];
           }
         p.run();
@@ -45,7 +45,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_widths", "[optimized][heinsen]", floa
         for (std::size_t j = 0; j < width; ++j) {
           equal = equal && p.s_n[j] == wide.s_n[j] && p.grad_s0[j] == wide.grad_s0[j];
           for (std::size_t i = 0; i < 6; ++i) {
-            const std::size_t a = p.at(0, i, j), b = wide.at(0, i, j);
+            const std::size_t a = p.index(0, i, j), b = wide.index(0, i, j);
             equal =
                 equal && p.s[a] == wide.s[b] && p.grad_decay[a] == wide.grad_decay[b] && p.grad_h[a] == wide.grad_h[b];
           }
@@ -118,17 +118,18 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_lane_independence", "[optimized][hein
       clean.run();
       for (std::size_t lane = 0; lane < width; ++lane) {
         scan_problem<TestType> p({1, tokens, width}, gated);
-        (lane % 2 == 0 ? p.decay : p.h)[p.at(0, 2, lane)] = nan<TestType>;
+        (lane % 2 == 0 ? p.decay : p.h)[p.index(0, 2, lane)] = nan<TestType>;
         p.run();
         bool as_expected = true;
         for (std::size_t i = 0; i < tokens; ++i)
           for (std::size_t j = 0; j < width; ++j) {
-            const std::size_t at = p.at(0, i, j);
-            as_expected = as_expected && (j == lane && i >= 2 ? std::isnan(p.s[at]) : p.s[at] == clean.s[at]);
+            const std::size_t index = p.index(0, i, j);
+            as_expected = as_expected && (j == lane && i >= 2 ? std::isnan(p.s[index]) : p.s[index] == clean.s[index]);
             if (j == lane)
-              as_expected = as_expected && std::isnan(p.grad_decay[at]);
+              as_expected = as_expected && std::isnan(p.grad_decay[index]);
             else
-              as_expected = as_expected && p.grad_decay[at] == clean.grad_decay[at] && p.grad_h[at] == clean.grad_h[at];
+              as_expected = as_expected && p.grad_decay[index] == clean.grad_decay[index] &&
+                            p.grad_h[index] == clean.grad_h[index];
           }
         CAPTURE(lane, gated);
         CHECK(as_expected);

@@ -33,13 +33,13 @@ struct product {
     b = uniform<Real>(random, (tb ? n * (k + gap) : k * (n + gap)) + gap, -1, 1);
     c = uniform<Real>(random, m * (n + gap) + gap, -1, 1);
   }
-  std::size_t at_a(std::size_t i, std::size_t k) const {
+  std::size_t index_in_a(std::size_t i, std::size_t k) const {
     return a_transposed ? k * (rows + gap) + i : i * (depth + gap) + k;
   }
-  std::size_t at_b(std::size_t k, std::size_t j) const {
+  std::size_t index_in_b(std::size_t k, std::size_t j) const {
     return b_transposed ? j * (depth + gap) + k : k * (columns + gap) + j;
   }
-  std::size_t at_c(std::size_t i, std::size_t j) const { return i * (columns + gap) + j; }
+  std::size_t index_in_c(std::size_t i, std::size_t j) const { return i * (columns + gap) + j; }
   void run() {
     const matrix<const Real> left{a.data(), rows, depth, (a_transposed ? rows : depth) + gap, a_transposed};
     const matrix<const Real> right{b.data(), depth, columns, (b_transposed ? depth : columns) + gap, b_transposed};
@@ -75,14 +75,14 @@ TEMPLATE_TEST_CASE("optimized/matrix_product/values", "[optimized][on_every_proc
       std::vector<bool> written(p.c.size());
       for (std::size_t i = 0; i < m; ++i)
         for (std::size_t j = 0; j < n; ++j) {
-          const long double given = before.c[p.at_c(i, j)];
+          const long double given = before.c[p.index_in_c(i, j)];
           long double exact = given, size = std::fabs(given);
           for (std::size_t l = 0; l < k; ++l) {
-            const long double term = static_cast<long double>(p.a[p.at_a(i, l)]) * p.b[p.at_b(l, j)];
+            const long double term = static_cast<long double>(p.a[p.index_in_a(i, l)]) * p.b[p.index_in_b(l, j)];
             exact += term, size += std::fabs(term);
           }
-          within = within && std::fabs(p.c[p.at_c(i, j)] - exact) <= terms * unit / (1 - terms * unit) * size;
-          written[p.at_c(i, j)] = true;
+          within = within && std::fabs(p.c[p.index_in_c(i, j)] - exact) <= terms * unit / (1 - terms * unit) * size;
+          written[p.index_in_c(i, j)] = true;
         }
       for (std::size_t i = 0; i < p.c.size(); ++i) untouched = untouched && (written[i] || p.c[i] == before.c[i]);
       CAPTURE(m, n, k, ta, tb, gap);
@@ -101,15 +101,15 @@ TEMPLATE_TEST_CASE("optimized/matrix_product/special_values", "[optimized][on_ev
         for (const T other : {T(0), T(1)}) {
           product<T> p(m, n, k, ta, tb);
           const std::size_t row = m / 2, column = n / 2, place = k - 1;
-          (in_a ? p.a[p.at_a(row, place)] : p.b[p.at_b(place, column)]) = special;
-          (in_a ? p.b[p.at_b(place, column)] : p.a[p.at_a(row, place)]) = other;
+          (in_a ? p.a[p.index_in_a(row, place)] : p.b[p.index_in_b(place, column)]) = special;
+          (in_a ? p.b[p.index_in_b(place, column)] : p.a[p.index_in_a(row, place)]) = other;
           p.run();
           bool as_loops = true;
           for (std::size_t i = 0; i < m; ++i)
             for (std::size_t j = 0; j < n; ++j) {
               T sum = 0;
-              for (std::size_t l = 0; l < k; ++l) sum += p.a[p.at_a(i, l)] * p.b[p.at_b(l, j)];
-              const T c = p.c[p.at_c(i, j)];
+              for (std::size_t l = 0; l < k; ++l) sum += p.a[p.index_in_a(i, l)] * p.b[p.index_in_b(l, j)];
+              const T c = p.c[p.index_in_c(i, j)];
               as_loops = as_loops && (std::isfinite(sum) ? std::isfinite(c) : same(c, sum));
             }
           CAPTURE(m, n, k, ta, tb, special, in_a, other);

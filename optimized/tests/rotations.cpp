@@ -37,14 +37,14 @@ struct all_errors {
       prepared.find(active_kernels(), m, parts);
       for (std::size_t t = 0; t < theta.size(); ++t) {
         exact.find(m, theta[t]);
-        const double of_sine = exact.sine.distance(found.sine[t]), size = std::fabs(exact.sine.rounded());
-        plain.add(std::max(exact.cosine.distance(found.cosine[t]), of_sine) * 0x1p53, m, theta[t]);
+        const double error_of_sine = exact.sine.distance(found.sine[t]), size = std::fabs(exact.sine.rounded());
+        plain.add(std::max(exact.cosine.distance(found.cosine[t]), error_of_sine) * 0x1p53, m, theta[t]);
         split.add(std::max(exact.cosine.distance(parts.cosine[t], parts.cosine_low[t]),
                            exact.sine.distance(parts.sine[t], parts.sine_low[t])) /
                       split_bound(std::fabs(exact.angle.rounded())),
                   m, theta[t]);
         if (std::fabs(exact.angle.rounded()) < 0.7 && size > 0x1p-1000)
-          relative.add(of_sine / size * 0x1p53, m, theta[t]);
+          relative.add(error_of_sine / size * 0x1p53, m, theta[t]);
       }
     }
   }

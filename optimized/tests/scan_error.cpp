@@ -103,7 +103,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_chunks_keep_a_large_past", "[optimize
     for (const std::size_t features : {1u, 3u}) {
       scan_problem<TestType> p({1, 20000, features}, false);
       p.decay.assign(p.decay.size(), TestType(-1)), p.s0.assign(features, TestType(15000));
-      p.h[p.at(0, 11000, 0)] = 20000;
+      p.h[p.index(0, 11000, 0)] = 20000;
       p.forward();
       CHECK(largest_error(p) < 2);
     }
@@ -125,12 +125,13 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_chunks_special_values", "[optimized][
       clean.forward();
       CHECK(largest_error(clean) < 2);
       // NaN and +inf stay in their lanes, from their tokens on.
-      marked.h[marked.at(0, 4000, features - 1)] = nan<T>;
-      marked.h[marked.at(0, 5000, 0)] = features > 1 ? inf<T> : T(0);
+      marked.h[marked.index(0, 4000, features - 1)] = nan<T>;
+      marked.h[marked.index(0, 5000, 0)] = features > 1 ? inf<T> : T(0);
       marked.forward();
       CHECK(largest_error(marked) < 2);
       for (std::size_t j = 1; j + 1 < features; ++j)
-        for (std::size_t i = 0; i < 6000; ++i) REQUIRE(same(marked.s[marked.at(0, i, j)], clean.s[clean.at(0, i, j)]));
+        for (std::size_t i = 0; i < 6000; ++i)
+          REQUIRE(same(marked.s[marked.index(0, i, j)], clean.s[clean.index(0, i, j)]));
     }
   });
 }
@@ -152,7 +153,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_any_strides", "[optimized][heinsen]",
         const auto v = tokens_last(to);
         for (std::size_t b = 0; b < sizes.batch; ++b)
           for (std::size_t i = 0; i < sizes.tokens; ++i)
-            for (std::size_t j = 0; j < sizes.features; ++j) *v.at(b, i, j) = from[p.at(b, i, j)];
+            for (std::size_t j = 0; j < sizes.features; ++j) *v.at(b, i, j) = from[p.index(b, i, j)];
       };
       copy(p.decay, decay), copy(p.h, h);
       heinsen::scan<TestType>(process_execution(),

@@ -15,22 +15,23 @@ long double worst_tangent(const tangent_problem<Real>& p) {
     for (std::size_t j = 0; j < p.shape.features; ++j) {
       long double exact = p.ds0[p.row(b, j)], error = 0;
       for (std::size_t i = 0; i < p.shape.tokens; ++i) {
-        const std::size_t at = p.at(b, i, j);
-        const long double previous = i == 0 ? p.s0[p.row(b, j)] : p.s[p.at(b, i - 1, j)];
-        const long double given = p.decay[at], log_p = p.gated ? oracle_log_sigmoid(given) : given;
-        const long double d_log_p = (p.gated ? oracle_sigmoid(-given) : 1) * p.d_decay[at];
-        const long double past = log_p + previous, z = past - p.h[at];
-        const long double w = oracle_sigmoid(z), v = oracle_sigmoid(-z), t = d_log_p + exact, dh = p.dh[at];
-        const long double of_state = std::fmax(std::fabs(past), std::fabs(static_cast<long double>(p.h[at])));
-        const long double delta = u * (6 + of_state + (p.gated ? 4 : 1) * std::fabs(log_p) + std::fabs(z) / 16);
+        const std::size_t index = p.index(b, i, j);
+        const long double previous = i == 0 ? p.s0[p.row(b, j)] : p.s[p.index(b, i - 1, j)];
+        const long double given = p.decay[index], log_p = p.gated ? oracle_log_sigmoid(given) : given;
+        const long double d_log_p = (p.gated ? oracle_sigmoid(-given) : 1) * p.d_decay[index];
+        const long double past = log_p + previous, z = past - p.h[index];
+        const long double w = oracle_sigmoid(z), v = oracle_sigmoid(-z), t = d_log_p + exact, dh = p.dh[index];
+        const long double size_of_state = std::fmax(std::fabs(past), std::fabs(static_cast<long double>(p.h[index])));
+        const long double delta = u * (6 + size_of_state + (p.gated ? 4 : 1) * std::fabs(log_p) + std::fabs(z) / 16);
         exact = w * t + v * dh;
         error = w * (error + (p.gated ? 7 : 1) * u * std::fabs(d_log_p)) +
                 std::fmin(w, v) * (delta + 2 * u) * (std::fabs(t) + std::fabs(dh));
         const long double bound = error + u * std::fabs(exact) + std::numeric_limits<Real>::min();
-        const long double ratio = std::fabs(p.ds[at] - exact) / bound;
+        const long double ratio = std::fabs(p.ds[index] - exact) / bound;
         worst = std::isnan(ratio) ? inf<long double> : std::fmax(worst, ratio);
       }
-      if (p.shape.tokens > 0 && p.ds_n[p.row(b, j)] != p.ds[p.at(b, p.shape.tokens - 1, j)]) worst = inf<long double>;
+      if (p.shape.tokens > 0 && p.ds_n[p.row(b, j)] != p.ds[p.index(b, p.shape.tokens - 1, j)])
+        worst = inf<long double>;
     }
   return worst;
 }
@@ -165,13 +166,13 @@ TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_special_values", "[optimized][hei
     // gate at +inf keeps it.
     tangent_problem<T> p({1, 3, 20}, true);
     p.ds0.assign(20, infinite);
-    for (std::size_t j = 0; j < 20; ++j) p.decay[p.at(0, 1, j)] = -infinite, p.decay[p.at(0, 2, j)] = infinite;
-    for (std::size_t j = 0; j < 20; ++j) p.h[p.at(0, 2, j)] = -infinite;
+    for (std::size_t j = 0; j < 20; ++j) p.decay[p.index(0, 1, j)] = -infinite, p.decay[p.index(0, 2, j)] = infinite;
+    for (std::size_t j = 0; j < 20; ++j) p.h[p.index(0, 2, j)] = -infinite;
     p.push();
     for (std::size_t j = 0; j < 20; ++j) {
-      CHECK(std::isnan(p.ds[p.at(0, 0, j)]));
-      CHECK(p.ds[p.at(0, 1, j)] == p.dh[p.at(0, 1, j)]);
-      CHECK(p.ds[p.at(0, 2, j)] == p.ds[p.at(0, 1, j)]);  // at this gate the slope of log sigmoid is 0
+      CHECK(std::isnan(p.ds[p.index(0, 0, j)]));
+      CHECK(p.ds[p.index(0, 1, j)] == p.dh[p.index(0, 1, j)]);
+      CHECK(p.ds[p.index(0, 2, j)] == p.ds[p.index(0, 1, j)]);  // at this gate the slope of log sigmoid is 0
       CHECK(p.ds_n_low[j] == 0);
     }
   });
@@ -187,13 +188,13 @@ TEMPLATE_TEST_CASE("heinsen/scan:jvp/optimized_lane_independence", "[optimized][
       for (std::size_t lane = 0; lane < width; ++lane) {
         tangent_problem<TestType> p({1, tokens, width}, gated);
         std::vector<TestType>* const inputs[] = {&p.decay, &p.h, &p.d_decay, &p.dh};
-        (*inputs[lane % 4])[p.at(0, 2, lane)] = nan<TestType>;
+        (*inputs[lane % 4])[p.index(0, 2, lane)] = nan<TestType>;
         p.push();
         bool as_expected = true;
         for (std::size_t i = 0; i < tokens; ++i)
           for (std::size_t j = 0; j < width; ++j) {
-            const TestType ds = p.ds[p.at(0, i, j)];
-            as_expected = as_expected && (j == lane && i >= 2 ? std::isnan(ds) : ds == clean.ds[p.at(0, i, j)]);
+            const TestType ds = p.ds[p.index(0, i, j)];
+            as_expected = as_expected && (j == lane && i >= 2 ? std::isnan(ds) : ds == clean.ds[p.index(0, i, j)]);
           }
         CAPTURE(lane, gated);
         CHECK(as_expected);

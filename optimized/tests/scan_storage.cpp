@@ -33,12 +33,12 @@ struct stored_problem {
   stored_numbers<Storage> decay, h, grad_s;
   std::vector<float> s0, s0_low, grad_s_n;
 
-  stored_problem(std::array<std::size_t, 3> of, bool with_gates)
-      : shape(of),
+  stored_problem(std::array<std::size_t, 3> sizes, bool with_gates)
+      : shape(sizes),
         gated(with_gates),
-        random(of[0] + 10 * of[1] + 1000 * of[2]),
-        size(of[0] * of[1] * of[2]),
-        states(of[0] * of[2]),
+        random(sizes[0] + 10 * sizes[1] + 1000 * sizes[2]),
+        size(sizes[0] * sizes[1] * sizes[2]),
+        states(sizes[0] * sizes[2]),
         decay(size, gated ? -3 : -2, gated ? 5 : 0, random),
         h(size, -3, 3, random),
         grad_s(size, -1, 1, random) {

@@ -14,14 +14,14 @@ long double worst_ratio(const scan_problem<Real>& p) {
     for (std::size_t j = 0; j < p.shape.features; ++j) {
       long double s = p.s0[p.row(b, j)], bound = 0;
       for (std::size_t i = 0; i < p.shape.tokens; ++i) {
-        const std::size_t at = p.at(b, i, j);
-        const long double log_p = p.gated ? oracle_log_sigmoid(p.decay[at]) : p.decay[at];
-        const long double t = log_p + s, h = p.h[at], w = oracle_sigmoid(t - h);
+        const std::size_t index = p.index(b, i, j);
+        const long double log_p = p.gated ? oracle_log_sigmoid(p.decay[index]) : p.decay[index];
+        const long double t = log_p + s, h = p.h[index], w = oracle_sigmoid(t - h);
         const long double t_error = bound + (p.gated ? 4 * u * std::fabs(log_p) : 0) + u * std::fabs(t);
         s = oracle_log_sum_exp(t, h);
         const long double e = expl(-std::fabs(t - h));
         bound = w * t_error + u * (2 * log1pl(e) + e / (1 + e) * (2 + std::fabs(t - h)) + std::fabs(s));
-        worst = std::max(worst, std::fabs(p.s[at] - s) / bound);
+        worst = std::max(worst, std::fabs(p.s[index] - s) / bound);
       }
     }
   return worst;
@@ -52,7 +52,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/optimized_last_state", "[optimized][heinsen]", 
     scan_problem<TestType> p({3, 5, 11}, false);
     p.forward();
     for (std::size_t b = 0; b < 3; ++b)
-      for (std::size_t j = 0; j < 11; ++j) CHECK(p.s_n[p.row(b, j)] == p.s[p.at(b, 4, j)]);
+      for (std::size_t j = 0; j < 11; ++j) CHECK(p.s_n[p.row(b, j)] == p.s[p.index(b, 4, j)]);
   });
 }
 

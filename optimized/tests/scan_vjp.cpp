@@ -17,18 +17,18 @@ long double worst_gradient(const scan_problem<Real>& p) {
     for (std::size_t j = 0; j < p.shape.features; ++j) {
       long double carry = p.grad_s_n[p.row(b, j)], error = 0;
       for (std::size_t i = p.shape.tokens; i-- > 0;) {
-        const std::size_t at = p.at(b, i, j);
-        const long double previous = i == 0 ? p.s0[p.row(b, j)] : p.s[p.at(b, i - 1, j)];
-        const long double given = p.decay[at], log_p = p.gated ? oracle_log_sigmoid(given) : given;
+        const std::size_t index = p.index(b, i, j);
+        const long double previous = i == 0 ? p.s0[p.row(b, j)] : p.s[p.index(b, i - 1, j)];
+        const long double given = p.decay[index], log_p = p.gated ? oracle_log_sigmoid(given) : given;
         const long double slope = p.gated ? oracle_sigmoid(-given) : 1;
-        const long double t = log_p + previous, z = t - p.h[at];
-        const long double w = oracle_sigmoid(z), v = oracle_sigmoid(-z), lambda = p.grad_s[at] + carry;
+        const long double t = log_p + previous, z = t - p.h[index];
+        const long double w = oracle_sigmoid(z), v = oracle_sigmoid(-z), lambda = p.grad_s[index] + carry;
         const long double lambda_error = error + u * std::fabs(lambda);
         const long double relative = u * (6 + 4 * std::fabs(log_p) + std::fabs(t) + std::fabs(z));
         error = w * (lambda_error + relative * std::fabs(lambda));
         carry = w * lambda;
-        compare(p.grad_decay[at], carry * slope, slope * (error + 6 * u * std::fabs(carry)));
-        compare(p.grad_h[at], v * lambda, v * (lambda_error + relative * std::fabs(lambda)));
+        compare(p.grad_decay[index], carry * slope, slope * (error + 6 * u * std::fabs(carry)));
+        compare(p.grad_h[index], v * lambda, v * (lambda_error + relative * std::fabs(lambda)));
       }
       compare(p.grad_s0[p.row(b, j)], carry, error);
     }
@@ -84,7 +84,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_in_two_calls", "[optimized][heins
         v.data = v.at(0, first, 0), v.shape[1] = count;
         return v;
       };
-      const TestType* before = first == 0 ? p.s0.data() : &p.s[p.at(0, first - 1, 0)];
+      const TestType* before = first == 0 ? p.s0.data() : &p.s[p.index(0, first - 1, 0)];
       heinsen::scan_vjp<TestType>(
           process_execution(),
           {part(std::as_const(p.decay)), part(std::as_const(p.h)), dense<const TestType, 2>(before, {1, 37})},
@@ -130,9 +130,9 @@ TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_nan_beside_infinity", "[optimized
       for (const TestType past : values)
         for (const TestType last : values) {
           scan_problem<TestType> p({1, tokens, 3}, false, 2);
-          const std::size_t end = p.at(0, tokens - 1, 1);
+          const std::size_t end = p.index(0, tokens - 1, 1);
           for (TestType& x : p.decay) x = 0;
-          p.s[p.at(0, tokens - 2, 1)] = past;
+          p.s[p.index(0, tokens - 2, 1)] = past;
           p.h[end] = last;
           p.grad_s[end] = p.grad_s_n[1] = TestType(0.5);
           p.backward();
@@ -163,7 +163,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_chunks", "[optimized][heinsen]", 
         };
         if (begin > 0)
           for (std::size_t b = 0; b < 2; ++b)
-            for (std::size_t j = 0; j < features; ++j) first[p.row(b, j)] = p.s[p.at(b, begin - 1, j)];
+            for (std::size_t j = 0; j < features; ++j) first[p.row(b, j)] = p.s[p.index(b, begin - 1, j)];
         const auto& q = std::as_const(chunked);
         heinsen::gated_scan_vjp<T>(
             process_execution(),
@@ -177,7 +177,7 @@ TEMPLATE_TEST_CASE("heinsen/scan:vjp/optimized_chunks", "[optimized][heinsen]", 
       CAPTURE(features);
       const auto agree = [&](const std::vector<T>& x, const std::vector<T>& y) {
         T largest = 0;
-        for (const T of_y : y) largest = std::max(largest, std::fabs(of_y));
+        for (const T element : y) largest = std::max(largest, std::fabs(element));
         const bool in_blocks = features == 3 && sizeof(T) == sizeof(float);
         const T apart = in_blocks ? 2 * std::numeric_limits<T>::epsilon() * largest : T(0);
         return std::equal(x.begin(), x.end(), y.begin(), y.end(), [=](T l, T r) { return std::fabs(l - r) <= apart; });
@@ -196,7 +196,7 @@ TEST_CASE("heinsen/scan:vjp/optimized_conservation", "[optimized][heinsen]") {
     p.run();
     for (std::size_t j = 0; j < 6; ++j) {
       double received = p.grad_s0[j], sent = p.grad_s_n[j];
-      for (std::size_t i = 0; i < 50; ++i) received += p.grad_h[p.at(0, i, j)], sent += p.grad_s[p.at(0, i, j)];
+      for (std::size_t i = 0; i < 50; ++i) received += p.grad_h[p.index(0, i, j)], sent += p.grad_s[p.index(0, i, j)];
       CHECK(received == Approx(sent).epsilon(0).margin(1e-13));
     }
   });

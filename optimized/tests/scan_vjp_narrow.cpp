@@ -46,26 +46,27 @@ TEST_CASE("heinsen/scan:vjp/optimized_few_features_not_finite", "[optimized][hei
     for (std::size_t features = 1; features <= 15; ++features) {
       constexpr std::size_t tokens = 100, reset = 40, bad = 70;
       scan_problem<float> clean({1, tokens, features}, false, features);
-      for (std::size_t j = 0; j < features; ++j) clean.decay[clean.at(0, reset, j)] = -inf<float>;
+      for (std::size_t j = 0; j < features; ++j) clean.decay[clean.index(0, reset, j)] = -inf<float>;
       clean.run();
       for (std::size_t lane = 0; lane < features; ++lane)
         for (const float value : {nan<float>, inf<float>}) {
           scan_problem<float> p = clean;
-          p.grad_s[p.at(0, bad, lane)] = value;
+          p.grad_s[p.index(0, bad, lane)] = value;
           p.backward();
           bool kept = true, spread = true;
           for (std::size_t i = 0; i < tokens; ++i)
             for (std::size_t j = 0; j < features; ++j) {
-              const std::size_t at = p.at(0, i, j);
+              const std::size_t index = p.index(0, i, j);
               if (j != lane || i < reset || i > bad)
-                kept = kept && p.grad_h[at] == clean.grad_h[at] && p.grad_decay[at] == clean.grad_decay[at];
+                kept = kept && p.grad_h[index] == clean.grad_h[index] && p.grad_decay[index] == clean.grad_decay[index];
               else
-                spread = spread && !std::isfinite(p.grad_h[at]) && (i == reset || !std::isfinite(p.grad_decay[at]));
+                spread =
+                    spread && !std::isfinite(p.grad_h[index]) && (i == reset || !std::isfinite(p.grad_decay[index]));
             }
           CAPTURE(features, lane, value);
           CHECK(kept);
           CHECK(spread);
-          CHECK(p.grad_decay[p.at(0, reset, lane)] == 0);
+          CHECK(p.grad_decay[p.index(0, reset, lane)] == 0);
           CHECK(same_bits(p.grad_s0, clean.grad_s0));
         }
     }
@@ -82,17 +83,17 @@ TEST_CASE("heinsen/scan:vjp/optimized_few_features_underflow", "[optimized][hein
           constexpr std::size_t tokens = 130, reset = 20, bad = 120;
           scan_problem<float> p({1, tokens, features}, gated, features);
           for (float& x : p.decay) x = decay;
-          for (std::size_t j = 0; j < features; ++j) p.decay[p.at(0, reset, j)] = -inf<float>;
-          for (std::size_t j = 0; j < features; ++j) p.grad_s[p.at(0, bad, j)] = nan<float>;
+          for (std::size_t j = 0; j < features; ++j) p.decay[p.index(0, reset, j)] = -inf<float>;
+          for (std::size_t j = 0; j < features; ++j) p.grad_s[p.index(0, bad, j)] = nan<float>;
           p.run();
           bool ended = true, spread = true;
           for (std::size_t i = 0; i < tokens; ++i)
             for (std::size_t j = 0; j < features; ++j) {
-              const std::size_t at = p.at(0, i, j);
+              const std::size_t index = p.index(0, i, j);
               if (i < reset || i > bad)
-                ended = ended && std::isfinite(p.grad_h[at]) && std::isfinite(p.grad_decay[at]);
+                ended = ended && std::isfinite(p.grad_h[index]) && std::isfinite(p.grad_decay[index]);
               else
-                spread = spread && std::isnan(p.grad_h[at]) && (i == reset || std::isnan(p.grad_decay[at]));
+                spread = spread && std::isnan(p.grad_h[index]) && (i == reset || std::isnan(p.grad_decay[index]));
             }
           CAPTURE(features, decay, gated);
           CHECK(ended);

@@ -135,7 +135,7 @@ struct scan_problem {
     forward();
     backward();
   }
-  [[nodiscard]] std::size_t at(std::size_t sequence, std::size_t token, std::size_t feature) const {
+  [[nodiscard]] std::size_t index(std::size_t sequence, std::size_t token, std::size_t feature) const {
     return (sequence * shape.tokens + token) * shape.features + feature;
   }
   [[nodiscard]] std::size_t row(std::size_t sequence, std::size_t feature) const {
@@ -169,13 +169,13 @@ long double largest_error(const scan_problem<Real>& p) {
     for (std::size_t j = 0; j < p.shape.features; ++j) {
       long double s = p.s0[p.row(b, j)];
       for (std::size_t i = 0; i < p.shape.tokens; ++i) {
-        const std::size_t at = p.at(b, i, j);
-        s = oracle_step(p.gated ? oracle_log_sigmoid(p.decay[at]) : p.decay[at], s, p.h[at]);
+        const std::size_t index = p.index(b, i, j);
+        s = oracle_step(p.gated ? oracle_log_sigmoid(p.decay[index]) : p.decay[index], s, p.h[index]);
         const int exponent = std::isfinite(s) ? std::ilogb(std::max(1.0L, std::fabs(s))) : 0;
         const long double ulp = ldexpl(1, exponent + 1 - std::numeric_limits<Real>::digits);
-        const long double error = std::isfinite(s)                      ? std::fabs(p.s[at] - s) / ulp
-                                  : same(p.s[at], static_cast<Real>(s)) ? 0.0L
-                                                                        : inf<double>;
+        const long double error = std::isfinite(s)                         ? std::fabs(p.s[index] - s) / ulp
+                                  : same(p.s[index], static_cast<Real>(s)) ? 0.0L
+                                                                           : inf<double>;
         worst = std::max(worst, std::isnan(error) ? inf<double> : error);
       }
     }
@@ -196,18 +196,18 @@ long double worst_gradient_error(const scan_problem<Real>& p) {
     for (std::size_t j = 0; j < p.shape.features; ++j) {
       long double carry = p.grad_s_n[p.row(b, j)], sizes = std::fabs(carry);
       for (std::size_t i = p.shape.tokens; i-- > 0;) {
-        const std::size_t at = p.at(b, i, j);
-        const long double previous = i == 0 ? p.s0[p.row(b, j)] : p.s[p.at(b, i - 1, j)];
-        const long double given = p.decay[at], log_p = p.gated ? oracle_log_sigmoid(given) : given;
-        const long double past = log_p + previous, z = past - p.h[at], slope = p.gated ? oracle_sigmoid(-given) : 1;
-        const bool nothing = past == -inf<long double> && p.h[at] == -inf<Real>;
+        const std::size_t index = p.index(b, i, j);
+        const long double previous = i == 0 ? p.s0[p.row(b, j)] : p.s[p.index(b, i - 1, j)];
+        const long double given = p.decay[index], log_p = p.gated ? oracle_log_sigmoid(given) : given;
+        const long double past = log_p + previous, z = past - p.h[index], slope = p.gated ? oracle_sigmoid(-given) : 1;
+        const bool nothing = past == -inf<long double> && p.h[index] == -inf<Real>;
         const long double w = nothing ? 0 : oracle_sigmoid(z), v = nothing ? 0 : oracle_sigmoid(-z);
-        const long double lambda = p.grad_s[at] + carry;
-        sizes += std::fabs(static_cast<long double>(p.grad_s[at]));
-        compare(p.grad_h[at], v * lambda, v * sizes);
+        const long double lambda = p.grad_s[index] + carry;
+        sizes += std::fabs(static_cast<long double>(p.grad_s[index]));
+        compare(p.grad_h[index], v * lambda, v * sizes);
         carry = w > 0.5L ? lambda - v * lambda : w * lambda;
         sizes = w > 0.5L ? sizes - v * sizes : w * sizes;
-        compare(p.grad_decay[at], carry * slope, sizes * slope);
+        compare(p.grad_decay[index], carry * slope, sizes * slope);
       }
       compare(p.grad_s0[p.row(b, j)], carry, sizes);
     }

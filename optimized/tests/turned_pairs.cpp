@@ -33,7 +33,7 @@ struct turn_problem {
                       dense<const double, 2>(positions.data(), {1, shape.tokens}), back,
                       dense<const Real, 4>(x.data(), all), dense<Real, 4>(to, all));
   }
-  [[nodiscard]] std::size_t at(std::size_t token, std::size_t head) const {
+  [[nodiscard]] std::size_t index(std::size_t token, std::size_t head) const {
     return (token * shape.heads + head) * shape.features;
   }
 };
@@ -56,17 +56,17 @@ double excess_error(const turn_problem<Real>& p, bool back) {
       const double angle = std::fabs(exact.angle.rounded());
       const double unit = sizeof(Real) == sizeof(float) ? 0x1p-53 : 0x1p-78 + 0x1p-105 * angle;
       for (std::size_t head = 0; head < p.shape.heads; ++head) {
-        const std::size_t at = p.at(i, head);
-        const auto a = static_cast<double>(p.x[at + p.shape.first(t)]),
-                   b = static_cast<double>(p.x[at + p.shape.second(t)]);
+        const std::size_t index = p.index(i, head);
+        const auto a = static_cast<double>(p.x[index + p.shape.first(t)]),
+                   b = static_cast<double>(p.x[index + p.shape.second(t)]);
         mpfr_mul_d(first.value, exact.cosine.value, a, MPFR_RNDN);
         mpfr_mul_d(product.value, exact.sine.value, b, MPFR_RNDN);
         mpfr_sub(first.value, first.value, product.value, MPFR_RNDN);
         mpfr_mul_d(second.value, exact.sine.value, a, MPFR_RNDN);
         mpfr_mul_d(product.value, exact.cosine.value, b, MPFR_RNDN);
         mpfr_add(second.value, second.value, product.value, MPFR_RNDN);
-        check(first, p.y[at + p.shape.first(t)], unit * std::max(std::fabs(a), std::fabs(b)));
-        check(second, p.y[at + p.shape.second(t)], unit * std::max(std::fabs(a), std::fabs(b)));
+        check(first, p.y[index + p.shape.first(t)], unit * std::max(std::fabs(a), std::fabs(b)));
+        check(second, p.y[index + p.shape.second(t)], unit * std::max(std::fabs(a), std::fabs(b)));
       }
     }
   return worst;
@@ -79,7 +79,7 @@ void cancel(turn_problem<Real>& p) {
   for (std::size_t i = 0; i < p.shape.tokens; ++i)
     for (std::size_t t = 0; t < p.shape.pairs; ++t) {
       exact.find(p.positions[i], p.theta[t]);
-      Real* x = p.x.data() + p.at(i, 0);
+      Real* x = p.x.data() + p.index(i, 0);
       x[p.shape.second(t)] =
           static_cast<Real>(static_cast<double>(x[p.shape.first(t)]) * exact.cosine.rounded() / exact.sine.rounded());
     }

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::size_t turn_count = 200, turn_rows = 3;
 
-// The place of a failure, if any: at part `at`, when a task is made, before the turns, or in the turn of a row.
+// The place of a failure, if any: at part `place`, when a task is made, before the turns, or in the turn of a row.
 struct trouble {
   enum { nowhere, in_make, before_turn, in_turn } where = nowhere;
-  std::size_t at = 0;
+  std::size_t place = 0;
 };
 
 // For each row, the parts that had their turn, in order.
@@ -22,12 +22,12 @@ std::vector<std::vector<std::size_t>> taken_turns(int threads, trouble t) {
   std::vector<std::vector<std::size_t>> taken(turn_rows);
   turns order(turn_rows);
   order.share(threads, turn_count, [&](std::size_t worker) {
-    if (t.where == trouble::in_make && worker == t.at) throw std::runtime_error("no memory");
+    if (t.where == trouble::in_make && worker == t.place) throw std::runtime_error("no memory");
     return [&](std::size_t part) {
-      if (t.where == trouble::before_turn && part == t.at) throw std::runtime_error("no memory");
+      if (t.where == trouble::before_turn && part == t.place) throw std::runtime_error("no memory");
       for (std::size_t row = 0; row < turn_rows; ++row)
         order.take(row, part, [&] {
-          if (t.where == trouble::in_turn && part == t.at && row == 1) throw std::runtime_error("no memory");
+          if (t.where == trouble::in_turn && part == t.place && row == 1) throw std::runtime_error("no memory");
           taken[row].push_back(part);
         });
     };
@@ -49,7 +49,7 @@ TEST_CASE("optimized/turns/an_exception_releases_who_waits_and_reaches_the_calle
     for (const trouble t :
          {trouble{trouble::in_make, 0}, trouble{trouble::before_turn, 0}, trouble{trouble::before_turn, 3},
           trouble{trouble::in_turn, 0}, trouble{trouble::in_turn, 150}, trouble{trouble::in_turn, turn_count - 1}}) {
-      CAPTURE(threads, t.where, t.at);
+      CAPTURE(threads, t.where, t.place);
       std::string message = "none";
       try {
         taken_turns(threads, t);

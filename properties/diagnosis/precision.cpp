@@ -36,7 +36,7 @@ core::dtype less_precise(core::dtype x, core::dtype y) {
 assignment with_narrow(const core::operation& op, const core::precisions& declared, core::dtype narrow,
                        std::vector<std::size_t> stages) {
   std::vector<core::dtype> formats;
-  for (std::size_t k = 0; k < op.stages.size(); ++k) formats.push_back(declared.of(k));
+  for (std::size_t k = 0; k < op.stages.size(); ++k) formats.push_back(declared.format(k));
   for (const std::size_t k : stages) formats[k] = narrow;
   return {std::move(stages), narrow, {op.stages, std::move(formats)}};
 }
@@ -46,7 +46,7 @@ std::vector<std::vector<assignment>> other_assignments(const core::operation& op
                                                        core::dtype narrow) {
   std::vector<std::size_t> wider;
   for (std::size_t k = 0; k < op.stages.size(); ++k)
-    if (less_precise(narrow, declared.of(k)) != declared.of(k)) wider.push_back(k);
+    if (less_precise(narrow, declared.format(k)) != declared.format(k)) wider.push_back(k);
   std::vector<std::vector<assignment>> all(3);
   for (std::size_t i = 0; i < wider.size(); ++i) {
     all[0].push_back(with_narrow(op, declared, narrow, {wider[i]}));
@@ -174,7 +174,7 @@ std::string declaration_of(const std::vector<assignment>& found, const core::ope
   if (formats.differ()) {
     std::vector<std::string> stages;
     for (std::size_t k = 0; k < op.stages.size(); ++k)
-      stages.push_back(fmt::format("\"{}\": \"{}\"", op.stages[k].name, name_of(formats.of(k))));
+      stages.push_back(fmt::format("\"{}\": \"{}\"", op.stages[k].name, name_of(formats.format(k))));
     value = fmt::format("{{{}}}", fmt::join(stages, ", "));
   }
   return fmt::format(" (compute = {{\"{}\": {}}})", name_of(storage), value);

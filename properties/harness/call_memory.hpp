@@ -63,7 +63,8 @@ class call_memory {
     add(reinterpret_cast<std::uintptr_t>(call.operation));
     add(static_cast<std::uint64_t>(call.type) * 16 + static_cast<std::uint64_t>(compute.unit()));
     if (compute.differ())
-      for (std::size_t k = 0; k < call.operation->stages.size(); ++k) add(static_cast<std::uint64_t>(compute.of(k)));
+      for (std::size_t k = 0; k < call.operation->stages.size(); ++k)
+        add(static_cast<std::uint64_t>(compute.format(k)));
     for (const auto& [name, value] : call.attributes) add(std::hash<core::attribute>{}(value));
     for (const auto& [name, t] : call.inputs)
       for (const double x : t.values.storage()) {

@@ -118,7 +118,7 @@ core::precisions description::precisions_of(const core::operation& op, core::dty
   std::vector<core::dtype> formats;
   for (std::size_t k = 0; k < op.stages.size(); ++k) {
     const auto named = declared->second.stages.find(op.stages[k].name);
-    formats.push_back(named == declared->second.stages.end() ? usual.of(k) : named->second);
+    formats.push_back(named == declared->second.stages.end() ? usual.format(k) : named->second);
   }
   return {op.stages, std::move(formats)};
 }

@@ -106,7 +106,7 @@ void record_for_drawing(check_result& r, const value_report& value, const test_c
   const std::optional<core::error_growth>& grows = c.call.operation->grows_with;
   if (!grows) return;
   constexpr double largest_key = 0x1p63;
-  const double reach = grows->of(*c.call.operation, c.call.inputs, sizes_of(c));
+  const double reach = grows->value(*c.call.operation, c.call.inputs, sizes_of(c));
   error_there& here = r.by_growth[std::bit_floor(static_cast<std::uint64_t>(std::clamp(reach, 1.0, largest_key)))];
   ++here.cases;
   here.farthest = std::max(here.farthest, reach);

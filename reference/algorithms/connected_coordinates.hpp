@@ -55,16 +55,16 @@ square_matrix<R> by_parts(const square_matrix<R>& x, std::size_t b, Dense dense)
   square_matrix<R> r = identity_matrix<R>(b);
   const std::vector<std::size_t> part = connected(x, b);
   for (std::size_t first = 0; first < b; ++first) {
-    std::vector<std::size_t> at;
+    std::vector<std::size_t> members;
     for (std::size_t i = first; i < b; ++i)
-      if (part[i] == first) at.push_back(i);
-    if (at.size() < 2) continue;
+      if (part[i] == first) members.push_back(i);
+    if (members.size() < 2) continue;
     square_matrix<R> own;
-    for (const std::size_t i : at)
-      for (const std::size_t j : at) own.push_back(x[i * b + j]);
-    const square_matrix<R> turned = dense(own, at.size());
-    for (std::size_t i = 0; i < at.size(); ++i)
-      for (std::size_t j = 0; j < at.size(); ++j) r[at[i] * b + at[j]] = turned[i * at.size() + j];
+    for (const std::size_t i : members)
+      for (const std::size_t j : members) own.push_back(x[i * b + j]);
+    const square_matrix<R> turned = dense(own, members.size());
+    for (std::size_t i = 0; i < members.size(); ++i)
+      for (std::size_t j = 0; j < members.size(); ++j) r[members[i] * b + members[j]] = turned[i * members.size() + j];
   }
   return r;
 }

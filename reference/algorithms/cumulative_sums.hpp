@@ -47,9 +47,9 @@ std::vector<R> cumulative_sums_from_total(const std::vector<R>& x) {
 
 /// The errors of sums that end at `sum`: inherited errors, and roundings with these magnitudes, in units of u.
 inline tracked rounded_sum(double sum, double inherited, double magnitudes, double additions) {
-  const double of_sums = arithmetic_of_sums().u;
-  if (of_sums == tracked::u()) return {sum, inherited + magnitudes};
-  return {sum, inherited + magnitudes * (of_sums / tracked::u()) + additions * tracked::underflow_of_sums() +
+  const double unit_of_sums = arithmetic_of_sums().u;
+  if (unit_of_sums == tracked::u()) return {sum, inherited + magnitudes};
+  return {sum, inherited + magnitudes * (unit_of_sums / tracked::u()) + additions * tracked::underflow_of_sums() +
                    finite_magnitude(sum)};
 }
 
@@ -105,9 +105,9 @@ inline std::vector<tracked> cumulative_sums_from_total(const std::vector<tracked
     if (!is_exact_zero(term)) sum += term.number, inherited += term.error, ++terms;
     term.number = sum;
   }
-  const double additions = std::max(terms - 1.0, 0.0), of_total = additions * finite_magnitude(sum);
+  const double additions = std::max(terms - 1.0, 0.0), error_of_total = additions * finite_magnitude(sum);
   for (std::size_t i = all.size(); i-- > 0;) {
-    all[i] = rounded_sum(all[i].number, inherited, of_total + differences, additions + behind);
+    all[i] = rounded_sum(all[i].number, inherited, error_of_total + differences, additions + behind);
     if (is_exact_zero(x[i])) continue;
     inherited += x[i].error, ++behind;
     if (i > 0) differences += finite_magnitude(all[i - 1].number);

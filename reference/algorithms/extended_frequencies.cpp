@@ -15,17 +15,17 @@ using formula::traced;
 extension::extension(const core::attributes& settings)
     : trained_pairs{static_cast<std::size_t>(core::setting<std::int64_t>(settings, "pairs")),
                     static_cast<double>(core::setting<std::int64_t>(settings, "trained_length"))},
-      of(core::chosen<kind>(settings, "scaling",
-                            {{"yarn", kind::yarn},
-                             {"llama3", kind::llama3},
-                             {"dynamic", kind::dynamic},
-                             {"dynamic_steps", kind::dynamic_steps},
-                             {"ntk_fixed", kind::ntk_fixed},
-                             {"ntk_mixed", kind::ntk_mixed}})),
+      rule(core::chosen<kind>(settings, "scaling",
+                              {{"yarn", kind::yarn},
+                               {"llama3", kind::llama3},
+                               {"dynamic", kind::dynamic},
+                               {"dynamic_steps", kind::dynamic_steps},
+                               {"ntk_fixed", kind::ntk_fixed},
+                               {"ntk_mixed", kind::ntk_mixed}})),
       factor(core::setting<double>(settings, "factor")),
       length(static_cast<double>(core::setting<std::int64_t>(settings, "length"))),
-      fast(core::setting<double>(settings, of == kind::llama3 ? "high" : "beta_fast")),
-      slow(core::setting<double>(settings, of == kind::llama3 ? "low" : "beta_slow")),
+      fast(core::setting<double>(settings, rule == kind::llama3 ? "high" : "beta_fast")),
+      slow(core::setting<double>(settings, rule == kind::llama3 ? "low" : "beta_slow")),
       truncates(core::setting<bool>(settings, "truncate")),
       by_turns(core::chosen<bool>(settings, "ramp", {{"index", false}, {"turns", true}})),
       by_wavelengths(core::chosen<bool>(settings, "blend", {{"frequencies", false}, {"wavelengths", true}})),
@@ -38,9 +38,9 @@ extension::extension(const core::attributes& settings)
       mixed(core::setting<double>(settings, "mixed")) {}
 
 std::string conflict_of_extension(const core::attributes& settings) {
-  const auto of = [&](const char* name) { return core::setting<double>(settings, name); };
-  if (!(of("beta_fast") > of("beta_slow"))) return "attribute 'beta_fast' must be larger than 'beta_slow'";
-  return of("high") >= of("low") ? "" : "attribute 'high' must not be smaller than 'low'";
+  const auto number = [&](const char* name) { return core::setting<double>(settings, name); };
+  if (!(number("beta_fast") > number("beta_slow"))) return "attribute 'beta_fast' must be larger than 'beta_slow'";
+  return number("high") >= number("low") ? "" : "attribute 'high' must not be smaller than 'low'";
 }
 
 std::int64_t length_of_turn(double base, std::size_t t, std::size_t pairs) {
@@ -75,7 +75,7 @@ traced counted_from(double first, std::size_t pairs) {
 }  // namespace
 
 std::optional<traced> ramp_of(const extension& e, const traced& base) {
-  if (e.of != extension::kind::yarn || e.by_turns) return std::nullopt;
+  if (e.rule != extension::kind::yarn || e.by_turns) return std::nullopt;
   // Integers are exact: the error of a program's logarithm is never large enough to change them.
   const auto exact = [&](const traced& x) { return e.truncates ? without_error(x) : x; };
   const auto below = [&](const traced& x) { return e.truncates ? floor(exact(x)) : x; };
@@ -102,9 +102,9 @@ traced extended_frequencies(const extension& e, const traced& s, const std::opti
   const traced one(1.0);
   const auto blended = [&] {
     const traced kept = ramp ? one - *ramp : kept_by_turns(e, theta), stretched = ramp ? *ramp : one - kept;
-    return e.of == kind::yarn && e.by_wavelengths ? theta / (stretched * s + kept) : theta * (stretched / s + kept);
+    return e.rule == kind::yarn && e.by_wavelengths ? theta / (stretched * s + kept) : theta * (stretched / s + kept);
   };
-  switch (e.of) {
+  switch (e.rule) {
     case kind::yarn:
     case kind::llama3:
       return e.factor == 1.0 ? covering(theta, blended) : blended();  // the shares add up to 1, but no interval proves
@@ -118,7 +118,7 @@ traced extended_frequencies(const extension& e, const traced& s, const std::opti
     default: {
       if (e.pairs == 1) return theta;
       const traced longer =
-          e.of == kind::dynamic
+          e.rule == kind::dynamic
               ? larger(one, s * (formula::setting(e.length) / formula::setting(e.trained_length)) - (s - one))
               : formula::setting(steps_of_length(e));
       return theta * formula::geometric_frequencies(longer, 0, e.pairs, e.pairs - 1);

@@ -45,7 +45,7 @@ struct trained_pairs {
 };
 struct extension : trained_pairs {
   enum class kind { yarn, llama3, dynamic, dynamic_steps, ntk_fixed, ntk_mixed };
-  kind of;
+  kind rule;
   double factor, length;
   double fast, slow;  ///< beta of yarn; high and low of llama3
   bool truncates, by_turns, by_wavelengths;

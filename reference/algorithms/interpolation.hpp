@@ -108,7 +108,7 @@ class interpolated_table {
   interpolated_table(const R* z, std::size_t size) : z_(z), size_(size) {}
 
   /// The number at p; 0 where the table is empty.
-  [[nodiscard]] R at(const R& p) const {
+  [[nodiscard]] R value(const R& p) const {
     if (size_ == 0) return R(0.0);
     const place_in_table<R> place(p, size_);
     if (place.is_nan()) return p;

@@ -79,7 +79,7 @@ inline void widen_by_cumsum_autograd(const_lane<tracked> a, const_lane<tracked> 
     states[i] = state.number + sums[i];
     digits_left = digits_left && tracked::u() * state.error <= 0.125;
   }
-  double carried_error = 0, carried = std::fabs(grad_last.number), suffix = 0, of_first = 0;
+  double carried_error = 0, carried = std::fabs(grad_last.number), suffix = 0, first_error = 0;
   for (std::size_t i = n; i-- > 0;) {
     const double l = relative[i].number, q = relative[i].error;
     const double direct = std::fabs(grad_s[i].number) + (i + 1 == n ? std::fabs(grad_last.number) : 0.0);
@@ -98,7 +98,7 @@ inline void widen_by_cumsum_autograd(const_lane<tracked> a, const_lane<tracked> 
     suffix += error_h + direct + (v + w) * lambda;
     carried_error = w * y;
     carried = w * lambda;
-    of_first = r + q;
+    first_error = r + q;
     const double unbounded = std::numeric_limits<double>::infinity();
     grad.h[i].error = std::max(grad.h[i].error, digits_left ? error_h + tracked::tau() : unbounded);
     grad.a[i].error = std::max(grad.a[i].error, digits_left ? suffix + tracked::tau() : unbounded);
@@ -112,7 +112,8 @@ inline void widen_by_cumsum_autograd(const_lane<tracked> a, const_lane<tracked> 
     return;
   }
   // s0 is the first input of the logcumsumexp: its gradient is exp(r + s0), and the suffix sum does not contain it.
-  const double error_s0 = carried_error + propagate(carried, of_first + log_magnitude(carried) + accuracy::exp + 1.0);
+  const double error_s0 =
+      carried_error + propagate(carried, first_error + log_magnitude(carried) + accuracy::exp + 1.0);
   grad.s0.error = std::max({grad.s0.error, grad.a[0].error, error_s0 + tracked::tau()});
 }
 
@@ -121,16 +122,16 @@ inline void widen_by_cumsum_autograd(const_lane<tracked> a, const_lane<tracked> 
 inline void linear_adjoint(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0, const_lane<tracked> states,
                            const_lane<tracked> grad_s, const tracked& grad_last, scan_gradients<tracked> grad) {
   const std::size_t n = states.size();
-  std::vector<tracked> of_a(n), of_h(n);
-  tracked of_s0;
+  std::vector<tracked> errors_of_a(n), errors_of_h(n);
+  tracked error_of_s0;
   scan_adjoint<sigmoid_form, tracked>(a, h, s0, states, grad_s, grad_last, grad);
   scan_adjoint<exp_form, tracked>(a, h, s0, states, grad_s, grad_last,
-                                  {{of_a.data(), 1, n}, {of_h.data(), 1, n}, of_s0});
+                                  {{errors_of_a.data(), 1, n}, {errors_of_h.data(), 1, n}, error_of_s0});
   for (std::size_t i = 0; i < n; ++i) {
-    grad.a[i].error = std::max(grad.a[i].error, of_a[i].error);
-    grad.h[i].error = std::max(grad.h[i].error, of_h[i].error);
+    grad.a[i].error = std::max(grad.a[i].error, errors_of_a[i].error);
+    grad.h[i].error = std::max(grad.h[i].error, errors_of_h[i].error);
   }
-  grad.s0.error = std::max(grad.s0.error, of_s0.error);
+  grad.s0.error = std::max(grad.s0.error, error_of_s0.error);
   const auto x = unshifted_states::within_range(a, h, s0, states);
   if (n == 0 && std::isfinite(s0.number)) {  // (g / X) X
     grad.s0.error += 2 * std::fabs(grad_last.number);

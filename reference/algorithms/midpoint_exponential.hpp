@@ -93,8 +93,8 @@ struct floating_arithmetic {
     }
     out = std::move(r);
     const double m = static_cast<double>(b * pairs.size()) + 8.0,
-                 of_one = std::is_same_v<Number, double> ? eps : m * 0x1p-105;
-    const double gamma = m * of_one / (1.0 - m * of_one) + 8.0 * eps;
+                 error_of_one = std::is_same_v<Number, double> ? eps : m * 0x1p-105;
+    const double gamma = m * error_of_one / (1.0 - m * error_of_one) + 8.0 * eps;
     return up(gamma * sizes / k + (with_identity ? 2.0 * eps * norm(out) : 0.0)) +
            m * static_cast<double>(b) * 0x1p-1000;
   }

@@ -23,7 +23,7 @@ struct spanned_plane {
 };
 /// The coefficients sin(angle) / s and (1 - cos(angle)) / s^2.
 struct plane_turn {
-  formula::traced of_first, of_second;
+  formula::traced first_coefficient, second_coefficient;
 };
 
 /// The steps that variants replace.
@@ -50,8 +50,8 @@ inline formula::traced turned_in_plane(const formula::traced& x, const formula::
   using formula::traced;
   const core::shape s = shape_of(x), one{s[0], s[1], s[2], 1};
   const traced u = contracted(x, a, "bnhd,hd->bnh"), v = contracted(x, b, "bnhd,hd->bnh");
-  const traced along_a = by.of_first * v + by.of_second * (plane.ab * v - plane.bb * u),
-               along_b = by.of_second * (plane.ab * u - plane.aa * v) - by.of_first * u;
+  const traced along_a = by.first_coefficient * v + by.second_coefficient * (plane.ab * v - plane.bb * u),
+               along_b = by.second_coefficient * (plane.ab * u - plane.aa * v) - by.first_coefficient * u;
   return x + (a * reshaped(along_a, one) + b * reshaped(along_b, one));
 }
 

@@ -37,7 +37,7 @@ struct resampling {
 /// The old numbers from which each new number is made: `taps` for each, in row-major order; some new numbers have
 /// fewer.
 struct resampled_axis {
-  explicit resampled_axis(const resampling& how);
+  explicit resampled_axis(const resampling& requested);
 
   using traced = formula::traced;
   using index = formula::traced_integer;
@@ -59,7 +59,7 @@ struct resampled_axis {
     return index_number(formula::known_integers(shape(), distance)) / traced(static_cast<double>(unit));
   }
 
-  resampling how;
+  resampling settings;
   std::size_t taps = 0;
   std::vector<std::int64_t> place, number;  ///< clamped, and not clamped
   std::vector<std::int64_t> distance, reach;
@@ -69,37 +69,39 @@ struct resampled_axis {
                                           ///< number to the next
 
  private:
-  [[nodiscard]] core::shape shape() const { return {static_cast<std::size_t>(how.to), taps}; }
+  [[nodiscard]] core::shape shape() const { return {static_cast<std::size_t>(settings.to), taps}; }
   [[nodiscard]] std::int64_t whole_weight(std::size_t k) const;
 };
 
-inline resampled_axis::resampled_axis(const resampling& asked) : how(asked) {
+inline resampled_axis::resampled_axis(const resampling& requested) : settings(requested) {
   // s = a / b
-  const std::int64_t a = how.aligned ? how.from - 1 : how.has_offset ? 10 * how.from : how.from;
-  const std::int64_t b = how.aligned      ? std::max<std::int64_t>(how.to - 1, 1)
-                         : how.has_offset ? 10 * how.to + 1
-                                          : how.to;
+  const std::int64_t a = settings.aligned      ? settings.from - 1
+                         : settings.has_offset ? 10 * settings.from
+                                               : settings.from;
+  const std::int64_t b = settings.aligned      ? std::max<std::int64_t>(settings.to - 1, 1)
+                         : settings.has_offset ? 10 * settings.to + 1
+                                               : settings.to;
   per_number = 2 * b;
-  unit = how.antialiased ? 2 * std::max(a, b) : per_number;
-  const std::int64_t support = (how.cubic ? 2 : 1) * unit;
+  unit = settings.antialiased ? 2 * std::max(a, b) : per_number;
+  const std::int64_t support = (settings.cubic ? 2 : 1) * unit;
   const auto floor_of = [&](std::int64_t x) { return x >= 0 ? x / per_number : -((per_number - 1 - x) / per_number); };
-  std::vector<std::vector<std::int64_t>> all(static_cast<std::size_t>(how.to));
+  std::vector<std::vector<std::int64_t>> all(static_cast<std::size_t>(settings.to));
   const auto source = [&](std::int64_t i) {
-    return how.aligned ? 2 * i * a : (2 * i + how.shift) * a - how.shift * b;  // over 2 b
+    return settings.aligned ? 2 * i * a : (2 * i + settings.shift) * a - settings.shift * b;  // over 2 b
   };
-  for (std::int64_t i = 0; i < how.to; ++i) {
+  for (std::int64_t i = 0; i < settings.to; ++i) {
     auto& own = all[static_cast<std::size_t>(i)];
     for (std::int64_t k = -floor_of(support - source(i)); k <= floor_of(source(i) + support); ++k)
-      if (!how.antialiased || (k >= 0 && k < how.from)) own.push_back(k);
+      if (!settings.antialiased || (k >= 0 && k < settings.from)) own.push_back(k);
     taps = std::max(taps, own.size());
   }
-  for (std::int64_t i = 0; i < how.to; ++i)
+  for (std::int64_t i = 0; i < settings.to; ++i)
     for (std::size_t t = 0; t < taps; ++t) {
       const auto& own = all[static_cast<std::size_t>(i)];
       const std::int64_t k = own[std::min(t, own.size() - 1)];
       is_there.push_back(t < own.size());
       number.push_back(k);
-      place.push_back(std::clamp<std::int64_t>(k, 0, how.from - 1));
+      place.push_back(std::clamp<std::int64_t>(k, 0, settings.from - 1));
       distance.push_back(source(i) - k * per_number);
       // In units of u: for a scale that is a quotient of a quotient, its product with i, and the difference of the
       // places.
@@ -116,9 +118,9 @@ inline resampled_axis::resampled_axis(const resampling& asked) : how(asked) {
 
 /// 4 unit^3 K, or unit K.
 inline std::int64_t resampled_axis::whole_weight(std::size_t k) const {
-  const std::int64_t x = std::abs(distance[k]), d = unit, a = how.sharpness;
+  const std::int64_t x = std::abs(distance[k]), d = unit, a = settings.sharpness;
   if (!is_there[k]) return 0;
-  if (!how.cubic) return d - x;
+  if (!settings.cubic) return d - x;
   return x <= d ? ((a + 8) * x - (a + 12) * d) * x * x + 4 * d * d * d
                 : a * (((x - 5 * d) * x + 8 * d * d) * x - 4 * d * d * d);
 }
@@ -138,26 +140,27 @@ inline formula::traced resampled_axis::weights_of_common_sum() const {
 }
 
 inline formula::traced resampled_axis::weights_of(const traced& distances) const {
-  const traced x = magnitude_of(distances), one(1.0), a = traced(static_cast<double>(how.sharpness) / 4);
+  const traced x = magnitude_of(distances), one(1.0), a = traced(static_cast<double>(settings.sharpness) / 4);
   std::vector<bool> is_near;
   for (const std::int64_t d : distance) is_near.push_back(std::abs(d) <= unit);
-  const traced near = how.cubic ? ((a + traced(2.0)) * x - (a + traced(3.0))) * x * x + one : one - x;
+  const traced near = settings.cubic ? ((a + traced(2.0)) * x - (a + traced(3.0))) * x * x + one : one - x;
   const traced far = ((a * x - traced(5.0) * a) * x + traced(8.0) * a) * x - traced(4.0) * a;
-  const traced all = how.cubic ? either(formula::known_truths(shape(), is_near), near, far) : near;
-  if (!how.antialiased) return all;
+  const traced all = settings.cubic ? either(formula::known_truths(shape(), is_near), near, far) : near;
+  if (!settings.antialiased) return all;
   const std::size_t to = shape()[0];
   return all / reshaped(contracted_where(there(), all, broadcast(one, shape()), "it,it->i"), {to, 1});
 }
 inline formula::traced resampled_axis::distances_by_scale() const {
   const auto number_of = [](std::int64_t x) { return traced(static_cast<double>(x)); };
   const traced i = index_number(reshaped(formula::counted(shape()[0]), {shape()[0], 1})),
-               half(static_cast<double>(how.shift) / 2);
-  const traced to = how.has_offset ? number_of(how.to) + traced(0.1) : number_of(how.to);
-  const traced scale = how.aligned ? number_of(how.from - 1) / number_of(std::max<std::int64_t>(how.to - 1, 1))
-                                   : number_of(how.from) / to;
-  const traced source = how.aligned ? scale * i : scale * (i + half) - half;
+               half(static_cast<double>(settings.shift) / 2);
+  const traced to = settings.has_offset ? number_of(settings.to) + traced(0.1) : number_of(settings.to);
+  const traced scale = settings.aligned
+                           ? number_of(settings.from - 1) / number_of(std::max<std::int64_t>(settings.to - 1, 1))
+                           : number_of(settings.from) / to;
+  const traced source = settings.aligned ? scale * i : scale * (i + half) - half;
   const traced apart = source - index_number(formula::known_integers(shape(), number));
-  return off_by(how.antialiased && unit > per_number ? apart * (traced(1.0) / scale) : apart,
+  return off_by(settings.antialiased && unit > per_number ? apart * (traced(1.0) / scale) : apart,
                 index_number(formula::known_integers(shape(), reach)));
 }
 

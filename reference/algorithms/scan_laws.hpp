@@ -49,10 +49,10 @@ class scan_laws {
     return s;
   }
   /// The tangent of that state: the tangent of s0, or (X ds0) / X.
-  [[nodiscard]] tracked tangent_kept(const tracked& s0, const tracked& of_s0) const {
-    if (class_ < accuracy_class::linear || !std::isfinite(s0.number)) return of_s0;
-    tracked ds = of_s0;
-    ds.error += 2 * std::fabs(of_s0.number);
+  [[nodiscard]] tracked tangent_kept(const tracked& s0, const tracked& tangent_s0) const {
+    if (class_ < accuracy_class::linear || !std::isfinite(s0.number)) return tangent_s0;
+    tracked ds = tangent_s0;
+    ds.error += 2 * std::fabs(tangent_s0.number);
     if (const auto x = unshifted_states::holding(s0)) x->widen_kept_derivative(ds);
     return ds;
   }

@@ -49,12 +49,12 @@ std::vector<Element> balanced_prefixes(const std::vector<Element>& x) {
   std::vector<Element> pairs;
   pairs.reserve(x.size() / 2);
   for (std::size_t i = 0; i + 1 < x.size(); i += 2) pairs.push_back(then(x[i], x[i + 1]));
-  const std::vector<Element> of_pairs = balanced_prefixes(pairs);
+  const std::vector<Element> prefixes_of_pairs = balanced_prefixes(pairs);
   std::vector<Element> prefixes;
   prefixes.reserve(x.size());
   prefixes.push_back(x[0]);
   for (std::size_t i = 1; i < x.size(); ++i)
-    prefixes.push_back(i % 2 == 1 ? of_pairs[i / 2] : then(of_pairs[i / 2 - 1], x[i]));
+    prefixes.push_back(i % 2 == 1 ? prefixes_of_pairs[i / 2] : then(prefixes_of_pairs[i / 2 - 1], x[i]));
   return prefixes;
 }
 
@@ -117,8 +117,8 @@ std::vector<Element> chunked_prefixes(const std::vector<Element>& x, std::size_t
     elements.reserve(std::min(chunk, x.size() - prefixes.size()) + 1);
     elements.push_back(prefixes.back());
     for (std::size_t i = prefixes.size(); i < x.size() && elements.size() <= chunk; ++i) elements.push_back(x[i]);
-    const auto of_chunk = balanced_prefixes(elements);
-    prefixes.insert(prefixes.end(), of_chunk.begin() + 1, of_chunk.end());
+    const auto prefixes_of_chunk = balanced_prefixes(elements);
+    prefixes.insert(prefixes.end(), prefixes_of_chunk.begin() + 1, prefixes_of_chunk.end());
   }
   return prefixes;
 }

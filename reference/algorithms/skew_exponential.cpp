@@ -54,22 +54,22 @@ constexpr double largest_norm = 0x1p60;  // beyond it nothing is known except th
 
 // An exponential, or a slope along G, whose cotangents are multiples of 2^exponent. Entries are integers of `bits` bits
 // with an error of `error` units.
-struct of_integers {
+struct integer_result {
   fixed_arithmetic::matrix entries;
   long bits;
   double error;
 };
 template <class EndsOfX, class EndsOfG>
-std::optional<of_integers> in_fixed_point(std::size_t b, mpfr_prec_t precision, EndsOfX x, EndsOfG g,
-                                          bool wants_slope) {
+std::optional<integer_result> in_fixed_point(std::size_t b, mpfr_prec_t precision, EndsOfX x, EndsOfG g,
+                                             bool wants_slope) {
   const auto size = [](auto& ends) {
     return [&ends](std::size_t k) {
       const auto [low, high] = ends(k);
       return size_of_ends(low, high);
     };
   };
-  const double norm = norms_of(b, size(x)).two(), of_g = wants_slope ? root_up(norms_of(b, size(g)).squares) : 0.0;
-  if (!(norm < largest_norm) || !std::isfinite(of_g)) return std::nullopt;
+  const double norm = norms_of(b, size(x)).two(), norm_of_g = wants_slope ? root_up(norms_of(b, size(g)).squares) : 0.0;
+  if (!(norm < largest_norm) || !std::isfinite(norm_of_g)) return std::nullopt;
   const int bits = static_cast<int>(precision) + 64 + 2 * std::max(0, std::ilogb(norm == 0.0 ? 1.0 : norm)) +
                    fixed_arithmetic::halvings;
   const scaling scaled(norm, fixed_arithmetic::halvings, bits, b);
@@ -79,17 +79,17 @@ std::optional<of_integers> in_fixed_point(std::size_t b, mpfr_prec_t precision, 
   if (!std::isfinite(error_of_x)) return std::nullopt;  // entries as wide as that count as unknown
   if (!wants_slope) {
     computed<fixed_arithmetic> r = exponentiate<fixed_arithmetic>(in, scaled, y.midpoint, nullptr, 0.0);
-    return of_integers{std::move(r.exponential), bits, up(r.error + error_of_x)};
+    return integer_result{std::move(r.exponential), bits, up(r.error + error_of_x)};
   }
   // G is scaled to a norm of at most 1.
-  const long exponent = of_g == 0.0 ? 0 : std::ilogb(of_g) + 1;
+  const long exponent = norm_of_g == 0.0 ? 0 : std::ilogb(norm_of_g) + 1;
   const in_integers h = to_integers(b, bits - scaled.halvings - exponent, g, false);
   // The midpoint of G may be larger than G.
   computed<fixed_arithmetic> r =
       exponentiate(in, scaled, y.midpoint, &h.midpoint, std::ldexp(1.0 + 0x1p-20, -scaled.halvings));
   const double inherited = error_of_x * (1.0 + 0x1p-20) + std::ldexp(h.error, scaled.halvings);
   if (!std::isfinite(inherited)) return std::nullopt;
-  return of_integers{std::move(r.slope), bits - exponent, up(r.error_of_slope + inherited)};
+  return integer_result{std::move(r.slope), bits - exponent, up(r.error_of_slope + inherited)};
 }
 
 struct no_ends {

@@ -99,14 +99,14 @@ square_matrix<ball<Number>> exponential_slope(const square_matrix<ball<Number>>&
   return slope_by_parts(x, g, b, [&] {
     if (!is_known(x) || !is_known(g)) return unknown_matrix<Number>(b);
     midpoints<Number> y(x, b, true), h(g, b, false);
-    const double norm = y.sizes.two(), of_g = root_up(h.sizes.squares);
-    if (!(norm < largest_norm_of_doubles) || norm < smallest_norm_of_doubles || !(of_g < 0x1p400) ||
-        of_g < smallest_norm_of_doubles)
+    const double norm = y.sizes.two(), norm_of_g = root_up(h.sizes.squares);
+    if (!(norm < largest_norm_of_doubles) || norm < smallest_norm_of_doubles || !(norm_of_g < 0x1p400) ||
+        norm_of_g < smallest_norm_of_doubles)
       return unknown_matrix<Number>(b);
     const scaling scaled(norm, arithmetic::halvings, arithmetic::bits, b);
     y.halve(scaled.halvings), h.halve(scaled.halvings);
-    const auto r = exponentiate<arithmetic>({b}, scaled, y.centre, &h.centre, std::ldexp(of_g, -scaled.halvings));
-    return balls_of(r.slope, up(r.error_of_slope + y.radius * of_g + h.radius));
+    const auto r = exponentiate<arithmetic>({b}, scaled, y.centre, &h.centre, std::ldexp(norm_of_g, -scaled.halvings));
+    return balls_of(r.slope, up(r.error_of_slope + y.radius * norm_of_g + h.radius));
   });
 }
 template square_matrix<double_ball> exponential_of(const square_matrix<double_ball>&, std::size_t);
@@ -131,12 +131,12 @@ square_matrix<tracked> exponential_of(const square_matrix<tracked>& x, std::size
 square_matrix<tracked> exponential_slope(const square_matrix<tracked>& x, const square_matrix<tracked>& g,
                                          std::size_t b, double size) {
   const std::vector<double> r = in_double(numbers_of(x), numbers_of(g), b);
-  const double of_x = largest_row_sum(x, b), of_both = tracked::u() < 0x1p-50 ? 0.46 : 1.0 / 6.0,
-               norm = std::max(of_x, of_both * (of_x + size)), inherited = largest_error(x, b);
+  const double norm_of_x = largest_row_sum(x, b), norm_limit = tracked::u() < 0x1p-50 ? 0.46 : 1.0 / 6.0,
+               norm = std::max(norm_of_x, norm_limit * (norm_of_x + size)), inherited = largest_error(x, b);
   const double error_of_g = std::sqrt(norms_of(b, [&](std::size_t k) { return g[k].error; }).squares);
-  const double of_exponential =
+  const double error_of_exponential =
       std::min(inherited, 2.0 / tracked::u()) + tracked::growth(allowance_of_exponential(norm, b));
-  const double error = propagate(size, 2.0 * of_exponential) + error_of_g + (size != 0.0 ? tracked::tau() : 0.0);
+  const double error = propagate(size, 2.0 * error_of_exponential) + error_of_g + (size != 0.0 ? tracked::tau() : 0.0);
   square_matrix<tracked> out;
   for (const double y : r) out.emplace_back(y, error);
   return out;

@@ -114,9 +114,9 @@ class unshifted_states {
       const amount lambda = quotient(direct, i + 1) + handed_back;
       handed_back = lambda.times(weight_[i + 1]);
       add(lambda.times(entering_[i + 1]), grad.h[i]);
-      amount of_a = handed_back.times(state_[i], share_[i] * state_[i]);
-      if (of_a.size > 0) of_a.error += 2.0 * (joins_ - step_by_step) * eta();
-      add(of_a, grad.a[i]);
+      amount amount_of_a = handed_back.times(state_[i], share_[i] * state_[i]);
+      if (amount_of_a.size > 0) amount_of_a.error += 2.0 * (joins_ - step_by_step) * eta();
+      add(amount_of_a, grad.a[i]);
       lose_in_products(handed_back, products.next(log_weight_[i + 1], lambda.size));
       if (i == 0) add(handed_back.times(state_[0], share_[0] * state_[0]), grad.s0);
     }
@@ -136,9 +136,9 @@ class unshifted_states {
     amount derivative = amount{std::fabs(d.s0.number), 0}.times(state_[0], share_[0] * state_[0]);
     for (std::size_t i = 0; i < ds.size(); ++i) {
       const amount entering = amount{std::fabs(d.h[i].number), 0}.times(entering_[i + 1]);
-      const amount of_weight = amount{std::fabs(d.a[i].number), 0}.times(state_[i], share_[i] * state_[i]);
+      const amount amount_of_weight = amount{std::fabs(d.a[i].number), 0}.times(state_[i], share_[i] * state_[i]);
       const double carried = derivative.size + 2.0 * moves * state_[i];
-      derivative = (derivative + of_weight).times(weight_[i + 1]) + entering;
+      derivative = (derivative + amount_of_weight).times(weight_[i + 1]) + entering;
       lose_in_products(derivative, products.next(log_weight_[i + 1], carried) + 2.0 * moves * state_[i]);
       if (state_[i + 1] == 0) continue;
       const double q = share_[i + 1], size = std::fabs(ds[i].number);

@@ -118,11 +118,11 @@ void measure(const core::request& call, findings& found) {
       lane_of_balls lane(call, j, 320);
       lane.run();
       for (std::size_t i = 0; i < tokens; ++i) {
-        const std::size_t at = i * features + j;
-        if (op.is_forward()) compare(outputs.at("s"), at, lane.s[i + 1], words, found);
-        if (is_jvp) compare(outputs.at("tangent_s"), at, {lane.tangent_s[i]}, words, found);
-        if (op.is_vjp()) compare(outputs.at(decay), at, {lane.grad_decay[i]}, words, found);
-        if (op.is_vjp()) compare(outputs.at("grad_h"), at, {lane.grad_h[i]}, words, found);
+        const std::size_t index = i * features + j;
+        if (op.is_forward()) compare(outputs.at("s"), index, lane.s[i + 1], words, found);
+        if (is_jvp) compare(outputs.at("tangent_s"), index, {lane.tangent_s[i]}, words, found);
+        if (op.is_vjp()) compare(outputs.at(decay), index, {lane.grad_decay[i]}, words, found);
+        if (op.is_vjp()) compare(outputs.at("grad_h"), index, {lane.grad_h[i]}, words, found);
       }
       if (op.is_vjp()) compare(outputs.at("grad_s0"), j, {lane.grad_s0}, words, found);
     }

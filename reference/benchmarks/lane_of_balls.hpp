@@ -102,15 +102,15 @@ class lane_of_balls {
 
   // t = log p + s', and whether t or h is -inf.
   struct step_of_balls {
-    decay of_token;
+    decay token_decay;
     bool past, in;
     number t, h, z;  // z = t - h
     step_of_balls(const lane_of_balls& lane, std::size_t token, const state& before)
-        : of_token(lane.decay_of(token)),
-          past(!before.is_minus_infinity && !of_token.is_minus_infinity),
+        : token_decay(lane.decay_of(token)),
+          past(!before.is_minus_infinity && !token_decay.is_minus_infinity),
           in(!std::isinf(lane.input("h", token))),
           h(in ? lane.input("h", token) : 0.0) {
-      if (past) arb_add(t.x, of_token.log_p.x, before.value.x, lane.bits_);
+      if (past) arb_add(t.x, token_decay.log_p.x, before.value.x, lane.bits_);
       arb_sub(z.x, t.x, h.x, lane.bits_);
     }
     [[nodiscard]] state after(const lane_of_balls& lane) const {
@@ -123,22 +123,22 @@ class lane_of_balls {
       arb_add(sum.x, past_is_larger ? t.x : h.x, sum.x, lane.bits_);
       return {sum, false};
     }
-    [[nodiscard]] number of_past(const lane_of_balls& lane) const {
+    [[nodiscard]] number slope_of_past(const lane_of_balls& lane) const {
       if (!past || !in) return number(past ? 1.0 : 0.0);
       number minus_z;
       arb_neg(minus_z.x, z.x);
       return lane.weight(minus_z);
     }
-    [[nodiscard]] number of_input(const lane_of_balls& lane) const {
+    [[nodiscard]] number slope_of_input(const lane_of_balls& lane) const {
       return past && in ? lane.weight(z) : number(in ? 1.0 : 0.0);
     }
     // w (da + ds') + v dh
     [[nodiscard]] number tangent(const lane_of_balls& lane, std::size_t token, const number& before) const {
       number dt =
-          lane.product(of_token.slope, number(lane.input(lane.is_gated_ ? "tangent_g" : "tangent_log_p", token)));
+          lane.product(token_decay.slope, number(lane.input(lane.is_gated_ ? "tangent_g" : "tangent_log_p", token)));
       arb_add(dt.x, dt.x, before.x, lane.bits_);
-      number sum = lane.product(of_past(lane), dt);
-      arb_addmul(sum.x, of_input(lane).x, number(lane.input("tangent_h", token)).x, lane.bits_);
+      number sum = lane.product(slope_of_past(lane), dt);
+      arb_addmul(sum.x, slope_of_input(lane).x, number(lane.input("tangent_h", token)).x, lane.bits_);
       return sum;
     }
   };
@@ -153,9 +153,9 @@ class lane_of_balls {
     for (std::size_t i = tokens_; i-- > 0;) {
       const step_of_balls x(*this, i, s[i]);
       arb_add(carry.x, carry.x, number(input("grad_s", i)).x, bits_);
-      grad_h[i] = product(carry, x.of_input(*this));
-      carry = product(carry, x.of_past(*this));
-      grad_decay[i] = product(carry, x.of_token.slope);
+      grad_h[i] = product(carry, x.slope_of_input(*this));
+      carry = product(carry, x.slope_of_past(*this));
+      grad_decay[i] = product(carry, x.token_decay.slope);
     }
     grad_s0 = carry;
   }

@@ -18,8 +18,8 @@ double largest_in(const tensor& t) {
   return largest;
 }
 
-double largest_distance(const tensor& of_query, const tensor& of_key) {
-  const auto &query = of_query.values.storage(), &key = of_key.values.storage();
+double largest_distance(const tensor& query_positions, const tensor& key_positions) {
+  const auto &query = query_positions.values.storage(), &key = key_positions.values.storage();
   if (query.empty() || key.empty()) return 0;
   const auto [first_query, last_query] = std::minmax_element(query.begin(), query.end());
   const auto [first_key, last_key] = std::minmax_element(key.begin(), key.end());
@@ -28,18 +28,18 @@ double largest_distance(const tensor& of_query, const tensor& of_key) {
 
 }  // namespace
 
-double error_growth::of(const operation& op, const tensors& inputs, const axis_sizes& sizes) const {
+double error_growth::value(const operation& op, const tensors& inputs, const axis_sizes& sizes) const {
   if (along) return static_cast<double>(size_with(op, sizes, *along));
   const auto [own, key] = places_of(op);
   ASSAY_EXPECTS(own != nullptr);
   if (key == nullptr) return largest_in(inputs.at(own->name));
-  const tensor &of_own = inputs.at(own->name), &of_key = inputs.at(key->name);
-  return quantity == with_position.quantity ? std::max(largest_in(of_own), largest_in(of_key))
-                                            : largest_distance(of_own, of_key);
+  const tensor &own_positions = inputs.at(own->name), &key_positions = inputs.at(key->name);
+  return quantity == with_position.quantity ? std::max(largest_in(own_positions), largest_in(key_positions))
+                                            : largest_distance(own_positions, key_positions);
 }
 
 std::string error_growth::words(const operation& op, double x) const {
-  return along ? fmt::format("{} = {}", axis_with(op, *along), x) : fmt::format(fmt::runtime(at), x);
+  return along ? fmt::format("{} = {}", axis_with(op, *along), x) : fmt::format(fmt::runtime(value_words), x);
 }
 
 }  // namespace assay::core

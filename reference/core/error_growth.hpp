@@ -14,12 +14,12 @@ namespace assay::core {
 struct error_growth {
   std::string quantity;              ///< "number of tokens"
   std::optional<axis_role> along{};  ///< the axis whose size it is; else it is the largest position or distance
-  std::string at{};                  ///< the words for one value of it; {} stands for the number: "position {}"
+  std::string value_words{};         ///< the words for one value of it; {} stands for the number: "position {}"
   /// Digits are reported for mild inputs alone: other inputs lose digits however few tokens there are.
   bool of_mild_inputs = false;
 
   /// The value of this quantity for a call; 0 where there is no finite position.
-  [[nodiscard]] double of(const operation& op, const tensors& inputs, const axis_sizes& sizes) const;
+  [[nodiscard]] double value(const operation& op, const tensors& inputs, const axis_sizes& sizes) const;
   /// "n = 1024", "position 2047"
   [[nodiscard]] std::string words(const operation& op, double x) const;
 };
@@ -30,10 +30,10 @@ inline const error_growth with_tokens{
 /// The errors of a softmax and its sums grow with the number of keys.
 inline const error_growth with_keys{.quantity = "number of keys", .along = axis_role::key, .of_mild_inputs = true};
 /// The largest |position|: the error of an angle is proportional to it (position times a rounded frequency).
-inline const error_growth with_position{.quantity = "largest position", .at = "position {}"};
+inline const error_growth with_position{.quantity = "largest position", .value_words = "position {}"};
 /// The largest distance of a key from a query.
-inline const error_growth with_distance{.quantity = "largest distance", .at = "distance {}"};
+inline const error_growth with_distance{.quantity = "largest distance", .value_words = "distance {}"};
 /// The largest distance |s| where it is the exponent of what is computed.
-inline const error_growth with_state{.quantity = "largest |s|", .at = "|s| = {}"};
+inline const error_growth with_state{.quantity = "largest |s|", .value_words = "|s| = {}"};
 
 }  // namespace assay::core

@@ -12,7 +12,7 @@ namespace assay::core {
 /// "0.2" is the list of Assay 0.2. What a later version adds is asked only of candidates that name it, or that were
 /// written for that version: an upgrade fails no candidate that was right before.
 struct list_version {
-  unsigned of_major = 0, of_minor = 1;
+  unsigned major_number = 0, minor_number = 1;
   friend auto operator<=>(const list_version&, const list_version&) = default;
 };
 

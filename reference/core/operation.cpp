@@ -23,7 +23,7 @@ struct axis {
     return factor * (each.empty() ? 1 : sizes.at(std::string(each)));
   }
   // The size of the axis for a size of the symbol; size_in() is the inverse.
-  [[nodiscard]] std::size_t of(std::size_t size, const axis_sizes& sizes) const {
+  [[nodiscard]] std::size_t size_for(std::size_t size, const axis_sizes& sizes) const {
     const std::size_t all = times(sizes) * size / parts + more + (behind.empty() ? 0 : sizes.at(std::string(behind)));
     return all - std::min(all, less);
   }
@@ -216,7 +216,7 @@ std::string conflict_within(const operation& op, const core::attributes& setting
   for (const auto& a : op.attributes)
     if (!a.axis.empty()) sizes[a.axis] = static_cast<std::size_t>(setting<std::int64_t>(settings, a.name));
   const std::set<std::string> free = free_axes(op);
-  std::string of_largest;
+  std::string conflict_of_largest;
   for (std::size_t low = 0; low < std::size_t{1} << free.size(); ++low) {  // a bit for each axis at its lower bound
     std::size_t bit = 1;
     for (const std::string& symbol : free) {
@@ -227,9 +227,9 @@ std::string conflict_within(const operation& op, const core::attributes& setting
     }
     const std::string why = op.conflict(settings, sizes);
     if (why.empty()) return "";
-    if (low == 0) of_largest = why;
+    if (low == 0) conflict_of_largest = why;
   }
-  return of_largest;
+  return conflict_of_largest;
 }
 
 shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes) {
@@ -238,7 +238,7 @@ shape shape_of(const tensor_declaration& declaration, const axis_sizes& sizes) {
     const axis a = parse_axis(text);
     const auto it = sizes.find(std::string(a.symbol));
     ASSAY_EXPECTS(a.symbol.empty() || it != sizes.end());
-    s.push_back(a.of(a.symbol.empty() ? 1 : it->second, sizes));
+    s.push_back(a.size_for(a.symbol.empty() ? 1 : it->second, sizes));
   }
   return s;
 }
@@ -435,7 +435,7 @@ class found_sizes {
                        (a.less > 0 ? " and " + std::to_string(a.less) + " more" : "") + " must be a multiple of " +
                        std::to_string(times));
       set(symbol, a.size_in(s[i], sizes_), d.name);
-    } else if (s[i] != a.of(known->second, sizes_)) {
+    } else if (s[i] != a.size_for(known->second, sizes_)) {
       return failure(wanted(d) + " with " + symbol + " = " + std::to_string(known->second) + " (from '" +
                      *fixed_by_.at(symbol) + "')" + (a.each.empty() ? "" : " and " + with_setting(a)) + " but has " +
                      to_string(s));

@@ -66,7 +66,7 @@ struct tensor_declaration {
   std::string index_into{};
   value_rule rule = value_rule::none;  ///< inputs that break the rule `offsets` are refused
 
-  [[nodiscard]] dtype type_in(dtype of_call) const { return own_type.value_or(of_call); }
+  [[nodiscard]] dtype type_in(dtype dtype_of_call) const { return own_type.value_or(dtype_of_call); }
 };
 
 /// A real input that is the same for all rows and tokens: weights, slopes, a table.

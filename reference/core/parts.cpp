@@ -19,13 +19,13 @@ positions places(const tensor_declaration& d, const kept_positions& kept, const 
   positions all{0};
   for (std::size_t axis = 0; axis < whole.size(); ++axis) {
     const std::size_t stride = stride_of(whole, axis);
-    const auto of_axis = kept.find(d.axes[axis]);
+    const auto kept_on_axis = kept.find(d.axes[axis]);
     positions next;
-    const std::size_t size = of_axis == kept.end() ? whole[axis] : of_axis->second.size();
+    const std::size_t size = kept_on_axis == kept.end() ? whole[axis] : kept_on_axis->second.size();
     next.reserve(all.size() * size);
     for (const std::size_t begin : all)
       for (std::size_t i = 0; i < size; ++i)
-        next.push_back(begin + stride * (of_axis == kept.end() ? i : of_axis->second[i]));
+        next.push_back(begin + stride * (kept_on_axis == kept.end() ? i : kept_on_axis->second[i]));
     all = std::move(next);
   }
   return all;
@@ -35,7 +35,8 @@ tensor gathered(const tensor_declaration& d, const kept_positions& kept, const t
   if (std::none_of(d.axes.begin(), d.axes.end(), [&](const auto& axis) { return kept.contains(axis); })) return whole;
   shape s = whole.shape();
   for (std::size_t axis = 0; axis < s.size(); ++axis)
-    if (const auto of_axis = kept.find(d.axes[axis]); of_axis != kept.end()) s[axis] = of_axis->second.size();
+    if (const auto kept_on_axis = kept.find(d.axes[axis]); kept_on_axis != kept.end())
+      s[axis] = kept_on_axis->second.size();
   tensor t{whole.type, xt::xarray<double>::from_shape(s)};
   std::size_t next = 0;
   for (const std::size_t place : places(d, kept, whole.shape()))
@@ -81,9 +82,9 @@ std::optional<std::size_t> splittable_size(const request& call, const std::strin
     if (times(in) > 1) return std::nullopt;
     if (times(in) == 1) size = call.inputs.at(in.name).shape()[*axis_of(in, symbol)];
   }
-  const bool of_all =
+  const bool is_for_all =
       std::all_of(op.outputs.begin(), op.outputs.end(), [&](const tensor_declaration& d) { return times(d) == 1; });
-  return of_all ? size : std::nullopt;
+  return is_for_all ? size : std::nullopt;
 }
 
 part_size usual_part_of(const operation& forward) {

@@ -21,7 +21,7 @@ std::string to_string(const precisions& p, const std::vector<stage_declaration>&
   if (!p.differ()) return std::string(name_of(p.unit()));
   std::string words;
   for (std::size_t k = 0; k < stages.size(); ++k)
-    words += (k == 0 ? "" : ", ") + stages[k].name + " " + std::string(name_of(p.of(k)));
+    words += (k == 0 ? "" : ", ") + stages[k].name + " " + std::string(name_of(p.format(k)));
   return words;
 }
 

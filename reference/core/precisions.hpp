@@ -34,7 +34,7 @@ class precisions {
   precisions(const std::vector<stage_declaration>& stages, std::vector<dtype> formats);
 
   [[nodiscard]] dtype unit() const { return unit_; }
-  [[nodiscard]] dtype of(std::size_t stage) const { return by_stage_.empty() ? unit_ : by_stage_[stage]; }
+  [[nodiscard]] dtype format(std::size_t stage) const { return by_stage_.empty() ? unit_ : by_stage_[stage]; }
   [[nodiscard]] bool differ() const { return !by_stage_.empty(); }
   /// The format of the stage `accumulation`; nothing where sums have the format of the stage that they belong to.
   [[nodiscard]] std::optional<dtype> sums() const { return sums_; }

@@ -92,7 +92,7 @@ inline formula::traced alibi_slope(const alibi_rule& rule, std::size_t k) {
 /// rounding of that slope.
 class alibi_products {
  public:
-  formula::traced of(const alibi_term& term) {
+  formula::traced slope(const alibi_term& term) {
     std::vector<formula::traced>& all = by_first_[{term.first.p, term.first.q}];
     if (all.empty()) all.push_back(formula::power(formula::traced(2.0), term.first));
     while (all.size() < static_cast<std::size_t>(term.count)) all.push_back(all.back() * all.front());
@@ -108,20 +108,20 @@ struct alibi_pair {
   formula::traced_integer query, key, last;
 };
 /// The bias of a pair: m (j - i), or -m |i - j| in both directions.
-inline formula::traced alibi_bias(const formula::traced& slope, bool both, const alibi_pair& at) {
-  const formula::traced_integer apart = at.key - at.query, none = formula::traced_integer::constant(0);
+inline formula::traced alibi_bias(const formula::traced& slope, bool both, const alibi_pair& places) {
+  const formula::traced_integer apart = places.key - places.query, none = formula::traced_integer::constant(0);
   return slope * to_real(both ? none - magnitude_of(apart) : apart);
 }
 /// m j in place of m (j - i): rows differ by a constant.
-inline formula::traced alibi_bias_of_key(const formula::traced& slope, bool both, const alibi_pair& at) {
-  return both ? alibi_bias(slope, both, at) : slope * to_real(at.key);
+inline formula::traced alibi_bias_of_key(const formula::traced& slope, bool both, const alibi_pair& places) {
+  return both ? alibi_bias(slope, both, places) : slope * to_real(places.key);
 }
 /// m (j - i), computed through m last. The index of a key is at most `last`, from either end. So the error is larger
 /// than that of m j and of m (j - last), and larger than that of a logit that is rounded with one of these. Where the
 /// logit itself has a less precise format, m (j - i) charges for this, as for a kernel that adds in f32.
-inline formula::traced alibi_law_of_key(const formula::traced& slope, const alibi_pair& at) {
+inline formula::traced alibi_law_of_key(const formula::traced& slope, const alibi_pair& places) {
   const auto product = [&](const formula::traced_integer& c) { return slope * to_real(c); };
-  return (product(at.key) + product(at.last)) - (product(at.query) + product(at.last));
+  return (product(places.key) + product(places.last)) - (product(places.query) + product(places.last));
 }
 
 struct alibi {
@@ -140,12 +140,12 @@ struct alibi {
     std::function<traced(const traced& m, const traced& c)> product = [](const traced& m, const traced& c) {
       return m * c;
     };
-    std::function<traced(const traced& slope, bool both, const alibi_pair& at)> attended = alibi_bias;
+    std::function<traced(const traced& slope, bool both, const alibi_pair& places)> attended = alibi_bias;
   };
   static scheme algorithm(accuracy_class c) {
-    scheme how;
-    if (c == accuracy_class::linear) how.attended = alibi_bias_of_key;
-    return how;
+    scheme steps;
+    if (c == accuracy_class::linear) steps.attended = alibi_bias_of_key;
+    return steps;
   }
 
   static core::operation slopes_declaration() {
@@ -205,7 +205,7 @@ struct alibi {
   }
   static std::vector<recorded_formula<scheme>> formulas() {
     return {{slopes_declaration(), slopes},
-            {of_pairs(bias_declaration()), bias},
+            {pair_operation(bias_declaration()), bias},
             {attention_declaration(), attention, {accuracy_class::sequential, accuracy_class::linear}}};
   }
 
@@ -221,12 +221,12 @@ struct alibi {
       if (all == 0) all = first + heads;
     }
   };
-  static formula::program slopes(const scheme& how, const formula::program_sizes& call);
-  static formula::program bias(const scheme& how, const formula::program_sizes& call);
-  static formula::program attention(const scheme& how, const formula::program_sizes& call);
+  static formula::program slopes(const scheme& steps, const formula::program_sizes& call);
+  static formula::program bias(const scheme& steps, const formula::program_sizes& call);
+  static formula::program attention(const scheme& steps, const formula::program_sizes& call);
 };
 
-inline formula::program alibi::slopes(const scheme& how, const formula::program_sizes& call) {
+inline formula::program alibi::slopes(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const slice_of_heads slice(in.settings());
   const alibi_rule rule{in.setting<std::string>("rule"), in.setting<double>("alpha_max"),
@@ -235,13 +235,13 @@ inline formula::program alibi::slopes(const scheme& how, const formula::program_
   alibi_products products;
   for (std::int64_t k = 0; k < slice.heads; ++k) {
     const auto head = static_cast<std::size_t>(slice.first + k);
-    const traced slope = covering(how.slope(rule, head), [&] { return products.of(alibi_term_of(rule, head)); });
+    const traced slope = covering(steps.slope(rule, head), [&] { return products.slope(alibi_term_of(rule, head)); });
     all.push_back(reshaped(slope, {1}));
   }
   return in.finish(joined(all, 0));
 }
 
-inline formula::program alibi::bias(const scheme& how, const formula::program_sizes& call) {
+inline formula::program alibi::bias(const scheme& steps, const formula::program_sizes& call) {
   using index = formula::traced_integer;
   recorded_pairs pairs(call);
   const index query = pairs.query(), key = pairs.key(), none = index::constant(0);
@@ -251,19 +251,19 @@ inline formula::program alibi::bias(const scheme& how, const formula::program_si
                   : form == "absolute" ? none - magnitude_of(query - key)
                   : form == "key"      ? key
                                        : key - last();
-  const traced b = how.product(pairs["slopes"], to_real(c)), hidden(-std::numeric_limits<double>::infinity());
+  const traced b = steps.product(pairs["slopes"], to_real(c)), hidden(-std::numeric_limits<double>::infinity());
   return pairs.finish(pairs.setting<bool>("causal") ? either(less(query, key), hidden, b) : b);
 }
 
-inline formula::program alibi::attention(const scheme& how, const formula::program_sizes& call) {
+inline formula::program alibi::attention(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced slopes = reshaped(in["slopes"], {in.size("h"), 1, 1});
   const bool both = !in.setting<bool>("causal") && in.setting<std::string>("form") == "absolute",
              is_law_of_key =
                  call.for_what == formula::purpose::law && call.algorithm == accuracy_class::linear && !both;
-  return in.finish(attended_by_places(how, in, [&](const recorded_places& places) {
-    const alibi_pair at{places.of_queries(), places.of_keys(), places.last_key()};
-    return is_law_of_key ? alibi_law_of_key(slopes, at) : how.attended(slopes, both, at);
+  return in.finish(attended_by_places(steps, in, [&](const recorded_places& places) {
+    const alibi_pair pair{places.query_numbers(), places.key_numbers(), places.last_key()};
+    return is_law_of_key ? alibi_law_of_key(slopes, pair) : steps.attended(slopes, both, pair);
   }));
 }
 

@@ -53,22 +53,22 @@ struct attention {
     std::function<traced(const traced& logit, const traced& cap)> capped = soft_capped;
   };
   static scheme algorithm(accuracy_class c) {
-    scheme how;
+    scheme steps;
     if (c == accuracy_class::linear) {
-      how.sink_apart = true;
-      how.capped = [](const traced& s, const traced& cap) {
+      steps.sink_apart = true;
+      steps.capped = [](const traced& s, const traced& cap) {
         const traced t = tanh_by_sigmoid(s / cap);
         return with_slope(cap * t, s, traced(1.0) - t * t);
       };
     }
-    return how;
+    return steps;
   }
   static std::vector<recorded_formula<scheme>> formulas() {
-    const std::vector<accuracy_class> of_cap{accuracy_class::sequential, accuracy_class::linear};
+    const std::vector<accuracy_class> cap_algorithms{accuracy_class::sequential, accuracy_class::linear};
     return {{output_declaration(), output},
-            {grouped_declaration("attention/grouped_query"), grouped_query, of_cap, 1},
-            {sinks_declaration(), sinks, of_cap, 1},
-            {lse_declaration(), lse, of_cap, 1},
+            {grouped_declaration("attention/grouped_query"), grouped_query, cap_algorithms, 1},
+            {sinks_declaration(), sinks, cap_algorithms, 1},
+            {lse_declaration(), lse, cap_algorithms, 1},
             {merge_operation("attention/merge"), merge}};
   }
 
@@ -82,19 +82,19 @@ struct attention {
     const traced two(2.0);
     return two * sigmoid(two * x) - traced(1.0);
   }
-  static formula::program output(const scheme& how, const formula::program_sizes& call);
-  static formula::program grouped_query(const scheme& how, const formula::program_sizes& call);
-  static formula::program sinks(const scheme& how, const formula::program_sizes& call);
-  static formula::program lse(const scheme& how, const formula::program_sizes& call);
-  static formula::program merge(const scheme& how, const formula::program_sizes& call);
+  static formula::program output(const scheme& steps, const formula::program_sizes& call);
+  static formula::program grouped_query(const scheme& steps, const formula::program_sizes& call);
+  static formula::program sinks(const scheme& steps, const formula::program_sizes& call);
+  static formula::program lse(const scheme& steps, const formula::program_sizes& call);
+  static formula::program merge(const scheme& steps, const formula::program_sizes& call);
 
   /// Logits [B, h u, n, m], and the keys that are seen.
   struct logits_in_sight {
     traced logits;
     traced_truth seen;
-    logits_in_sight(const scheme& how, const recorded_call& in);
+    logits_in_sight(const scheme& steps, const recorded_call& in);
   };
-  static reading_of_weights values(const scheme& how, const recorded_call& in, const traced_truth& seen);
+  static reading_of_weights values(const scheme& steps, const recorded_call& in, const traced_truth& seen);
 };
 
 inline core::operation attention::output_declaration() {
@@ -148,70 +148,72 @@ inline core::operation attention::lse_declaration() {
   return op;
 }
 
-inline attention::logits_in_sight::logits_in_sight(const scheme& how, const recorded_call& in) {
+inline attention::logits_in_sight::logits_in_sight(const scheme& steps, const recorded_call& in) {
   const traced q = in["q"], k = in["k"];
   const std::vector<bool> sees = recorded_places(in).all_seen();
   const double cap = in.setting<double>("softcap");
   const traced_truth all = formula::known_truths({in.size("n"), in.size("m")}, sees);
-  const bool hides = std::isinf(how.hidden);
+  const bool hides = std::isinf(steps.hidden);
   logits = in_stage<traced>(attention_stage::scores, [&] {
-    const traced none(0.0), bias = hides ? none : either(all, none, traced(how.hidden));
-    const traced products = of_groups(q, k, "id,jd->ij", how.adds_by_heads(in), {.sums = hides ? &all : nullptr});
-    const traced s = how.logit(products, bias, factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
-    return cap == 0.0 ? s : how.capped(s, formula::setting(cap));
+    const traced none(0.0), bias = hides ? none : either(all, none, traced(steps.hidden));
+    const traced products =
+        products_of_groups(q, k, "id,jd->ij", steps.adds_by_heads(in), {.sums = hides ? &all : nullptr});
+    const traced s = steps.logit(products, bias, factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
+    return cap == 0.0 ? s : steps.capped(s, formula::setting(cap));
   });
   seen = formula::broadcast(hides ? all : all || !all, shape_of(logits));
 }
 
-inline reading_of_weights attention::values(const scheme& how, const recorded_call& in, const traced_truth& seen) {
+inline reading_of_weights attention::values(const scheme& steps, const recorded_call& in, const traced_truth& seen) {
   const traced v = in["v"];
-  return [=, by_heads = how.adds_by_heads(in)](const traced& weights) {
-    return of_groups(weights, v, "ij,jc->ic", by_heads, {.terms = &seen});
+  return [=, by_heads = steps.adds_by_heads(in)](const traced& weights) {
+    return products_of_groups(weights, v, "ij,jc->ic", by_heads, {.terms = &seen});
   };
 }
 
-inline formula::program attention::output(const scheme& how, const formula::program_sizes& call) {
+inline formula::program attention::output(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced bias = in["bias"];
   const traced_truth hidden = equal(bias, traced(-std::numeric_limits<double>::infinity()));
   const traced_truth seen = broadcast(!hidden, {in.size("B"), in.size("h"), in.size("n"), in.size("m")});
-  return in.finish(attended(how, in, logits_of(how, in, bias, seen), seen));
+  return in.finish(attended(steps, in, logits_of(steps, in, bias, seen), seen));
 }
 
-inline formula::program attention::grouped_query(const scheme& how, const formula::program_sizes& call) {
+inline formula::program attention::grouped_query(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  const logits_in_sight of(how, in);
-  return in.finish(attended(how, in, of.logits, of.seen, values(how, in, of.seen)));
+  const logits_in_sight sight(steps, in);
+  return in.finish(attended(steps, in, sight.logits, sight.seen, values(steps, in, sight.seen)));
 }
 
-inline formula::program attention::sinks(const scheme& how, const formula::program_sizes& call) {
+inline formula::program attention::sinks(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  const logits_in_sight of(how, in);
-  return in.finish(attended_beside_sink(how, in, of.logits, of.seen, in["sink"], values(how, in, of.seen)));
+  const logits_in_sight sight(steps, in);
+  return in.finish(
+      attended_beside_sink(steps, in, sight.logits, sight.seen, in["sink"], values(steps, in, sight.seen)));
 }
 
-inline formula::program attention::lse(const scheme& how, const formula::program_sizes& call) {
+inline formula::program attention::lse(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  const logits_in_sight of(how, in);
-  core::shape rows = shape_of(of.logits);
+  const logits_in_sight sight(steps, in);
+  core::shape rows = shape_of(sight.logits);
   rows.pop_back();
   const bool in_base_two = in.setting<std::string>("base") == "2",
              is_plus = in.setting<std::string>("empty") == "plus_infinity";
   const traced nothing((is_plus ? 1.0 : -1.0) * std::numeric_limits<double>::infinity());
   return in.finish(in_stage<traced>(attention_stage::softmax, [&] {
-    if (shape_of(of.logits).back() == 0) return nothing;
+    if (shape_of(sight.logits).back() == 0) return nothing;
     // The weights are the derivative.
-    const auto weighted = [&] { return summed(detach(how.weights(of.logits, of.seen)) * of.logits, {3}); };
-    const traced all = in.is_of_gradient() ? weighted() : reshaped(how.log_sum_exp(of.logits, of.seen), rows);
-    return either(any_along(of.seen, 3), in_base_two ? all / log(traced(2.0)) : all, nothing);
+    const auto weighted = [&] { return summed(detach(steps.weights(sight.logits, sight.seen)) * sight.logits, {3}); };
+    const traced all = in.is_of_gradient() ? weighted() : reshaped(steps.log_sum_exp(sight.logits, sight.seen), rows);
+    return either(any_along(sight.seen, 3), in_base_two ? all / log(traced(2.0)) : all, nothing);
   }));
 }
 
-inline formula::program attention::merge(const scheme& how, const formula::program_sizes& call) {
+inline formula::program attention::merge(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const merge_rule rule{in.setting<std::string>("base") == "2", in.setting<std::string>("empty") == "plus_infinity"};
   const attention_parts parts{in["parts"], in["lses"]};
-  const merged_parts made = how.merge ? how.merge(parts, rule) : merge_by_shift(parts, rule, in);
+  const merged_parts made = steps.merge ? steps.merge(parts, rule) : merge_by_shift(parts, rule, in);
   return in.finish_all({made.o, made.lse});
 }
 

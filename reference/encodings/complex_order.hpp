@@ -48,13 +48,15 @@ inline formula::traced bilinear_modulus(const complex_numbers& q, const complex_
 }
 /// As in product_of (relative_scores.hpp), programs may multiply one vector by the factor of the scores.
 inline formula::traced product_of_vectors(bool bilinear, const complex_numbers& q, const complex_numbers& k) {
-  const auto of = [&](const complex_numbers& x) { return bilinear ? bilinear_modulus(x, k) : hermitian_product(x, k); };
-  return covering(of(q), [&] { return of({rounded_once(q.re), rounded_once(q.im)}); });
+  const auto modulus = [&](const complex_numbers& x) {
+    return bilinear ? bilinear_modulus(x, k) : hermitian_product(x, k);
+  };
+  return covering(modulus(q), [&] { return modulus({rounded_once(q.re), rounded_once(q.im)}); });
 }
 
 /// Errors grow with the angle: this is for words whose frequencies are at most 1, as in mild inputs.
 inline const core::error_growth with_position_of_mild_words{
-    .quantity = core::with_position.quantity, .at = core::with_position.at, .of_mild_inputs = true};
+    .quantity = core::with_position.quantity, .value_words = core::with_position.value_words, .of_mild_inputs = true};
 
 struct complex_order {
   static constexpr std::string_view name = "complex_order";
@@ -85,20 +87,21 @@ struct complex_order {
  private:
   static core::operation embed_declaration();
   static core::operation scores_declaration();
-  static formula::program embed(const scheme& how, const formula::program_sizes& call);
-  static formula::program scores(const scheme& how, const formula::program_sizes& call);
+  static formula::program embed(const scheme& steps, const formula::program_sizes& call);
+  static formula::program scores(const scheme& steps, const formula::program_sizes& call);
   /// The parts of queries or keys [B, h, n, d, 2].
   static complex_numbers parts_of(const traced& x);
 };
 
 inline core::operation complex_order::embed_declaration() {
-  const auto of_words = [](const char* called, const char* meaning) {
+  const auto word_input = [](const char* called, const char* meaning) {
     return core::tensor_declaration{.name = called, .axes = {"B", "n", "d"}, .meaning = meaning};
   };
   return {
       .name = "complex_order/embed",
       .source = "Wang et al. 2020, arXiv 1912.12333",
-      .inputs = {of_words("amplitude", "a"), of_words("frequency", "w, radians a position"), of_words("phase", "phi"),
+      .inputs = {word_input("amplitude", "a"), word_input("frequency", "w, radians a position"),
+                 word_input("phase", "phi"),
                  core::integers("position", {"B", "n"}, "positions m", {-0x1p31, 0x1p31}, core::input_role::position)},
       .outputs = {{.name = "f",
                    .axes = {"B", "n", "d", "2"},
@@ -125,19 +128,19 @@ inline core::operation complex_order::scores_declaration() {
   return op;
 }
 
-inline formula::program complex_order::embed(const scheme& how, const formula::program_sizes& call) {
+inline formula::program complex_order::embed(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced amplitude = in["amplitude"], frequency = in["frequency"], phase = in["phase"];
   const std::size_t rows = in.size("B"), n = in.size("n"), d = in.size("d");
   std::vector<std::int64_t> places;
   for (std::size_t i = 0; i < n; ++i)
-    places.push_back(static_cast<std::int64_t>(how.place(i, n, in.setting<bool>("reversed"))));
+    places.push_back(static_cast<std::int64_t>(steps.place(i, n, in.setting<bool>("reversed"))));
   const auto position = gathered(in.integers("position"), formula::known_integers({n}, places), 1);
   const complex_numbers wave = in_stage<traced>(stage::angle, [&] {
-    return how.wave(reshaped(to_real(position), {rows, n, 1}) * frequency, phase);
+    return steps.wave(reshaped(to_real(position), {rows, n, 1}) * frequency, phase);
   });
-  const auto part = [&](const traced& of) {
-    return reshaped(amplitude * taken_from(static_cast<std::size_t>(stage::angle), of), {rows, n, d, 1});
+  const auto part = [&](const traced& function) {
+    return reshaped(amplitude * taken_from(static_cast<std::size_t>(stage::angle), function), {rows, n, d, 1});
   };
   return in.finish(in_stage<traced>(stage::product, [&] {
     return formula::joined({part(wave.re), part(wave.im)}, 3);
@@ -149,12 +152,13 @@ inline complex_numbers complex_order::parts_of(const traced& x) {
   const auto part = [&](std::size_t k) { return reshaped(between(x, 4, k, k + 1), {s[0], s[1], s[2], s[3]}); };
   return {part(0), part(1)};
 }
-inline formula::program complex_order::scores(const scheme& how, const formula::program_sizes& call) {
+inline formula::program complex_order::scores(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const bool bilinear = core::chosen<bool>(call.settings, "product", {{"hermitian", false}, {"bilinear", true}});
   const complex_numbers q = parts_of(in["q"]), k = parts_of(in["k"]);
-  return in.finish(in_stage<traced>(
-      score_stage::scores, [&] { return how.factor(in.size("d"), in.size("h"), 1) * how.product(bilinear, q, k); }));
+  return in.finish(in_stage<traced>(score_stage::scores, [&] {
+    return steps.factor(in.size("d"), in.size("h"), 1) * steps.product(bilinear, q, k);
+  }));
 }
 
 }  // namespace assay::reference::encodings

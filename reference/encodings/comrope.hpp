@@ -42,25 +42,25 @@ struct comrope {
   static std::string conflict(const core::attributes& settings, const core::axis_sizes& sizes);
   static core::operation declaration();
   /// The factor of the generator for each token and block, [n, c].
-  static traced factors(const scheme& how, const recorded_call& in);
-  static formula::program rotate(const scheme& how, const formula::program_sizes& call);
+  static traced factors(const scheme& steps, const recorded_call& in);
+  static formula::program rotate(const scheme& steps, const formula::program_sizes& call);
 };
 
-inline comrope::traced comrope::factors(const scheme& how, const recorded_call& in) {
+inline comrope::traced comrope::factors(const scheme& steps, const recorded_call& in) {
   const traced position = in["position"], theta = in["theta"];
   if (!is_axial(in.settings())) return contracted(position, theta, "na,ac->nc");
   const std::size_t blocks = in.size("c"), axes = in.size("a");
   std::vector<std::int64_t> own;
-  for (std::size_t j = 0; j < blocks; ++j) own.push_back(static_cast<std::int64_t>(how.axis(j, blocks, axes)));
+  for (std::size_t j = 0; j < blocks; ++j) own.push_back(static_cast<std::int64_t>(steps.axis(j, blocks, axes)));
   return gathered(position, formula::known_integers({blocks}, own), 1);
 }
-inline formula::program comrope::rotate(const scheme& how, const formula::program_sizes& call) {
+inline formula::program comrope::rotate(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced entries = in_stage<traced>(matrix_stage::exponent, [&] {
     const traced p = in["p"], skew = entries_above(p) - entries_below(p);
-    return reshaped(factors(how, in), {in.size("n"), 1, in.size("c"), 1}) * skew;
+    return reshaped(factors(steps, in), {in.size("n"), 1, in.size("c"), 1}) * skew;
   });
-  return in.finish(rotated_blocks(how, in["x"], entries, in.size("b")));
+  return in.finish(rotated_blocks(steps, in["x"], entries, in.size("b")));
 }
 
 inline std::string comrope::conflict(const core::attributes& settings, const core::axis_sizes& sizes) {

@@ -69,7 +69,7 @@ struct contextual {
     /// Whether a query reads the keys after its own token has changed them.
     bool moves_before = true;
     /// Products [B, h, n, n] of queries and changed keys.
-    std::function<traced(const scheme& how, const recorded_call& in)> products = by_blocks_of_keys;
+    std::function<traced(const scheme& steps, const recorded_call& in)> products = by_blocks_of_keys;
 
     /// Sums [B, n + 1, h, r] before the first token and after each token, starting from s0 [B, 1, h, r].
     std::function<traced(const traced& phi, const traced& s0)> sums = [](const traced& phi, const traced& s0) {
@@ -85,12 +85,12 @@ struct contextual {
   /// beta (w . x) w for the rows x [B, h, n, d] of `which`, and 0 for the others.
   static traced moves_of(const traced& rows, const token& by, const traced_truth& which);
   /// Products where keys are changed token by token.
-  static traced by_blocks_of_keys(const scheme& how, const recorded_call& in);
+  static traced by_blocks_of_keys(const scheme& steps, const recorded_call& in);
 
  private:
-  static traced key_by_key(const scheme& how, const recorded_call& in, std::size_t first, std::size_t last);
-  static formula::program path_attention(const scheme& how, const formula::program_sizes& call);
-  static formula::program selective_rotation(const scheme& how, const formula::program_sizes& call);
+  static traced key_by_key(const scheme& steps, const recorded_call& in, std::size_t first, std::size_t last);
+  static formula::program path_attention(const scheme& steps, const formula::program_sizes& call);
+  static formula::program selective_rotation(const scheme& steps, const formula::program_sizes& call);
   static core::operation path_declaration();
   static core::operation rotation_declaration();
 };
@@ -102,7 +102,7 @@ inline contextual::traced contextual::moves_of(const traced& rows, const token& 
 }
 
 /// The products of keys `first` to `last` - 1; 0 where a query stands before all of them.
-inline contextual::traced contextual::key_by_key(const scheme& how, const recorded_call& in, std::size_t first,
+inline contextual::traced contextual::key_by_key(const scheme& steps, const recorded_call& in, std::size_t first,
                                                  std::size_t last) {
   const std::size_t turns = in.size("n") - first, keys = last - first;
   const auto places = [](std::size_t count, const core::shape& s) {
@@ -110,10 +110,10 @@ inline contextual::traced contextual::key_by_key(const scheme& how, const record
   };
   const auto turn = [&](const std::vector<traced>& carried, const std::vector<traced>& now) {
     const traced after = in_stage<traced>(stage::keys, [&] {
-      return how.move(carried[0], {now[1], now[2]}, how.moves(places(keys, {1, 1, keys, 1}), now[3]));
+      return steps.move(carried[0], {now[1], now[2]}, steps.moves(places(keys, {1, 1, keys, 1}), now[3]));
     });
     const traced read = in_stage<traced>(attention_stage::scores, [&] {
-      const traced& met = how.moves_before ? after : carried[0];
+      const traced& met = steps.moves_before ? after : carried[0];
       return contracted(now[0], taken_from(static_cast<std::size_t>(stage::keys), met), "bhd,bhjd->bhj");
     });
     return formula::loop_turn{{after}, {read}};
@@ -127,48 +127,49 @@ inline contextual::traced contextual::key_by_key(const scheme& how, const record
                                        by_token("beta", {2, 0, 1}), places(turns, {turns, 1, 1, 1, 1})},
                                       turn)
                           .given[0];
-  const traced of_later = transposed(read, {1, 2, 0, 3});
-  if (first == 0) return of_later;
-  return formula::joined({broadcast(traced(0.0), {in.size("B"), in.size("h"), first, keys}), of_later}, 2);
+  const traced products_of_later = transposed(read, {1, 2, 0, 3});
+  if (first == 0) return products_of_later;
+  return formula::joined({broadcast(traced(0.0), {in.size("B"), in.size("h"), first, keys}), products_of_later}, 2);
 }
 
 /// Treats keys by blocks; no token before a block changes its keys.
-inline contextual::traced contextual::by_blocks_of_keys(const scheme& how, const recorded_call& in) {
+inline contextual::traced contextual::by_blocks_of_keys(const scheme& steps, const recorded_call& in) {
   const std::size_t n = in.size("n"), block = 16;
   if (n == 0)
     return contracted(in["q"], in["k"] + in["w"] * reshaped(in["beta"], {in.size("B"), in.size("h"), 0, 1}),
                       "bhid,bhjd->bhij");
   std::vector<traced> columns;
   for (std::size_t first = 0; first < n; first += block)
-    columns.push_back(key_by_key(how, in, first, std::min(n, first + block)));
+    columns.push_back(key_by_key(steps, in, first, std::min(n, first + block)));
   return formula::joined(columns, 3);
 }
 
-inline formula::program contextual::path_attention(const scheme& how, const formula::program_sizes& call) {
+inline formula::program contextual::path_attention(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t n = in.size("n");
   const traced_truth seen =
       broadcast(formula::known_truths({n, n}, seen_by_last_queries(n, n, true)), {in.size("B"), in.size("h"), n, n});
-  const traced products = how.products(how, in);
+  const traced products = steps.products(steps, in);
   const traced logits = in_stage<traced>(attention_stage::scores, [&] {
     return products * factor_of_logits(in.setting<std::string>("scale"), in.size("d"));
   });
-  return in.finish(attended(how, in, logits, seen));
+  return in.finish(attended(steps, in, logits, seen));
 }
 
-inline formula::program contextual::selective_rotation(const scheme& how, const formula::program_sizes& call) {
+inline formula::program contextual::selective_rotation(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), heads = in.size("h"), r = in.size("r");
   const traced x = in["x"], phi = in["phi"], temperature = in["temperature"], s0 = in["s0"];
   if (n == 0) return in.finish_all({x, s0});
   const auto [angle, last] = in_stage<traced>(rotary_stage::angle, [&] {
-    const traced sums = how.sums(phi, reshaped(s0, {rows, 1, heads, r}));
-    const std::size_t first = how.turns_by_own ? 1 : 0;
+    const traced sums = steps.sums(phi, reshaped(s0, {rows, 1, heads, r}));
+    const std::size_t first = steps.turns_by_own ? 1 : 0;
     return std::pair(temperature * between(sums, 1, first, first + n), between(sums, 1, n, n + 1));
   });
-  const traced_rotation by = in_stage<traced>(rotary_stage::table, [&, of = angle] { return how.rotation(of); });
+  const traced_rotation by =
+      in_stage<traced>(rotary_stage::table, [&, phase = angle] { return steps.rotation(phase); });
   const traced y = in_stage<traced>(rotary_stage::product, [&] {
-    const traced_pairs turned_ones = how.turn({between(x, 3, 0, r), between(x, 3, r, 2 * r)}, by);
+    const traced_pairs turned_ones = steps.turn({between(x, 3, 0, r), between(x, 3, r, 2 * r)}, by);
     return formula::joined({turned_ones.first, turned_ones.second}, 3);
   });
   return in.finish_all({y, reshaped(last, {rows, heads, r})});

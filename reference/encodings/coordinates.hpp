@@ -100,9 +100,9 @@ struct coordinates {
     std::function<std::int64_t(std::int64_t place, std::int64_t size)> outside = [](std::int64_t, std::int64_t) {
       return std::int64_t{-1};
     };
-    std::function<traced(const terms& of, const std::string& letters)> sum = [](const terms& of,
-                                                                                const std::string& letters) {
-      return contracted_where(of.there, of.x, of.weights, letters);
+    std::function<traced(const terms& summed_terms, const std::string& letters)> sum = [](const terms& summed_terms,
+                                                                                          const std::string& letters) {
+      return contracted_where(summed_terms.there, summed_terms.x, summed_terms.weights, letters);
     };
     std::function<traced(const traced& z)> activate = gelu;
     std::function<std::int64_t(const bucket_map& map, double distance)> bucket = bucket_of;
@@ -123,10 +123,10 @@ struct coordinates {
   static traced center_by_difference(const index& place, std::int64_t size) {
     return traced(2.0) * ((index_number(place) + traced(0.5)) / number(size)) - traced(1.0);
   }
-  static bucket_map map_of(const core::attributes& settings, bool of_boxes) {
+  static bucket_map map_of(const core::attributes& settings, bool for_boxes) {
     const auto number_of = [&](const char* called) { return core::setting<std::int64_t>(settings, called); };
-    return of_boxes ? bucket_map{number_of("box_buckets"), number_of("box_max_distance")}
-                    : bucket_map{number_of("buckets"), number_of("max_distance")};
+    return for_boxes ? bucket_map{number_of("box_buckets"), number_of("box_max_distance")}
+                     : bucket_map{number_of("buckets"), number_of("max_distance")};
   }
   static traced gelu(const traced& z) {
     return traced(0.5) * z * (traced(1.0) + erf(z * power(traced(2.0), ratio(-1, 2))));
@@ -153,21 +153,21 @@ struct coordinates {
   static core::operation convolution_declaration();
   static core::operation line_declaration();
   static core::operation buckets_declaration();
-  static formula::program bias_by_buckets(const scheme& how, const formula::program_sizes& call);
-  static formula::program features(const scheme& how, const formula::program_sizes& call);
-  static formula::program rotate(const scheme& how, const formula::program_sizes& call);
-  static formula::program convolve(const scheme& how, const formula::program_sizes& call);
-  static formula::program convolve_line(const scheme& how, const formula::program_sizes& call);
+  static formula::program bias_by_buckets(const scheme& steps, const formula::program_sizes& call);
+  static formula::program features(const scheme& steps, const formula::program_sizes& call);
+  static formula::program rotate(const scheme& steps, const formula::program_sizes& call);
+  static formula::program convolve(const scheme& steps, const formula::program_sizes& call);
+  static formula::program convolve_line(const scheme& steps, const formula::program_sizes& call);
 };
 
-inline formula::program coordinates::features(const scheme& how, const formula::program_sizes& call) {
+inline formula::program coordinates::features(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced given = in["points"], matrix = in["matrix"];
   constexpr std::size_t angle = 0, table = 1;
   const traced x = in_stage<traced>(angle, [&] {
-    const traced points = in.setting<std::string>("range") == "both_sides" ? how.both_sides(given) : given;
+    const traced points = in.setting<std::string>("range") == "both_sides" ? steps.both_sides(given) : given;
     const bool in_turns = in.setting<std::string>("factor") == "two_pi";
-    return how.angle(points, matrix, in_turns ? traced(2.0) * pi<traced>() : traced(1.0));
+    return steps.angle(points, matrix, in_turns ? traced(2.0) * pi<traced>() : traced(1.0));
   });
   return in.finish(in_stage<traced>(table, [&] {
     const traced sines = sine_of(x), cosines = cosine_of(x);
@@ -200,15 +200,15 @@ inline coordinates::traced coordinates::held_periods(const core::attributes& set
   const bool by_base = core::setting<std::string>(settings, "periods") == "base";
   const double low = by_base ? 1.0 : number_of("min_period"),
                ratio = by_base ? number_of("base") : number_of("max_period") / low,
-               steps = static_cast<double>(by_base ? r : std::max<std::size_t>(r - 1, 1));
+               divisor = static_cast<double>(by_base ? r : std::max<std::size_t>(r - 1, 1));
   std::vector<traced> all;
   for (std::size_t t = 0; t < r; ++t) {
-    const double period = low * std::pow(ratio, static_cast<double>(t) / steps);
+    const double period = low * std::pow(ratio, static_cast<double>(t) / divisor);
     all.push_back(reshaped(formula::setting(core::round_to(core::dtype::bf16, period)), {1}));
   }
   return formula::joined(all, 0);
 }
-inline formula::program coordinates::rotate(const scheme& how, const formula::program_sizes& call) {
+inline formula::program coordinates::rotate(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"];
   const std::size_t n = in.size("n"), d = in.size("d"), r = d / 4, grid = grid_of(call.settings);
@@ -219,56 +219,56 @@ inline formula::program coordinates::rotate(const scheme& how, const formula::pr
     const std::int64_t size = normalized == "max"   ? std::max(rows, columns)
                               : normalized == "min" ? std::min(rows, columns)
                                                     : own;
-    const traced c = how.center(reshaped(formula::counted(static_cast<std::size_t>(own)), places), size);
+    const traced c = steps.center(reshaped(formula::counted(static_cast<std::size_t>(own)), places), size);
     return broadcast(c, {static_cast<std::size_t>(rows), static_cast<std::size_t>(columns), r});
   };
   const auto [m, theta] = in_stage<traced>(rotary_stage::angle, [&] {
     const traced both = formula::joined({along(rows, {static_cast<std::size_t>(rows), 1, 1}),
                                          along(columns, {1, static_cast<std::size_t>(columns), 1})},
                                         2);
-    const traced one = how.frequencies(in, r);
+    const traced one = steps.frequencies(in, r);
     return std::pair(traced(2.0) * pi<traced>() * reshaped(both, {grid, 1, 2 * r}), formula::joined({one, one}, 0));
   });
-  const std::size_t first = how.first_of_grid(n, grid);
-  const traced turned =
-      turned_vectors_of(how, between(x, 1, first, first + grid), {call.settings, d, 2 * r}, how.rotation_at(m, theta));
+  const std::size_t first = steps.first_of_grid(n, grid);
+  const traced turned = turned_vectors_of(steps, between(x, 1, first, first + grid), {call.settings, d, 2 * r},
+                                          steps.rotation_at(m, theta));
   return in.finish(formula::joined({between(x, 1, 0, first), turned, between(x, 1, first + grid, n)}, 1));
 }
 
 /// Convolves windows of x [B, H, W, d]: nine terms, and one for the bias.
-inline formula::program coordinates::convolve(const scheme& how, const formula::program_sizes& call) {
+inline formula::program coordinates::convolve(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"], weight = in["weight"], bias = in["bias"];
   const std::size_t rows = in.size("B"), n = in.size("n"), d = in.size("d"), grid = grid_of(call.settings),
-                    first = how.first_of_grid(n, grid);
+                    first = steps.first_of_grid(n, grid);
   const auto h = in.setting<std::int64_t>("rows"), w = in.setting<std::int64_t>("columns");
   std::vector<std::int64_t> places;
   std::vector<bool> there;
-  const auto inside = [&](std::int64_t at, std::int64_t size) {
-    return at >= 0 && at < size ? at : how.outside(at, size);
+  const auto inside = [&](std::int64_t place, std::int64_t size) {
+    return place >= 0 && place < size ? place : steps.outside(place, size);
   };
   for (std::int64_t p = 0; p < h * w; ++p) {
     for (std::int64_t u = 0; u < 9; ++u) {
-      const std::int64_t y = inside(p / w + how.offset(u / 3, 3, false), h),
-                         z = inside(p % w + how.offset(u % 3, 3, false), w);
+      const std::int64_t y = inside(p / w + steps.offset(u / 3, 3, false), h),
+                         z = inside(p % w + steps.offset(u % 3, 3, false), w);
       there.push_back(y >= 0 && z >= 0);
       places.push_back(there.back() ? y * w + z : 0);
     }
     there.push_back(true);
   }
   const core::shape windows{rows, grid, 9, d}, all{rows, grid, 10, d};
-  const traced of_grid = between(x, 1, first, first + grid);
-  const traced near = reshaped(gathered(of_grid, formula::known_integers({grid * 9}, places), 1), windows);
-  const terms of{formula::joined({near, broadcast(traced(1.0), {rows, grid, 1, d})}, 2),
-                 formula::joined({reshaped(weight, {d, 9}), reshaped(bias, {d, 1})}, 1),
-                 broadcast(formula::known_truths({1, grid, 10, 1}, there), all)};
-  const traced convolved = in_stage<traced>(stage::convolution, [&] { return how.sum(of, "bptd,dt->bpd"); });
-  const traced y = in_stage<traced>(stage::output, [&] { return how.add(of_grid, convolved); });
+  const traced x_of_grid = between(x, 1, first, first + grid);
+  const traced near = reshaped(gathered(x_of_grid, formula::known_integers({grid * 9}, places), 1), windows);
+  const terms window{formula::joined({near, broadcast(traced(1.0), {rows, grid, 1, d})}, 2),
+                     formula::joined({reshaped(weight, {d, 9}), reshaped(bias, {d, 1})}, 1),
+                     broadcast(formula::known_truths({1, grid, 10, 1}, there), all)};
+  const traced convolved = in_stage<traced>(stage::convolution, [&] { return steps.sum(window, "bptd,dt->bpd"); });
+  const traced y = in_stage<traced>(stage::output, [&] { return steps.add(x_of_grid, convolved); });
   return in.finish(formula::joined({between(x, 1, 0, first), y, between(x, 1, first + grid, n)}, 1));
 }
 
 /// Convolves windows of x [B, n, g, c]: c k terms, and one for the bias.
-inline formula::program coordinates::convolve_line(const scheme& how, const formula::program_sizes& call) {
+inline formula::program coordinates::convolve_line(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"], weight = in["weight"], bias = in["bias"];
   const std::size_t rows = in.size("B"), n = in.size("n"), g = in.size("g"), c = in.size("c"), k = in.size("k");
@@ -279,8 +279,8 @@ inline formula::program coordinates::convolve_line(const scheme& how, const form
   std::vector<bool> there;
   for (std::int64_t t = 0; t < size; ++t)
     for (std::int64_t u = 0; u < taps; ++u) {
-      const std::int64_t at = t + how.offset(u, taps, is_behind),
-                         inside = at >= 0 && at < size ? at : how.outside(at, size);
+      const std::int64_t tap = t + steps.offset(u, taps, is_behind),
+                         inside = tap >= 0 && tap < size ? tap : steps.outside(tap, size);
       there.push_back(inside >= 0);
       places.push_back(std::max<std::int64_t>(inside, 0));
     }
@@ -288,36 +288,36 @@ inline formula::program coordinates::convolve_line(const scheme& how, const form
                                  {0, 1, 3, 4, 2});
   const auto truth = formula::known_truths({1, n, 1, 1, k}, there);
   const core::shape windows{rows, n, g, c * k}, ones{rows, n, g, 1};
-  const terms of{formula::joined({reshaped(near, windows), broadcast(traced(1.0), ones)}, 3),
-                 formula::joined({reshaped(weight, {g, c, c * k}), reshaped(bias, {g, c, 1})}, 2),
-                 formula::joined({reshaped(broadcast(truth, {rows, n, g, c, k}), windows),
-                                  broadcast(formula::known_truths({1, 1, 1, 1}, {true}), ones)},
-                                 3)};
-  const traced convolved = in_stage<traced>(stage::convolution, [&] { return how.sum(of, "bngt,got->bngo"); });
+  const terms window{formula::joined({reshaped(near, windows), broadcast(traced(1.0), ones)}, 3),
+                     formula::joined({reshaped(weight, {g, c, c * k}), reshaped(bias, {g, c, 1})}, 2),
+                     formula::joined({reshaped(broadcast(truth, {rows, n, g, c, k}), windows),
+                                      broadcast(formula::known_truths({1, 1, 1, 1}, {true}), ones)},
+                                     3)};
+  const traced convolved = in_stage<traced>(stage::convolution, [&] { return steps.sum(window, "bngt,got->bngo"); });
   return in.finish(in_stage<traced>(stage::output, [&] {
-    return how.add(x, how.activate(reshaped(convolved, {rows, n, g * c})));
+    return steps.add(x, steps.activate(reshaped(convolved, {rows, n, g * c})));
   }));
 }
 
-inline formula::program coordinates::bias_by_buckets(const scheme& how, const formula::program_sizes& call) {
+inline formula::program coordinates::bias_by_buckets(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), heads = in.size("h");
   constexpr std::int64_t most = std::int64_t{1} << 31;
-  const auto of_pairs = [&](const traced& table, const char* positions, bool of_boxes) {
-    const bucket_map map = map_of(call.settings, of_boxes);
+  const auto bias_of_pairs = [&](const traced& table, const char* positions, bool for_boxes) {
+    const bucket_map map = map_of(call.settings, for_boxes);
     const index p = in.integers(positions);
     const index buckets = stepwise(reshaped(p, {rows, 1, n}) - reshaped(p, {rows, n, 1}), -most, most,
-                                   [&](std::int64_t apart) { return how.bucket(map, static_cast<double>(apart)); });
+                                   [&](std::int64_t apart) { return steps.bucket(map, static_cast<double>(apart)); });
     const traced all = gathered(table, reshaped(buckets, {rows * n * n}), 1);
     return transposed(reshaped(all, {heads, rows, n, n}), {1, 0, 2, 3});
   };
-  const std::array<traced, 2> of_boxes = how.tables_of_axes({in["x_table"], in["y_table"]});
+  const std::array<traced, 2> box_tables = steps.tables_of_axes({in["x_table"], in["y_table"]});
   constexpr std::size_t sum = 0;
   return in.finish(in_stage<traced>(sum, [&] {
     accumulator<traced> terms;
-    terms.add(of_pairs(in["table"], "position", false));
-    terms.add(of_pairs(of_boxes[0], "x", true));
-    terms.add(of_pairs(of_boxes[1], "y", true));
+    terms.add(bias_of_pairs(in["table"], "position", false));
+    terms.add(bias_of_pairs(box_tables[0], "x", true));
+    terms.add(bias_of_pairs(box_tables[1], "y", true));
     return terms.total();
   }));
 }
@@ -450,8 +450,8 @@ inline core::operation coordinates::buckets_declaration() {
                      {.name = std::string(core::accumulation), .meaning = "sums in the gradients of tables"}},
           .independent = {"B", "h"},
           .conflict = [](const core::attributes& settings, const core::axis_sizes&) -> std::string {
-            const std::string of_text = map_of(settings, false).conflict();
-            return of_text.empty() ? map_of(settings, true).conflict() : of_text;
+            const std::string conflict_of_text = map_of(settings, false).conflict();
+            return conflict_of_text.empty() ? map_of(settings, true).conflict() : conflict_of_text;
           }};
 }
 

@@ -55,17 +55,17 @@ struct cope {
     std::function<traced(const traced& z, const traced& p)> between = formula::interpolated;
   };
   static scheme algorithm(accuracy_class c) {
-    scheme how;
+    scheme steps;
     if (c == accuracy_class::linear)
-      how.gate = [](const traced& x) {
+      steps.gate = [](const traced& x) {
         const traced y = sigmoid(x);
         return with_slope(y, x, y * (traced(1.0) - y));
       };
     if (c == accuracy_class::cumsum)
-      how.sums = [](const traced& gates, const formula::traced_truth&) {
+      steps.sums = [](const traced& gates, const formula::traced_truth&) {
         return sums_from_each_on_by_total(gates, keys);
       };
-    return how;
+    return steps;
   }
   static std::vector<recorded_formula<scheme>> formulas() {
     const std::vector<accuracy_class> sums{accuracy_class::sequential, accuracy_class::linear, accuracy_class::cumsum};
@@ -87,16 +87,16 @@ struct cope {
     return seen_of(in, seen_by_last_queries(in.size("n"), in.size("m"), in.setting<bool>("causal")));
   }
   /// The gates; 0 for keys that are not seen.
-  static traced gates_of(const scheme& how, const traced& logits, const formula::traced_truth& seen) {
+  static traced gates_of(const scheme& steps, const traced& logits, const formula::traced_truth& seen) {
     const traced none(0.0);
-    return either(seen, how.gate(either(seen, logits, none)), none);
+    return either(seen, steps.gate(either(seen, logits, none)), none);
   }
   /// Positions from the gates of keys, in a table of this size; 0 means no limit.
-  static traced positions_of(const scheme& how, const traced& gates, const formula::traced_truth& seen,
+  static traced positions_of(const scheme& steps, const traced& gates, const formula::traced_truth& seen,
                              std::int64_t size);
-  static formula::program positions(const scheme& how, const formula::program_sizes& call);
-  static formula::program interpolate(const scheme& how, const formula::program_sizes& call);
-  static formula::program attention(const scheme& how, const formula::program_sizes& call);
+  static formula::program positions(const scheme& steps, const formula::program_sizes& call);
+  static formula::program interpolate(const scheme& steps, const formula::program_sizes& call);
+  static formula::program attention(const scheme& steps, const formula::program_sizes& call);
 };
 
 inline core::operation cope::positions_declaration() {
@@ -151,9 +151,9 @@ inline core::operation cope::attention_declaration() {
   return attention;
 }
 
-inline cope::traced cope::positions_of(const scheme& how, const traced& gates, const formula::traced_truth& seen,
+inline cope::traced cope::positions_of(const scheme& steps, const traced& gates, const formula::traced_truth& seen,
                                        std::int64_t size) {
-  const traced p = either(seen, how.sums(gates, seen), traced(0.0));
+  const traced p = either(seen, steps.sums(gates, seen), traced(0.0));
   if (size == 0) return p;
   const traced last = index_number(formula::traced_integer::constant(size - 1));
   // The gradient at the limit is that of the sum.
@@ -161,19 +161,19 @@ inline cope::traced cope::positions_of(const scheme& how, const traced& gates, c
                   either(less(last, p), last, p));
 }
 
-inline formula::program cope::positions(const scheme& how, const formula::program_sizes& call) {
+inline formula::program cope::positions(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const formula::traced_truth seen = seen_keys(in);
-  return in.finish(positions_of(how, gates_of(how, in["g"], seen), seen, in.setting<std::int64_t>("positions")));
+  return in.finish(positions_of(steps, gates_of(steps, in["g"], seen), seen, in.setting<std::int64_t>("positions")));
 }
 
-inline formula::program cope::interpolate(const scheme& how, const formula::program_sizes& call) {
+inline formula::program cope::interpolate(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced z = in["z"], p = in["p"];
-  return in.finish(in_stage<traced>(0, [&] { return how.between(z, p); }));
+  return in.finish(in_stage<traced>(0, [&] { return steps.between(z, p); }));
 }
 
-inline formula::program cope::attention(const scheme& how, const formula::program_sizes& call) {
+inline formula::program cope::attention(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced q = in["q"], k = in["k"];
   const std::size_t a = in.size("a"), m = in.size("m");
@@ -185,14 +185,14 @@ inline formula::program cope::attention(const scheme& how, const formula::progra
   };
   const traced logits = in_stage<traced>(
       attention_stage::scores, [&] { return factor("scale") * contracted_at(seen, q, k, "bhid,bhjd->bhij"); });
-  const traced gates = in_stage<traced>(stage::gates, [&] { return gates_of(how, logits, seen); });
+  const traced gates = in_stage<traced>(stage::gates, [&] { return gates_of(steps, logits, seen); });
   const traced p = in_stage<traced>(stage::positions, [&] {
-    return positions_of(how, gates, seen, static_cast<std::int64_t>(std::max<std::size_t>(a, 1)));
+    return positions_of(steps, gates, seen, static_cast<std::int64_t>(std::max<std::size_t>(a, 1)));
   });
   const traced b =
-      in_stage<traced>(stage::interpolation, [&] { return how.between(contracted(q, table, "bhid,da->bhia"), p); });
+      in_stage<traced>(stage::interpolation, [&] { return steps.between(contracted(q, table, "bhid,da->bhia"), p); });
   const traced bias = in_stage<traced>(attention_stage::scores, [&] { return factor("position_scale") * b; });
-  return in.finish(attended(how, in, logits_of(how, in, bias, seen), seen));
+  return in.finish(attended(steps, in, logits_of(steps, in, bias, seen), seen));
 }
 
 }  // namespace assay::reference::encodings

@@ -47,16 +47,17 @@ struct dape {
 
  private:
   static core::operation declaration();
-  static formula::program recorded(const scheme& how, const formula::program_sizes& call);
+  static formula::program recorded(const scheme& steps, const formula::program_sizes& call);
   static traced layer(const traced& x, const traced& weights, const traced& biases);
-  static traced sum_of(const traced& score, const traced& of_pair, const traced& of_network);
+  static traced sum_of(const traced& score, const traced& pair_term, const traced& network_term);
 };
 
 /// A convolution along keys of x [B, n, m, c] with weights [u, c, k] and biases [u]: [B, n, m, u]. There are zeros
 /// before the first key and after the last one.
 inline dape::traced dape::layer(const traced& x, const traced& weights, const traced& biases) {
-  const core::shape shape = shape_of(x), of_weights = shape_of(weights);
-  const std::size_t rows = shape[0], n = shape[1], m = shape[2], units = of_weights[0], taps = of_weights[2];
+  const core::shape shape = shape_of(x), shape_of_weights = shape_of(weights);
+  const std::size_t rows = shape[0], n = shape[1], m = shape[2], units = shape_of_weights[0],
+                    taps = shape_of_weights[2];
   const traced zeros = broadcast(traced(0.0), {rows, n, taps / 2, shape[3]}),
                padded = formula::joined({zeros, x, zeros}, 2);
   std::vector<traced> seen;
@@ -68,22 +69,22 @@ inline dape::traced dape::layer(const traced& x, const traced& weights, const tr
 }
 
 /// The sum of three terms; the allowance covers any order of the two additions.
-inline dape::traced dape::sum_of(const traced& score, const traced& of_pair, const traced& of_network) {
-  return covering(covering((score + of_pair) + of_network, [&] { return score + (of_pair + of_network); }),
-                  [&] { return (score + of_network) + of_pair; });
+inline dape::traced dape::sum_of(const traced& score, const traced& pair_term, const traced& network_term) {
+  return covering(covering((score + pair_term) + network_term, [&] { return score + (pair_term + network_term); }),
+                  [&] { return (score + network_term) + pair_term; });
 }
 
-inline formula::program dape::recorded(const scheme& how, const formula::program_sizes& call) {
+inline formula::program dape::recorded(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t n = in.size("n"), m = in.size("m");
   const traced s = in["s"], bias = in["bias"], zero(0.0), nothing(-std::numeric_limits<double>::infinity());
   const truth masked = equal(bias, nothing);
-  const truth unseen = how.hides(reshaped(formula::counted(n), {n, 1}), formula::counted(m), masked);
+  const truth unseen = steps.hides(reshaped(formula::counted(n), {n, 1}), formula::counted(m), masked);
   const traced x = transposed(
       formula::joined({either(unseen, zero, s), broadcast(either(unseen, zero, bias), shape_of(s))}, 1), {0, 2, 3, 1});
   return in.finish(in_stage<traced>(stage::mlp, [&] {
     const bool vanishes = in.setting<double>("slope") == 0.0;
-    const traced hidden = how.activation(layer(x, in["w1"], in["c1"]), in.number("slope"), vanishes);
+    const traced hidden = steps.activation(layer(x, in["w1"], in["c1"]), in.number("slope"), vanishes);
     const traced f = transposed(layer(hidden, in["w2"], in["c2"]), {0, 3, 1, 2});
     const bool residual = core::chosen<bool>(call.settings, "form", {{"residual", true}, {"plain", false}});
     return either(masked, nothing, residual ? sum_of(s, bias, f) : s + f);

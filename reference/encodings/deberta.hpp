@@ -42,8 +42,8 @@ struct deberta_rows {
   std::int64_t span = 256, max_distance = 512;
   bool logarithmic = true, clamp_first = true;
 
-  [[nodiscard]] std::string conflict(const char* of_span) const {
-    const std::string span_name = "attribute '" + std::string(of_span) + "'";
+  [[nodiscard]] std::string conflict(const char* span_setting) const {
+    const std::string span_name = "attribute '" + std::string(span_setting) + "'";
     if (logarithmic && (span < 4 || span % 2 != 0)) return span_name + " must be even, and at least 4";
     if (logarithmic && max_distance <= span) return "attribute 'max_distance' must be larger than " + span_name;
     return "";
@@ -72,21 +72,22 @@ struct deberta {
 
   /// The steps that variants replace.
   struct scheme : score_scheme, recorded_scheme<scheme> {
-    std::function<std::int64_t(const deberta_rows& of, std::int64_t distance)> bucket =
-        [](const deberta_rows& of, std::int64_t distance) { return of.bucket(distance); };
-    std::function<std::int64_t(const deberta_rows& of, std::int64_t distance)> row =
-        [](const deberta_rows& of, std::int64_t distance) { return of.row(distance); };
+    std::function<std::int64_t(const deberta_rows& rows, std::int64_t distance)> bucket =
+        [](const deberta_rows& rows, std::int64_t distance) { return rows.bucket(distance); };
+    std::function<std::int64_t(const deberta_rows& rows, std::int64_t distance)> row =
+        [](const deberta_rows& rows, std::int64_t distance) { return rows.row(distance); };
   };
   static std::vector<recorded_formula<scheme>> formulas() {
     return {{bucket_declaration(), buckets}, {scores_declaration(), scores}};
   }
 
   static deberta_rows rows_of(const core::attributes& settings, const char* span) {
-    deberta_rows of{core::setting<std::int64_t>(settings, span), core::setting<std::int64_t>(settings, "max_distance")};
+    deberta_rows rows{core::setting<std::int64_t>(settings, span),
+                      core::setting<std::int64_t>(settings, "max_distance")};
     if (settings.contains("form"))
-      of.logarithmic = core::chosen<bool>(settings, "form", {{"log", true}, {"linear", false}});
-    if (settings.contains("clamp_first")) of.clamp_first = core::setting<bool>(settings, "clamp_first");
-    return of;
+      rows.logarithmic = core::chosen<bool>(settings, "form", {{"log", true}, {"linear", false}});
+    if (settings.contains("clamp_first")) rows.clamp_first = core::setting<bool>(settings, "clamp_first");
+    return rows;
   }
 
  private:
@@ -94,8 +95,8 @@ struct deberta {
   static constexpr const char* clamping = "whether distances are cut to max_distance - 1 first; else buckets go on";
   static core::operation bucket_declaration();
   static core::operation scores_declaration();
-  static formula::program buckets(const scheme& how, const formula::program_sizes& call);
-  static formula::program scores(const scheme& how, const formula::program_sizes& call);
+  static formula::program buckets(const scheme& steps, const formula::program_sizes& call);
+  static formula::program scores(const scheme& steps, const formula::program_sizes& call);
 };
 
 inline core::operation deberta::bucket_declaration() {
@@ -142,36 +143,38 @@ inline core::operation deberta::scores_declaration() {
   return scores;
 }
 
-inline formula::program deberta::buckets(const scheme& how, const formula::program_sizes& call) {
+inline formula::program deberta::buckets(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  const deberta_rows of = rows_of(call.settings, "buckets");
+  const deberta_rows rows = rows_of(call.settings, "buckets");
   const auto most = static_cast<std::int64_t>(furthest);
   return in.finish(formula::stepwise(clamp(in.integers("distance"), -most, most), -most, most,
-                                     [&](std::int64_t distance) { return how.bucket(of, distance); }));
+                                     [&](std::int64_t distance) { return steps.bucket(rows, distance); }));
 }
 
-inline formula::program deberta::scores(const scheme& how, const formula::program_sizes& call) {
+inline formula::program deberta::scores(const scheme& steps, const formula::program_sizes& call) {
   using formula::traced;
   recorded_call in(call);
-  const deberta_rows of = rows_of(call.settings, "span");
+  const deberta_rows rows = rows_of(call.settings, "span");
   const bool c2p = core::chosen<bool>(call.settings, "terms", {{"both", true}, {"c2p", true}, {"p2c", false}}),
              p2c = core::chosen<bool>(call.settings, "terms", {{"both", true}, {"c2p", false}, {"p2c", true}}),
              as_in_paper = core::chosen<bool>(call.settings, "p2c_index", {{"code", false}, {"paper", true}});
   const std::size_t n = in.size("n");
   const auto row = [&](std::size_t from, std::size_t to) {
-    return how.row(of, static_cast<std::int64_t>(from) - static_cast<std::int64_t>(to));
+    return steps.row(rows, static_cast<std::int64_t>(from) - static_cast<std::int64_t>(to));
   };
-  const auto of_queries = of_each_pair(n, n, row),
-             of_keys =
-                 of_each_pair(n, n, [&](std::size_t j, std::size_t i) { return as_in_paper ? row(j, i) : row(i, j); });
+  const auto rows_of_queries = integers_of_pairs(n, n, row),
+             rows_of_keys = integers_of_pairs(
+                 n, n, [&](std::size_t j, std::size_t i) { return as_in_paper ? row(j, i) : row(i, j); });
   const traced q = in["q"], k = in["k"], keys = in["position_keys"], queries = in["position_queries"];
   return in.finish(in_stage<traced>(score_stage::scores, [&] {
     std::vector<score_term> terms{{q, k, "bhid,bhjd->bhij"}};
     if (c2p)
-      terms.push_back({q, keys, "bhid,hrd->bhir", [&](const traced& s) { return of_query_and_row(s, of_queries); }});
+      terms.push_back(
+          {q, keys, "bhid,hrd->bhir", [&](const traced& s) { return products_by_query(s, rows_of_queries); }});
     if (p2c)
-      terms.push_back({k, queries, "bhjd,hrd->bhjr", [&](const traced& s) { return of_key_and_row(s, of_keys); }});
-    return how.of(how.factor(in.size("d"), in.size("h"), terms.size()), terms);
+      terms.push_back(
+          {k, queries, "bhjd,hrd->bhjr", [&](const traced& s) { return products_by_key(s, rows_of_keys); }});
+    return steps.scaled_scores(steps.factor(in.size("d"), in.size("h"), terms.size()), terms);
   }));
 }
 

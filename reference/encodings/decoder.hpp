@@ -80,8 +80,8 @@ struct decoder {
         temperature_of;
     std::function<traced(const traced& slope, const index& distance)> bias =
         [](const traced& slope, const index& distance) { return -(slope * index_number(magnitude_of(distance))); };
-    std::function<traced_truth(const index& of_queries, const index& of_keys)> same_document =
-        [](const index& of_queries, const index& of_keys) { return equal(of_queries, of_keys); };
+    std::function<traced_truth(const index& query_documents, const index& key_documents)> same_document =
+        [](const index& query_documents, const index& key_documents) { return equal(query_documents, key_documents); };
     /// Whether queries are multiplied into the space of latents, or keys and values are made from latents. The other
     /// gradient uses the former.
     bool absorbed = false;
@@ -100,22 +100,22 @@ struct decoder {
   static core::operation attention_declaration();
   static core::operation latent_declaration();
   static core::operation paged_declaration();
-  static traced normalized(const scheme& how, const recorded_call& in, const traced& x, const traced& weights);
+  static traced normalized(const scheme& steps, const recorded_call& in, const traced& x, const traced& weights);
   /// x rotated by positions [B, 1, ., 1].
-  static traced turned_by(const scheme& how, const recorded_call& in, const traced& x, const index& positions);
+  static traced turned_by(const scheme& steps, const recorded_call& in, const traced& x, const index& positions);
   /// Queries or keys as they enter the product, at their positions [B, .].
-  static traced prepared(const scheme& how, const recorded_call& in, const traced& rows, const traced& weights,
+  static traced prepared(const scheme& steps, const recorded_call& in, const traced& rows, const traced& weights,
                          const index& positions);
   /// The part of [B, m] that belongs to the last n tokens.
-  static index of_queries(const recorded_call& in, const index& of_tokens) {
-    return between(of_tokens, 1, in.size("m") - in.size("n"), in.size("m"));
+  static index part_of_queries(const recorded_call& in, const index& numbers_of_tokens) {
+    return between(numbers_of_tokens, 1, in.size("m") - in.size("n"), in.size("m"));
   }
-  static formula::program attention(const scheme& how, const formula::program_sizes& call);
-  static formula::program latent(const scheme& how, const formula::program_sizes& call);
-  static formula::program paged(const scheme& how, const formula::program_sizes& call);
+  static formula::program attention(const scheme& steps, const formula::program_sizes& call);
+  static formula::program latent(const scheme& steps, const formula::program_sizes& call);
+  static formula::program paged(const scheme& steps, const formula::program_sizes& call);
 };
 
-namespace of_decoder {
+namespace decoder_declarations {
 
 inline core::tensor_declaration tokens(const char* called, const char* meaning, core::value_domain within,
                                        core::input_role role) {
@@ -146,7 +146,7 @@ inline std::vector<core::stage_declaration> stages() {
   return all;
 }
 
-}  // namespace of_decoder
+}  // namespace decoder_declarations
 
 inline core::operation decoder::attention_declaration() {
   constexpr double largest = std::numeric_limits<double>::max();
@@ -160,9 +160,9 @@ inline core::operation decoder::attention_declaration() {
            core::parameter("slope", {"h*u"}, "what a token of distance takes from a logit, where `alibi`"),
            core::parameter("sink", {"h*u"}, "logits of a key without a value, where `sinks`; -inf: there is none",
                            {.low = -largest, .high = largest, .minus_infinity = true}),
-           of_decoder::positions(),
-           of_decoder::tokens("document", "which document a token is of: others are hidden", {-0x1p31, 0x1p31},
-                              core::input_role::value)})
+           decoder_declarations::positions(),
+           decoder_declarations::tokens("document", "which document a token is of: others are hidden",
+                                        {-0x1p31, 0x1p31}, core::input_role::value)})
     op.inputs.push_back(std::move(d));
   const std::vector<core::attribute_declaration> own{
       choice("norm", {"before", "after", "none"},
@@ -171,25 +171,24 @@ inline core::operation decoder::attention_declaration() {
       real("epsilon", {1e-6, 1e-5}, {0x1p-60, 1.0}, "what is added to the mean of squares"),
       choice("layout", {"half_split", "interleaved", "none"},
              "which coordinates of r pairs turn together: t and t + r, or 2t and 2t + 1; none: nothing turns"),
-      of_decoder::base(),
+      decoder_declarations::base(),
       rotary_setting(),
       choice("temperature", {"none", "log_n", "floored"},
              "what queries are multiplied by at p = position + 1: 1; log p / log L0 where p is above L0, else 1; or "
              "1 + 0.1 log(floor(p / L0) + 1)"),
       integer("trained_length", {8192, 3}, {2.0, 0x1p31}, "L0 of the temperature, in tokens"),
       group_setting(),
-      of_decoder::causal(),
+      decoder_declarations::causal(),
       softcap_setting(),
       flag("alibi", false, "whether slope |distance of positions| is subtracted from the logits"),
       flag("sinks", false, "whether the softmax has one more logit, of no value")};
   op.attributes.insert(op.attributes.end(), own.begin(), own.end());
   for (const core::attribute_declaration& a : query_places::windows_declared()) op.attributes.push_back(a);
   op.axis_roles = {{"u", core::axis_role::parameter}};
-  op.stages = of_decoder::stages();
+  op.stages = decoder_declarations::stages();
   op.conflict = [](const core::attributes& settings, const core::axis_sizes& sizes) {
-    const std::string of_queries = of_decoder::conflict_of_queries(sizes);
-    return of_queries.empty() ? conflict_of_pairs(turning_pairs(sizes.at("d"), settings), "rotary = ", sizes)
-                              : of_queries;
+    const std::string conflict = decoder_declarations::conflict_of_queries(sizes);
+    return conflict.empty() ? conflict_of_pairs(turning_pairs(sizes.at("d"), settings), "rotary = ", sizes) : conflict;
   };
   op.grows_with = core::with_keys;
   op.independent = {"B"};
@@ -206,17 +205,17 @@ inline core::operation decoder::latent_declaration() {
                {.name = "k_turned", .axes = {"B", "m", "2r"}, .meaning = "parts of keys that turn, of all heads"},
                core::parameter("key_up", {"h", "d", "l"}, "latents to keys"),
                core::parameter("value_up", {"h", "e", "l"}, "latents to values"),
-               of_decoder::positions()};
+               decoder_declarations::positions()};
   op.attributes.front().meaning = "what logits are multiplied by: 1 / sqrt(d + 2r), or 1";
   for (const core::attribute_declaration& a :
-       {rotary_layout::declared(), of_decoder::base(), of_decoder::causal(),
+       {rotary_layout::declared(), decoder_declarations::base(), decoder_declarations::causal(),
         real("logit_factor", {1.0, 1.8738542070926265}, {0x1p-20, 0x1p20},
              "one more factor of all logits: mscale^2, where DeepSeek extends the context")})
     op.attributes.push_back(a);
   op.axis_roles = {{"l", core::axis_role::width}};
-  op.stages = of_decoder::stages();
+  op.stages = decoder_declarations::stages();
   op.conflict = [](const core::attributes&, const core::axis_sizes& sizes) {
-    return of_decoder::conflict_of_queries(sizes);
+    return decoder_declarations::conflict_of_queries(sizes);
   };
   op.grows_with = core::with_keys;
   op.independent = {"B"};
@@ -240,7 +239,7 @@ inline core::operation decoder::paged_declaration() {
   op.inputs.front().axes[1] = op.outputs.front().axes[1] = "h*u";
   for (const core::attribute_declaration& a :
        {integer("page_size", {2, 1, 16}, {1.0, 0x1p20}, "how many tokens a page has", "s"), group_setting(),
-        of_decoder::causal(), query_places::windows_declared().front()})
+        decoder_declarations::causal(), query_places::windows_declared().front()})
     op.attributes.push_back(a);
   op.axis_roles = {{"u", core::axis_role::parameter},
                    {"P", core::axis_role::parameter},
@@ -256,18 +255,18 @@ inline decoder::traced decoder::temperature_of(const index& places, const std::s
   return temperature_of_step(floor_divide(places, length), formula::setting(0.1));
 }
 
-inline decoder::traced decoder::normalized(const scheme& how, const recorded_call& in, const traced& x,
+inline decoder::traced decoder::normalized(const scheme& steps, const recorded_call& in, const traced& x,
                                            const traced& w) {
   const auto by = in.setting<std::string>("norm_weight");
   const traced made =
-      in_stage<traced>(stage::root, [&] { return how.root(x, in.number("epsilon"), in.is_of_gradient()); });
+      in_stage<traced>(stage::root, [&] { return steps.root(x, in.number("epsilon"), in.is_of_gradient()); });
   if (by == "none") return made;
   return in_stage<traced>(stage::norm, [&] {
     return taken_from(static_cast<std::size_t>(stage::root), made) * (by == "one_plus" ? traced(1.0) + w : w);
   });
 }
 
-inline decoder::traced decoder::turned_by(const scheme& how, const recorded_call& in, const traced& x,
+inline decoder::traced decoder::turned_by(const scheme& steps, const recorded_call& in, const traced& x,
                                           const index& positions) {
   const std::size_t width = shape_of(x)[3];
   const rotary_layout layout(in.settings(), width, turning_pairs(width, in.settings()));
@@ -277,79 +276,82 @@ inline decoder::traced decoder::turned_by(const scheme& how, const recorded_call
     return to_real(positions) * or_products_of_factors(theta, base, layout.pairs);
   });
   const traced_rotation by = in_stage<traced>(stage::table, [&] { return traced_rotation(angle); });
-  return in_stage<traced>(stage::turned, [&] { return turned_features(how, x, layout, by); });
+  return in_stage<traced>(stage::turned, [&] { return turned_features(steps, x, layout, by); });
 }
 
-inline decoder::traced decoder::prepared(const scheme& how, const recorded_call& in, const traced& rows,
+inline decoder::traced decoder::prepared(const scheme& steps, const recorded_call& in, const traced& rows,
                                          const traced& weights, const index& positions) {
   const auto norm = in.setting<std::string>("norm");
   traced x = rows;
-  if (norm == "before") x = normalized(how, in, x, weights);
+  if (norm == "before") x = normalized(steps, in, x, weights);
   if (in.setting<std::string>("layout") != "none") {
     const core::shape s = shape_of(positions);
-    x = turned_by(how, in, x, reshaped(positions, {s[0], 1, s[1], 1}));
+    x = turned_by(steps, in, x, reshaped(positions, {s[0], 1, s[1], 1}));
   }
-  return norm == "after" ? normalized(how, in, x, weights) : x;
+  return norm == "after" ? normalized(steps, in, x, weights) : x;
 }
 
-inline formula::program decoder::attention(const scheme& how, const formula::program_sizes& call) {
+inline formula::program decoder::attention(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   // Settings can switch parts off; the inputs of these parts still exist, and have gradients of 0.
   const traced query_norm = in["query_norm"], key_norm = in["key_norm"], slope = in["slope"], sink = in["sink"];
   const std::size_t rows = in.size("B"), heads = in.size("h") * in.size("u"), n = in.size("n"), m = in.size("m");
   const index positions = in.integers("position"), documents = in.integers("document"),
-              own = reshaped(of_queries(in, positions), {rows, 1, n, 1});
-  traced q = prepared(how, in, in["q"], query_norm, of_queries(in, positions));
-  const traced k = prepared(how, in, in["k"], key_norm, positions), v = in["v"];
+              own = reshaped(part_of_queries(in, positions), {rows, 1, n, 1});
+  traced q = prepared(steps, in, in["q"], query_norm, part_of_queries(in, positions));
+  const traced k = prepared(steps, in, in["k"], key_norm, positions), v = in["v"];
   if (const auto rule = in.setting<std::string>("temperature"); rule != "none") {
     const traced by = in_stage<traced>(stage::angle, [&] {
-      return how.temperature(own + index::constant(1), rule, in.setting<std::int64_t>("trained_length"));
+      return steps.temperature(own + index::constant(1), rule, in.setting<std::int64_t>("trained_length"));
     });
     q = in_stage<traced>(stage::turned, [&] { return q * by; });
   }
-  const core::shape of_pairs{rows, heads, n, m};
-  const traced_truth seen = broadcast(formula::known_truths({n, m}, recorded_places(in).all_seen()), of_pairs) &&
-                            broadcast(how.same_document(reshaped(of_queries(in, documents), {rows, 1, n, 1}),
-                                                        reshaped(documents, {rows, 1, 1, m})),
-                                      of_pairs);
+  const core::shape shape_of_pairs{rows, heads, n, m};
+  const traced_truth seen = broadcast(formula::known_truths({n, m}, recorded_places(in).all_seen()), shape_of_pairs) &&
+                            broadcast(steps.same_document(reshaped(part_of_queries(in, documents), {rows, 1, n, 1}),
+                                                          reshaped(documents, {rows, 1, 1, m})),
+                                      shape_of_pairs);
   const traced logits = in_stage<traced>(attention_stage::scores, [&] {
-    const traced s = how.logit(of_groups(q, k, "id,jd->ij", how.adds_by_heads(in), {.sums = &seen}), traced(0.0),
-                               factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
+    const traced s = steps.logit(products_of_groups(q, k, "id,jd->ij", steps.adds_by_heads(in), {.sums = &seen}),
+                                 traced(0.0), factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
     const double cap = in.setting<double>("softcap");
     const traced capped = cap == 0.0 ? s : soft_capped(s, formula::setting(cap));
     if (!in.setting<bool>("alibi")) return capped;
-    return capped + how.bias(reshaped(slope, {heads, 1, 1}), reshaped(positions, {rows, 1, 1, m}) - own);
+    return capped + steps.bias(reshaped(slope, {heads, 1, 1}), reshaped(positions, {rows, 1, 1, m}) - own);
   });
   const reading_of_weights read = [&](const traced& weights) {
-    return of_groups(weights, v, "ij,jc->ic", how.adds_by_heads(in), {.terms = &seen});
+    return products_of_groups(weights, v, "ij,jc->ic", steps.adds_by_heads(in), {.terms = &seen});
   };
-  return in.finish(in.setting<bool>("sinks") ? attended_beside_sink(how, in, logits, seen, sink, read)
-                                             : attended(how, in, logits, seen, read));
+  return in.finish(in.setting<bool>("sinks") ? attended_beside_sink(steps, in, logits, seen, sink, read)
+                                             : attended(steps, in, logits, seen, read));
 }
 
-inline formula::program decoder::latent(const scheme& how, const formula::program_sizes& call) {
+inline formula::program decoder::latent(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), m = in.size("m");
   const index positions = in.integers("position");
   const traced latents = in["latent"], key_up = in["key_up"], value_up = in["value_up"], q = in["q"];
-  const bool absorbed = how.absorbed || in.is_other_gradient();
+  const bool absorbed = steps.absorbed || in.is_other_gradient();
   const traced_truth seen = seen_of(in, seen_by_last_queries(n, m, in.setting<bool>("causal")));
-  const traced q_turned = turned_by(how, in, in["q_turned"], reshaped(of_queries(in, positions), {rows, 1, n, 1})),
-               k_turned = turned_by(how, in, reshaped(in["k_turned"], {rows, 1, m, 2 * in.size("r")}),
+  const traced q_turned =
+                   turned_by(steps, in, in["q_turned"], reshaped(part_of_queries(in, positions), {rows, 1, n, 1})),
+               k_turned = turned_by(steps, in, reshaped(in["k_turned"], {rows, 1, m, 2 * in.size("r")}),
                                     reshaped(positions, {rows, 1, m, 1}));
-  const auto of_keys = [&] {
+  const auto products_by_keys = [&] {
     return contracted_at(seen, q, contracted(latents, key_up, "bjl,hdl->bhjd"), "bhid,bhjd->bhij");
   };
-  const auto of_latents = [&] {
+  const auto products_by_latents = [&] {
     return contracted_at(seen, contracted(q, key_up, "bhid,hdl->bhil"), latents, "bhil,bjl->bhij");
   };
   const traced logits = in_stage<traced>(attention_stage::scores, [&] {
-    const traced products = absorbed ? of_latents() : in.is_of_gradient() ? of_keys() : covering(of_keys(), of_latents);
+    const traced products = absorbed              ? products_by_latents()
+                            : in.is_of_gradient() ? products_by_keys()
+                                                  : covering(products_by_keys(), products_by_latents);
     const traced turned_ones =
         contracted_at(seen, q_turned, reshaped(k_turned, {rows, m, 2 * in.size("r")}), "bhid,bjd->bhij");
     const traced scale =
         factor_of_logits(in.setting<std::string>("scale"), in.size("d") + 2 * in.size("r")) * in.number("logit_factor");
-    return how.logit(products + turned_ones, traced(0.0), scale);
+    return steps.logit(products + turned_ones, traced(0.0), scale);
   });
   const reading_of_weights read = [&](const traced& weights) {
     const auto by_values = [&] {
@@ -360,10 +362,10 @@ inline formula::program decoder::latent(const scheme& how, const formula::progra
     };
     return absorbed ? by_latents() : in.is_of_gradient() ? by_values() : covering(by_values(), by_latents);
   };
-  return in.finish(attended(how, in, logits, seen, read));
+  return in.finish(attended(steps, in, logits, seen, read));
 }
 
-inline formula::program decoder::paged(const scheme& how, const formula::program_sizes& call) {
+inline formula::program decoder::paged(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), heads = in.size("h"), n = in.size("n"), pages = in.size("P"),
                     m = in.size("t") * in.size("s");
@@ -374,22 +376,22 @@ inline formula::program decoder::paged(const scheme& how, const formula::program
               places = reshaped(formula::counted(m), {1, 1, 1, m}),
               own =
                   reshaped(formula::counted(n), {1, 1, n, 1}) + length - index::constant(static_cast<std::int64_t>(n));
-  const auto of_rows = [&](const traced& in_pages, std::size_t width) {
+  const auto rows_in_pages = [&](const traced& in_pages, std::size_t width) {
     return transposed(reshaped(gathered(in_pages, table, 0), {rows, m, heads, width}), {0, 2, 1, 3});
   };
-  const traced k = of_rows(key_pages, in.size("d")), v = of_rows(value_pages, in.size("e"));
-  const core::shape of_pairs{rows, heads * in.size("u"), n, m};
-  traced_truth seen =
-      broadcast(how.is_there(places, length), of_pairs) && broadcast(!less(own, index::constant(0)), of_pairs);
-  if (in.setting<bool>("causal")) seen = seen && broadcast(!less(own, places), of_pairs);
+  const traced k = rows_in_pages(key_pages, in.size("d")), v = rows_in_pages(value_pages, in.size("e"));
+  const core::shape shape_of_pairs{rows, heads * in.size("u"), n, m};
+  traced_truth seen = broadcast(steps.is_there(places, length), shape_of_pairs) &&
+                      broadcast(!less(own, index::constant(0)), shape_of_pairs);
+  if (in.setting<bool>("causal")) seen = seen && broadcast(!less(own, places), shape_of_pairs);
   if (const auto left = in.setting<std::int64_t>("window_left"); left >= 0)
-    seen = seen && broadcast(!less(places, own - index::constant(left)), of_pairs);
+    seen = seen && broadcast(!less(places, own - index::constant(left)), shape_of_pairs);
   const traced logits = in_stage<traced>(attention_stage::scores, [&] {
-    return how.logit(of_groups(q, k, "id,jd->ij", how.adds_by_heads(in), {.sums = &seen}), traced(0.0),
-                     factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
+    return steps.logit(products_of_groups(q, k, "id,jd->ij", steps.adds_by_heads(in), {.sums = &seen}), traced(0.0),
+                       factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
   });
-  return in.finish(attended(how, in, logits, seen, [&](const traced& weights) {
-    return of_groups(weights, v, "ij,jc->ic", how.adds_by_heads(in), {.terms = &seen});
+  return in.finish(attended(steps, in, logits, seen, [&](const traced& weights) {
+    return products_of_groups(weights, v, "ij,jc->ic", steps.adds_by_heads(in), {.terms = &seen});
   }));
 }
 

@@ -42,19 +42,19 @@ struct fire {
  private:
   using traced = formula::traced;
   static core::operation declaration();
-  static formula::program recorded(const scheme& how, const formula::program_sizes& call);
-  static traced argument(const recorded_pairs& pairs, const scheme& how);
+  static formula::program recorded(const scheme& steps, const formula::program_sizes& call);
+  static traced argument(const recorded_pairs& pairs, const scheme& steps);
   static traced whole_length(const traced& t, const traced& c, const traced& least, const traced& length);
   static traced network(const recorded_pairs& pairs, const traced& x);
 };
 
-inline fire::traced fire::argument(const recorded_pairs& pairs, const scheme& how) {
+inline fire::traced fire::argument(const recorded_pairs& pairs, const scheme& steps) {
   const traced t = to_real(pairs.distance()), c = magnitude_of(pairs["c"]), epsilon = pairs.number("epsilon"),
                least = magnitude_of(pairs["multiplier"] * pairs.number("threshold"));
   const bool by_position = pairs.setting<std::string>("normalizer") == "position" || pairs.size("m") == 0;
   const traced length = by_position ? to_real(pairs.query()) : reshaped(largest_along(t, 1), {pairs.size("n"), 1});
   const traced larger_length = larger(length, least);
-  const auto psi = [&](const traced& y) { return how.log_of_one_plus(c * y); };
+  const auto psi = [&](const traced& y) { return steps.log_of_one_plus(c * y); };
   const traced share = psi(t) / (psi(larger_length) + epsilon);
   if (!pairs.is_truth() || pairs.setting<double>("epsilon") != 0.0) return share;
   const auto is_whole = equal(t, length) && !equal(c, traced(0.0)) && !less(length, least);
@@ -75,10 +75,10 @@ inline fire::traced fire::network(const recorded_pairs& pairs, const traced& x) 
   const bool leaky =
       core::chosen<bool>(pairs.setting<std::string>("activation"), {{"relu", false}, {"leaky_relu", true}});
   const std::size_t w = pairs.size("w"), h = pairs.size("h"), n = pairs.size("n"), m = pairs.size("m");
-  const auto of_units = [&](const char* input) { return reshaped(pairs[input], {w}); };
+  const auto by_unit = [&](const char* input) { return reshaped(pairs[input], {w}); };
   accumulator<traced> sum;
-  sum.add_product(of_units("w1"), reshaped(x, {n, m, 1}));
-  sum.add(of_units("b1"));
+  sum.add_product(by_unit("w1"), reshaped(x, {n, m, 1}));
+  sum.add(by_unit("b1"));
   const traced hidden = leaky_relu(sum.total(), leaky ? traced(1.0) / traced(100.0) : traced(0.0), !leaky);
   // The biases of the heads are weights of a unit that is always 1.
   const traced units = formula::joined({broadcast(hidden, {n, m, w}), broadcast(traced(1.0), {n, m, 1})}, 2);
@@ -86,16 +86,16 @@ inline fire::traced fire::network(const recorded_pairs& pairs, const traced& x) 
   return formula::contracted(weights, units, "hw,nmw->hnm");
 }
 
-inline formula::program fire::recorded(const scheme& how, const formula::program_sizes& call) {
+inline formula::program fire::recorded(const scheme& steps, const formula::program_sizes& call) {
   recorded_pairs pairs(call);
-  const traced x = in_stage<traced>(stage::argument, [&] { return argument(pairs, how); });
+  const traced x = in_stage<traced>(stage::argument, [&] { return argument(pairs, steps); });
   return pairs.finish(in_stage<traced>(
       stage::mlp, [&] { return network(pairs, taken_from(static_cast<std::size_t>(stage::argument), x)); }));
 }
 
 inline core::operation fire::declaration() {
   using std::string;
-  return of_pairs(
+  return pair_operation(
       {.name = "fire/bias",
        .source = "Li et al. 2024, arXiv 2310.04418, section 3",
        .inputs = with_pair_positions(

@@ -52,7 +52,7 @@ struct kept_rule {
         counts(core::chosen<bool>(settings, "rule", {{"at_least", false}, {"above", false}, {"count", true}})) {}
   [[nodiscard]] std::int64_t all() const { return static_cast<std::int64_t>(pairs); }
   /// The number of kept frequencies at these lengths [n].
-  [[nodiscard]] index at(const index& lengths) const {
+  [[nodiscard]] index number_of_kept(const index& lengths) const {
     if (counts) return index::constant(std::min(count, all()));
     std::vector<std::int64_t> first{0};  // the first lengths at which none is kept, one, two, ...
     for (std::size_t t = 0; t < pairs; ++t) first.push_back(length_of_turn(base, t, pairs));
@@ -78,7 +78,7 @@ struct fope {
   struct scheme : rotation_scheme, recorded_scheme<scheme> {
     scheme() { rotation_at = wave_at; }
     std::function<index(const kept_rule& rule, const index& lengths)> kept =
-        [](const kept_rule& rule, const index& lengths) { return rule.at(lengths); };
+        [](const kept_rule& rule, const index& lengths) { return rule.number_of_kept(lengths); };
     /// The coefficients [g, D, O], divided by the sums of their columns.
     std::function<traced(const traced& coefficients)> normalize = [](const traced& c) {
       const core::shape s = shape_of(c);
@@ -89,8 +89,8 @@ struct fope {
         [](std::size_t head, std::size_t heads, std::size_t groups) { return head * groups / heads; };
   };
   static std::vector<recorded_formula<scheme>> formulas() {
-    const auto [of_lengths, of_vectors] = declarations();
-    return {{of_lengths, kept}, {of_vectors, rotate}};
+    const auto [kept_declaration, rotate_declaration] = declarations();
+    return {{kept_declaration, kept}, {rotate_declaration, rotate}};
   }
 
  private:
@@ -101,14 +101,14 @@ struct fope {
     const traced angle = in_stage<traced>(stage::angle, [&] { return position * omega; });
     return in_stage<traced>(stage::series, [&] { return traced_rotation(angle); });
   }
-  static formula::program kept(const scheme& how, const formula::program_sizes& call) {
+  static formula::program kept(const scheme& steps, const formula::program_sizes& call) {
     recorded_call in(call);
-    return in.finish(how.kept(kept_rule(call.settings), in.integers("length")));
+    return in.finish(steps.kept(kept_rule(call.settings), in.integers("length")));
   }
-  static formula::program rotate(const scheme& how, const formula::program_sizes& call);
+  static formula::program rotate(const scheme& steps, const formula::program_sizes& call);
 };
 
-inline formula::program fope::rotate(const scheme& how, const formula::program_sizes& call) {
+inline formula::program fope::rotate(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), h = in.size("h"), frequencies = in.size("D");
   // A request with more columns than pairs is refused; a call that a diagnosis makes from one stays inside the head.
@@ -116,12 +116,13 @@ inline formula::program fope::rotate(const scheme& how, const formula::program_s
   const traced x = in["x"];
   std::vector<std::int64_t> groups;
   for (std::size_t head = 0; head < h; ++head)
-    groups.push_back(static_cast<std::int64_t>(how.group(head, h, in.size("g"))));
-  traced_rotation by = how.rotation_at(position_of(in, "position"), in["omega"]);
+    groups.push_back(static_cast<std::int64_t>(steps.group(head, h, in.size("g"))));
+  traced_rotation by = steps.rotation_at(position_of(in, "position"), in["omega"]);
   for (const auto& [wave, called] : {std::pair(&by.cosine, "c_cos"), {&by.sine, "c_sin"}}) {
-    const traced series = in_stage<traced>(stage::series, [&, of = *wave, name = called] {
-      const traced given = in[name], c = in.setting<bool>("normalized") ? how.normalize(given) : given;
-      const traced sums = contracted(reshaped(of, {rows, n, frequencies}), between(c, 2, 0, columns), "bnk,gko->bngo");
+    const traced series = in_stage<traced>(stage::series, [&, wave_of_input = *wave, name = called] {
+      const traced given = in[name], c = in.setting<bool>("normalized") ? steps.normalize(given) : given;
+      const traced sums =
+          contracted(reshaped(wave_of_input, {rows, n, frequencies}), between(c, 2, 0, columns), "bnk,gko->bngo");
       return gathered(sums, formula::known_integers({h}, groups), 2);
     });
     *wave = in_stage<traced>(stage::table, [&] { return taken_from(static_cast<std::size_t>(stage::series), series); });
@@ -130,7 +131,7 @@ inline formula::program fope::rotate(const scheme& how, const formula::program_s
   }
   const rotary_layout layout({{"layout", std::string("half_split")}, {"partial", std::string("proportional")}},
                              in.size("d"), shape_of(by.sine)[3]);
-  return in.finish(turned_vectors_of(how, x, layout, by));
+  return in.finish(turned_vectors_of(steps, x, layout, by));
 }
 
 inline std::string fope::conflict(const core::attributes&, const core::axis_sizes& sizes) {
@@ -146,8 +147,8 @@ inline std::string fope::conflict(const core::attributes&, const core::axis_size
 inline std::array<core::operation, 2> fope::declarations() {
   constexpr const char* source = "Hua et al. 2024, arXiv 2412.17739, section 4, and its released code";
   constexpr double furthest = 2147483648.0;
-  const auto coefficients = [](const char* called, const char* of) {
-    return core::parameter(called, {"g", "D", "O"}, std::string("coefficients of the ") + of);
+  const auto coefficients = [](const char* called, const char* wave_name) {
+    return core::parameter(called, {"g", "D", "O"}, std::string("coefficients of the ") + wave_name);
   };
   core::operation rotate = rotation_declaration(
       {.name = "fope/rotate",

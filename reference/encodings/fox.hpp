@@ -52,13 +52,13 @@ struct fox {
 
   /// Sums of segments have no shorter tree of their own.
   static scheme algorithm(accuracy_class c) {
-    scheme how;
-    if (c == accuracy_class::cumsum) how.sums = totals_less_prefixes;
-    return how;
+    scheme steps;
+    if (c == accuracy_class::cumsum) steps.sums = totals_less_prefixes;
+    return steps;
   }
   static std::vector<recorded_formula<scheme>> formulas() {
     const std::vector<accuracy_class> all{accuracy_class::sequential, accuracy_class::cumsum};
-    core::operation cached = of_cache(decay_declaration(false));
+    core::operation cached = cached_operation(decay_declaration(false));
     cached.outputs.front().axes.back() = "m";
     cached.attributes = {
         integer("queries", {1, 2, 5}, {1, 0x1p20}, "how many queries there are, the last ones of the tokens", "n")};
@@ -66,7 +66,7 @@ struct fox {
             {decay_declaration(true), decay, all},
             {attention_declaration(false), attention, all},
             {cached, decay, all},
-            {of_cache(attention_declaration(true)), attention, all}};
+            {cached_operation(attention_declaration(true)), attention, all}};
   }
 
   /// The keys up to the key of each query, [n, m].
@@ -106,26 +106,26 @@ struct fox {
                     either(equal(own, formula::counted(shape_of(gates)[keys])), traced(0.0), sums),
                     differences_of_prefixes(gates, own));
   }
-  static core::operation decay_declaration(bool of_logits);
+  static core::operation decay_declaration(bool takes_logits);
   static core::operation attention_declaration(bool cached);
-  static core::operation of_cache(core::operation op);
+  static core::operation cached_operation(core::operation op);
   /// The keys that are seen in a call [B, h, n, m], and their decay.
   struct decays_of_seen;
-  static formula::program decay(const scheme& how, const formula::program_sizes& call);
-  static formula::program attention(const scheme& how, const formula::program_sizes& call);
+  static formula::program decay(const scheme& steps, const formula::program_sizes& call);
+  static formula::program attention(const scheme& steps, const formula::program_sizes& call);
 
   static constexpr std::size_t decay_stage = 4;  // the stage after those of attention
   static constexpr core::value_domain decays{-std::numeric_limits<double>::infinity(), 0.0, true};
   static constexpr const char* source = "Lin et al. 2025, arXiv 2503.02130, section 3";
 };
 
-inline core::operation fox::decay_declaration(bool of_logits) {
-  return {.name = of_logits ? "fox/gated_decay" : "fox/decay",
+inline core::operation fox::decay_declaration(bool takes_logits) {
+  return {.name = takes_logits ? "fox/gated_decay" : "fox/decay",
           .source = source,
-          .inputs = {{.name = of_logits ? "g" : "log_f",
+          .inputs = {{.name = takes_logits ? "g" : "log_f",
                       .axes = {"B", "n", "h"},
-                      .meaning = of_logits ? "gate logits, log f = log sigmoid(g)" : "log forget gates",
-                      .domain = of_logits ? core::value_domain{} : decays,
+                      .meaning = takes_logits ? "gate logits, log f = log sigmoid(g)" : "log forget gates",
+                      .domain = takes_logits ? core::value_domain{} : decays,
                       .summed_over_time = true,
                       .role = core::input_role::logit}},
           // The output is a sum of logarithms that are all at most 0: nothing cancels.
@@ -149,7 +149,7 @@ inline core::operation fox::attention_declaration(bool cached) {
   return attention;
 }
 /// The same operation with n queries that are the last of m keys.
-inline core::operation fox::of_cache(core::operation op) {
+inline core::operation fox::cached_operation(core::operation op) {
   op.name.insert(op.name.find('/') + 1, "cached_");
   op.inputs.back().axes = {"B", "m", "h"};
   op.inputs.push_back(core::integers("first_key", {"B"}, "keys before it are padding: nothing of them is seen",
@@ -166,16 +166,16 @@ struct fox::decays_of_seen {
   traced by_head, decay;
   traced_integer own;
 
-  decays_of_seen(const scheme& how, const recorded_call& in, const traced& gates) {
-    const core::shape of_gates = shape_of(gates);  // [B, m, h]
-    const std::size_t m = of_gates[1], n = in.size("n");
-    const core::shape all{of_gates[0], of_gates[2], n, m};
-    own = how.own_keys(n, m);
+  decays_of_seen(const scheme& steps, const recorded_call& in, const traced& gates) {
+    const core::shape shape_of_gates = shape_of(gates);  // [B, m, h]
+    const std::size_t m = shape_of_gates[1], n = in.size("n");
+    const core::shape all{shape_of_gates[0], shape_of_gates[2], n, m};
+    own = steps.own_keys(n, m);
     seen = broadcast(up_to(own, m), all);
     if (in.has("first_key"))
-      seen = seen && !less(formula::counted(m), reshaped(in.integers("first_key"), {of_gates[0], 1, 1, 1}));
-    by_head = reshaped(transposed(gates, {0, 2, 1}), {of_gates[0], of_gates[2], 1, m});
-    decay = either(seen, how.sums(by_head, own), traced(how.hidden));
+      seen = seen && !less(formula::counted(m), reshaped(in.integers("first_key"), {shape_of_gates[0], 1, 1, 1}));
+    by_head = reshaped(transposed(gates, {0, 2, 1}), {shape_of_gates[0], shape_of_gates[2], 1, m});
+    decay = either(seen, steps.sums(by_head, own), traced(steps.hidden));
   }
   /// Whether there is a gate of 0 between query and key, which hides the key.
   [[nodiscard]] traced_truth has_reset() const {
@@ -186,18 +186,18 @@ struct fox::decays_of_seen {
   }
 };
 
-inline formula::program fox::decay(const scheme& how, const formula::program_sizes& call) {
+inline formula::program fox::decay(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(decays_of_seen(how, in, in.has("g") ? how.gate(in["g"]) : in["log_f"]).decay);
+  return in.finish(decays_of_seen(steps, in, in.has("g") ? steps.gate(in["g"]) : in["log_f"]).decay);
 }
 
 /// Attention with the decay as the bias of each head.
-inline formula::program fox::attention(const scheme& how, const formula::program_sizes& call) {
+inline formula::program fox::attention(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced gates = in["log_f"];
-  const decays_of_seen of = in_stage<traced>(decay_stage, [&] { return decays_of_seen(how, in, gates); });
-  const traced_truth seen = std::isinf(how.hidden) ? of.seen && !of.has_reset() : of.seen || !of.seen;
-  return in.finish(attended(how, in, logits_of(how, in, of.decay, seen), seen));
+  const decays_of_seen decays = in_stage<traced>(decay_stage, [&] { return decays_of_seen(steps, in, gates); });
+  const traced_truth seen = std::isinf(steps.hidden) ? decays.seen && !decays.has_reset() : decays.seen || !decays.seen;
+  return in.finish(attended(steps, in, logits_of(steps, in, decays.decay, seen), seen));
 }
 
 }  // namespace assay::reference::encodings

@@ -54,9 +54,9 @@ struct fox_pro {
         };
   };
   static scheme algorithm(accuracy_class c) {
-    scheme how;
-    if (c == accuracy_class::linear) how.taps_of = less_sigmoid;
-    return how;
+    scheme steps;
+    if (c == accuracy_class::linear) steps.taps_of = less_sigmoid;
+    return steps;
   }
   static std::vector<recorded_formula<scheme>> formulas() {
     const std::vector<accuracy_class> gated{accuracy_class::sequential, accuracy_class::linear};
@@ -71,11 +71,11 @@ struct fox_pro {
     const traced before = sigmoid(a);
     return {before, traced(1.0) - before};
   }
-  static formula::program shift(const scheme& how, const formula::program_sizes& call);
-  static formula::program norm(const scheme& how, const formula::program_sizes& call);
-  static formula::program output(const scheme& how, const formula::program_sizes& call);
+  static formula::program shift(const scheme& steps, const formula::program_sizes& call);
+  static formula::program norm(const scheme& steps, const formula::program_sizes& call);
+  static formula::program output(const scheme& steps, const formula::program_sizes& call);
   /// Normalised rows times their weights.
-  static traced normalised(const scheme& how, const recorded_call& in, const char* rows);
+  static traced normalised(const scheme& steps, const recorded_call& in, const char* rows);
 
   static constexpr const char* source = "Lin et al. 2025, arXiv 2503.02130, section 3, and its released code";
 };
@@ -132,14 +132,14 @@ inline core::operation fox_pro::output_declaration() {
   return output;
 }
 
-inline formula::program fox_pro::shift(const scheme& how, const formula::program_sizes& call) {
+inline formula::program fox_pro::shift(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), heads = in.size("h"), width = in.size("d");
   const auto hidden = equal(reshaped(in.integers("visible"), {rows, n, 1, 1}), formula::traced_integer::constant(0));
   const traced a = reshaped(in["a"], {rows, n, heads, 1}), first = reshaped(in["x0"], {rows, 1, heads, width}),
                tokens = formula::joined({first, either(hidden, traced(0.0), in["x"])}, 1);
   // Class linear also has the gradient of sequential, by y (1 - y) of its own sigmoids.
-  const scheme& gates = in.is_other_gradient() ? scheme{} : how;
+  const scheme& gates = in.is_other_gradient() ? scheme{} : steps;
   const taps weight = in_stage<traced>(shift_stage::gates, [&] { return gates.taps_of(a); });
   const traced y = in_stage<traced>(shift_stage::product, [&] {
     accumulator<traced> sum;
@@ -150,24 +150,24 @@ inline formula::program fox_pro::shift(const scheme& how, const formula::program
   return in.finish_all({y, reshaped(between(tokens, 1, n, n + 1), {rows, heads, width})});
 }
 
-inline fox_pro::traced fox_pro::normalised(const scheme& how, const recorded_call& in, const char* rows) {
+inline fox_pro::traced fox_pro::normalised(const scheme& steps, const recorded_call& in, const char* rows) {
   const traced x = in[rows], w = in["w"],
                weights = in.setting<bool>("shared") ? between(w, 0, 0, std::min<std::size_t>(in.size("h"), 1)) : w;
   const traced scaled =
-      in_stage<traced>(stage::norm, [&] { return how.norm(x, in.number("epsilon"), in.is_of_gradient()); });
+      in_stage<traced>(stage::norm, [&] { return steps.norm(x, in.number("epsilon"), in.is_of_gradient()); });
   return in_stage<traced>(stage::output,
                           [&] { return taken_from(static_cast<std::size_t>(stage::norm), scaled) * weights; });
 }
 
-inline formula::program fox_pro::norm(const scheme& how, const formula::program_sizes& call) {
+inline formula::program fox_pro::norm(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(normalised(how, in, "x"));
+  return in.finish(normalised(steps, in, "x"));
 }
 
-inline formula::program fox_pro::output(const scheme& how, const formula::program_sizes& call) {
+inline formula::program fox_pro::output(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  const traced g = in["g"], y = normalised(how, in, "o");
-  return in.finish(in_stage<traced>(stage::output, [&] { return y * how.gate(g); }));
+  const traced g = in["g"], y = normalised(steps, in, "o");
+  return in.finish(in_stage<traced>(stage::output, [&] { return y * steps.gate(g); }));
 }
 
 }  // namespace assay::reference::encodings

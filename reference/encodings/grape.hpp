@@ -80,11 +80,11 @@ struct grape {
     };
   };
   static scheme algorithm(accuracy_class c) {
-    scheme how;
-    if (c == accuracy_class::linear) how.softplus_of = log_of_sum;
+    scheme steps;
+    if (c == accuracy_class::linear) steps.softplus_of = log_of_sum;
     if (c == accuracy_class::cumsum)
-      how.sums = [](const traced& terms) { return behind(terms, formula::sums_from_each_on_by_total); };
-    return how;
+      steps.sums = [](const traced& terms) { return behind(terms, formula::sums_from_each_on_by_total); };
+    return steps;
   }
   static std::vector<recorded_formula<scheme>> formulas() {
     return {{gated_declaration(), gated, {accuracy_class::sequential, accuracy_class::linear}},
@@ -105,18 +105,18 @@ struct grape {
   static constexpr const char* source = "Zhang et al. 2025, arXiv 2512.07805, and its released code";
   static core::operation gated_declaration();
   static core::operation path_declaration();
-  static traced gate_of(const scheme& how, const recorded_call& in, const char* tokens, const char* vector);
+  static traced gate_of(const scheme& steps, const recorded_call& in, const char* tokens, const char* vector);
   /// Whether the key is not after the query [B, h, n, n].
   static truth seen_keys(const recorded_call& in) {
     const std::size_t n = in.size("n");
-    const truth of_pairs = formula::known_truths({n, n}, seen_by_last_queries(n, n, true));
-    return broadcast(of_pairs, {in.size("B"), in.size("h"), n, n});
+    const truth seen_pairs = formula::known_truths({n, n}, seen_by_last_queries(n, n, true));
+    return broadcast(seen_pairs, {in.size("B"), in.size("h"), n, n});
   }
   static core::tensor_declaration tokens(const char* called, const char* meaning, bool are_summed = false) {
     return {.name = called, .axes = {"B", "n", "h", "d"}, .meaning = meaning, .summed_over_time = are_summed};
   }
-  static formula::program gated(const scheme& how, const formula::program_sizes& call);
-  static formula::program path(const scheme& how, const formula::program_sizes& call);
+  static formula::program gated(const scheme& steps, const formula::program_sizes& call);
+  static formula::program path(const scheme& steps, const formula::program_sizes& call);
 };
 
 inline core::operation grape::gated_declaration() {
@@ -157,47 +157,48 @@ inline core::operation grape::path_declaration() {
 }
 
 /// The gate of each token, [B, h, n, 1].
-inline grape::traced grape::gate_of(const scheme& how, const recorded_call& in, const char* tokens,
+inline grape::traced grape::gate_of(const scheme& steps, const recorded_call& in, const char* tokens,
                                     const char* vector) {
   const traced products = in_stage<traced>(stage::products, [&] { return in[tokens] * in[vector]; });
   return in_stage<traced>(stage::bias, [&] {
-    const auto softplus = [&](const traced& x) { return softplus_by_setting(in, how.softplus_of, x); };
+    const auto softplus = [&](const traced& x) { return softplus_by_setting(in, steps.softplus_of, x); };
     const traced factor = factor_of_logits(in.setting<std::string>("scale"), in.size("d"));
-    return reshaped(transposed(how.gate(softplus, summed(products, {3}), factor), {0, 2, 1}),
+    return reshaped(transposed(steps.gate(softplus, summed(products, {3}), factor), {0, 2, 1}),
                     {in.size("B"), in.size("h"), in.size("n"), 1});
   });
 }
 
-inline formula::program grape::gated(const scheme& how, const formula::program_sizes& call) {
+inline formula::program grape::gated(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   for (const char* input : {"q", "k", "v", "u"})
     static_cast<void>(in[input]);  // inputs of the program also where `gates` leaves them out
   const traced omega = reshaped(in["omega"], {in.size("h"), 1, 1});
   const std::string& gates = in.setting<std::string>("gates");
   std::vector<traced> rates;
-  if (gates != "key") rates.push_back(how.of_queries(gate_of(how, in, "q", "v")));
-  if (gates != "query") rates.push_back(how.of_keys(gate_of(how, in, "k", "u")));
+  if (gates != "key") rates.push_back(steps.of_queries(gate_of(steps, in, "q", "v")));
+  if (gates != "query") rates.push_back(steps.of_keys(gate_of(steps, in, "k", "u")));
   const auto places = formula::counted(in.size("n"));
   return in.finish(in_stage<traced>(stage::bias, [&] {
     const truth seen = seen_keys(in);
-    const traced distance = either(seen, how.distance(reshaped(places, {in.size("n"), 1}), places), traced(0.0));
+    const traced distance = either(seen, steps.distance(reshaped(places, {in.size("n"), 1}), places), traced(0.0));
     const traced rate = rates.size() == 1 ? rates.front() : rates.front() + rates.back();
     const traced bias = -(distance * omega) * rate;
-    return future_keys(in.settings()).of == future_keys::rule::masked ? either(seen, bias, traced(-core::infinity))
-                                                                      : bias;
+    return future_keys(in.settings()).treatment == future_keys::rule::masked
+               ? either(seen, bias, traced(-core::infinity))
+               : bias;
   }));
 }
 
-inline formula::program grape::path(const scheme& how, const formula::program_sizes& call) {
+inline formula::program grape::path(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const truth seen = seen_keys(in);
   const traced p = in["p"], y = in["y"], slopes = reshaped(in["slopes"], {in.size("h"), 1, 1});
-  const truth counts = how.counts(seen);
+  const truth counts = steps.counts(seen);
   const traced scores =
-      in_stage<traced>(stage::scores, [&] { return how.products(counts, p, y) * how.over_width(in.size("d")); });
+      in_stage<traced>(stage::scores, [&] { return steps.products(counts, p, y) * steps.over_width(in.size("d")); });
   return in.finish(in_stage<traced>(stage::sums, [&] {
-    const traced terms = either(counts, how.log_gate(scores) * slopes, traced(0.0));
-    return either(seen, how.sums(terms), traced(-core::infinity));
+    const traced terms = either(counts, steps.log_gate(scores) * slopes, traced(0.0));
+    return either(seen, steps.sums(terms), traced(-core::infinity));
   }));
 }
 

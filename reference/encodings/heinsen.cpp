@@ -31,7 +31,7 @@ rung_outputs rounded_fields(const core::request& call, const fields<R>& all, Rou
   rung_outputs out;
   for (const auto& [name, f] : all) {
     const core::dtype storage = call.operation->output(name)->type_in(call.type);
-    out.emplace(name, rung_output::of(storage, f, [&](const R& x) { return round(storage, x); }));
+    out.emplace(name, rung_output::from_field(storage, f, [&](const R& x) { return round(storage, x); }));
   }
   return out;
 }
@@ -47,9 +47,10 @@ rung_outputs enclose_in_balls(const core::request& call) {
   });
 }
 
-core::tensors run_on(const core::request& call, const arguments<rounded>& lifted, const heinsen::scheme<rounded>& how) {
+core::tensors run_on(const core::request& call, const arguments<rounded>& lifted,
+                     const heinsen::scheme<rounded>& steps) {
   core::tensors out;
-  for (const auto& [name, f] : evaluate<heinsen, rounded>(lifted, how)) {
+  for (const auto& [name, f] : evaluate<heinsen, rounded>(lifted, steps)) {
     core::tensor t{call.operation->output(name)->type_in(call.type),
                    numbers_of(f, [](const rounded& x) { return x.number; })};
     for (double& x : t.values.storage()) x = core::round_to(t.type, x);
@@ -136,10 +137,10 @@ std::unique_ptr<const formula_owner> make_encoding_owner<heinsen>() {
 }
 
 template <>
-core::tensors run_scheme<heinsen>(const core::request& call, const plain_scheme<heinsen>& how,
+core::tensors run_scheme<heinsen>(const core::request& call, const plain_scheme<heinsen>& steps,
                                   const core::precisions& formats) {
   const computing_in scope(formats);
-  return run_on(call, lift<rounded>(call), how);
+  return run_on(call, lift<rounded>(call), steps);
 }
 
 }  // namespace assay::reference

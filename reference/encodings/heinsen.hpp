@@ -49,7 +49,9 @@ struct heinsen {
         tangent = scan_tangent<sigmoid_form, R>;
     /// The results after no tokens: the state as it was, and its tangent.
     scheme_step<R, R(const R& s0)> state_kept = [](const R& s0) { return s0; };
-    scheme_step<R, R(const R& s0, const R& of_s0)> tangent_kept = [](const R&, const R& of_s0) { return of_s0; };
+    scheme_step<R, R(const R& s0, const R& tangent_s0)> tangent_kept = [](const R&, const R& tangent_s0) {
+      return tangent_s0;
+    };
     scheme_step<R, R(const R& g)> gate = [](const R& g) { return log_sigmoid(g); };
     scheme_step<R, R(const R& g)> gate_slope = [](const R& g) { return sigmoid(-g); };
   };
@@ -76,18 +78,18 @@ struct heinsen {
 
   template <class R, class H, class Rest>
   static fields<R> embed_position(const H& to_logits, const Rest& to_tokens, const field<R>& x, const field<R>& s0,
-                                  const scheme<R>& how);
+                                  const scheme<R>& steps);
 
   template <class R, class H, class Rest>
   struct module_gradients {
     field<R> x, s0;
-    typename H::gradients of_logits;
-    typename Rest::gradients of_tokens;
+    typename H::gradients logits_gradients;
+    typename Rest::gradients tokens_gradients;
   };
   template <class R, class H, class Rest>
   static module_gradients<R, H, Rest> embed_position_vjp(const H& to_logits, const Rest& to_tokens, const field<R>& x,
                                                          const field<R>& s0, const field<R>& grad_y,
-                                                         const field<R>& grad_s_n, const scheme<R>& how);
+                                                         const field<R>& grad_s_n, const scheme<R>& steps);
 
  private:
   template <class R>
@@ -107,15 +109,15 @@ struct heinsen {
     }
   };
   template <class R>
-  static states<R> run(const field<R>& a, const field<R>& h, const field<R>& s0, const scheme<R>& how);
+  static states<R> run(const field<R>& a, const field<R>& h, const field<R>& s0, const scheme<R>& steps);
   template <class R>
   static gradients<R> run_back(const field<R>& a, const field<R>& h, const field<R>& s0, const field<R>& s,
-                               const field<R>& grad_s, const field<R>& grad_s_n, const scheme<R>& how);
+                               const field<R>& grad_s, const field<R>& grad_s_n, const scheme<R>& steps);
   template <class R>
   static states<R> run_tangent(const field<R>& a, const field<R>& h, const field<R>& s0, const field<R>& s,
-                               const gradients<R>& direction, const scheme<R>& how);
+                               const gradients<R>& direction, const scheme<R>& steps);
   template <class R, class H>
-  static logits<R> logits_of(const H& to_logits, const field<R>& x, const scheme<R>& how);
+  static logits<R> logits_of(const H& to_logits, const field<R>& x, const scheme<R>& steps);
 
   template <decay Decay, class R>
   struct scan_inputs;
@@ -126,15 +128,15 @@ struct heinsen {
   template <class R>
   static record<R> module_record();
   template <decay Decay, class R>
-  static fields<R> scan(const arguments<R>& call, const scheme<R>& how);
+  static fields<R> scan(const arguments<R>& call, const scheme<R>& steps);
   template <decay Decay, class R>
-  static fields<R> scan_vjp(const arguments<R>& call, const scheme<R>& how);
+  static fields<R> scan_vjp(const arguments<R>& call, const scheme<R>& steps);
   template <decay Decay, class R>
-  static fields<R> scan_jvp(const arguments<R>& call, const scheme<R>& how);
+  static fields<R> scan_jvp(const arguments<R>& call, const scheme<R>& steps);
   template <class R>
-  static fields<R> module_forward(const arguments<R>& call, const scheme<R>& how);
+  static fields<R> module_forward(const arguments<R>& call, const scheme<R>& steps);
   template <class R>
-  static fields<R> module_vjp(const arguments<R>& call, const scheme<R>& how);
+  static fields<R> module_vjp(const arguments<R>& call, const scheme<R>& steps);
 
   static core::tensor_declaration logits_tensor(const char* called, std::vector<std::string> axes,
                                                 const char* meaning) {
@@ -237,38 +239,43 @@ heinsen::record<R> heinsen::module_record() {
 
 template <class R>
 heinsen::scheme<R> heinsen::algorithm(accuracy_class c) {
-  scheme<R> how;
-  if (c == accuracy_class::tree) how.scan = balanced_tree_scan<R>;
-  if (c == accuracy_class::tree) how.tangent = balanced_tree_tangent<sigmoid_form, R>;
-  if (c == accuracy_class::linear) how.scan = linear_scan<R>;
-  if (c == accuracy_class::linear) how.adjoint = scan_adjoint<exp_form, R>;
-  if (c == accuracy_class::linear) how.tangent = scan_tangent<exp_form, R>;
-  if (c == accuracy_class::cumsum) how.scan = cumsum_scan<R>;
-  if (c == accuracy_class::cumsum) how.adjoint = cumsum_adjoint<R>;
-  if (c == accuracy_class::cumsum) how.tangent = cumsum_tangent<R>;
-  return how;
+  scheme<R> steps;
+  if (c == accuracy_class::tree) steps.scan = balanced_tree_scan<R>;
+  if (c == accuracy_class::tree) steps.tangent = balanced_tree_tangent<sigmoid_form, R>;
+  if (c == accuracy_class::linear) steps.scan = linear_scan<R>;
+  if (c == accuracy_class::linear) steps.adjoint = scan_adjoint<exp_form, R>;
+  if (c == accuracy_class::linear) steps.tangent = scan_tangent<exp_form, R>;
+  if (c == accuracy_class::cumsum) steps.scan = cumsum_scan<R>;
+  if (c == accuracy_class::cumsum) steps.adjoint = cumsum_adjoint<R>;
+  if (c == accuracy_class::cumsum) steps.tangent = cumsum_tangent<R>;
+  return steps;
 }
 
 class heinsen::laws {
  public:
   scheme<tracked> next(accuracy_class c) {
     using R = tracked;
-    of_lanes_->begin(c);
-    scheme<R> how;
-    how.scan = [all = of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) { all->scan(a, h, s0, s); };
-    how.adjoint = [all = of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
-                                    const_lane<R> grad_s, const R& grad_last,
-                                    scan_gradients<R> grad) { all->adjoint(a, h, s0, s, grad_s, grad_last, grad); };
-    how.tangent = [all = of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
-                                    scan_direction<R> direction,
-                                    lane<R> ds) { all->tangent(a, h, s0, s, direction, ds); };
-    how.state_kept = [all = of_lanes_](const R& s0) { return all->state_kept(s0); };
-    how.tangent_kept = [all = of_lanes_](const R& s0, const R& of_s0) { return all->tangent_kept(s0, of_s0); };
-    return how;
+    laws_of_lanes_->begin(c);
+    scheme<R> steps;
+    steps.scan = [all = laws_of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
+      all->scan(a, h, s0, s);
+    };
+    steps.adjoint = [all = laws_of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
+                                           const_lane<R> grad_s, const R& grad_last, scan_gradients<R> grad) {
+      all->adjoint(a, h, s0, s, grad_s, grad_last, grad);
+    };
+    steps.tangent = [all = laws_of_lanes_](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
+                                           scan_direction<R> direction,
+                                           lane<R> ds) { all->tangent(a, h, s0, s, direction, ds); };
+    steps.state_kept = [all = laws_of_lanes_](const R& s0) { return all->state_kept(s0); };
+    steps.tangent_kept = [all = laws_of_lanes_](const R& s0, const R& tangent_s0) {
+      return all->tangent_kept(s0, tangent_s0);
+    };
+    return steps;
   }
 
  private:
-  std::shared_ptr<scan_laws> of_lanes_ = std::make_shared<scan_laws>();
+  std::shared_ptr<scan_laws> laws_of_lanes_ = std::make_shared<scan_laws>();
 };
 
 /// Calls visit(offset of the lane in [B, n, d], its index in [B, d]) for every lane.
@@ -279,40 +286,40 @@ void for_each_lane(std::size_t batch, std::size_t tokens, std::size_t features, 
 }
 
 template <class R>
-heinsen::states<R> heinsen::run(const field<R>& a, const field<R>& h, const field<R>& s0, const scheme<R>& how) {
+heinsen::states<R> heinsen::run(const field<R>& a, const field<R>& h, const field<R>& s0, const scheme<R>& steps) {
   const std::size_t batch = a.shape(0), n = a.shape(1), d = a.shape(2);
   states<R> out{make_field<R>({batch, n, d}), s0};
   for_each_lane(batch, n, d, [&](std::size_t first, std::size_t k) {
-    how.scan({a.data() + first, d, n}, {h.data() + first, d, n}, s0.storage()[k], {out.s.data() + first, d, n});
-    out.s_n.storage()[k] = n > 0 ? out.s.storage()[first + (n - 1) * d] : how.state_kept(s0.storage()[k]);
+    steps.scan({a.data() + first, d, n}, {h.data() + first, d, n}, s0.storage()[k], {out.s.data() + first, d, n});
+    out.s_n.storage()[k] = n > 0 ? out.s.storage()[first + (n - 1) * d] : steps.state_kept(s0.storage()[k]);
   });
   return out;
 }
 
 template <class R>
 heinsen::gradients<R> heinsen::run_back(const field<R>& a, const field<R>& h, const field<R>& s0, const field<R>& s,
-                                        const field<R>& grad_s, const field<R>& grad_s_n, const scheme<R>& how) {
+                                        const field<R>& grad_s, const field<R>& grad_s_n, const scheme<R>& steps) {
   const std::size_t batch = a.shape(0), n = a.shape(1), d = a.shape(2);
   gradients<R> out{make_field<R>({batch, n, d}), make_field<R>({batch, n, d}), make_field<R>({batch, d})};
   for_each_lane(batch, n, d, [&](std::size_t first, std::size_t k) {
-    how.adjoint({a.data() + first, d, n}, {h.data() + first, d, n}, s0.storage()[k], {s.data() + first, d, n},
-                {grad_s.data() + first, d, n}, grad_s_n.storage()[k],
-                {{out.a.data() + first, d, n}, {out.h.data() + first, d, n}, out.s0.storage()[k]});
+    steps.adjoint({a.data() + first, d, n}, {h.data() + first, d, n}, s0.storage()[k], {s.data() + first, d, n},
+                  {grad_s.data() + first, d, n}, grad_s_n.storage()[k],
+                  {{out.a.data() + first, d, n}, {out.h.data() + first, d, n}, out.s0.storage()[k]});
   });
   return out;
 }
 
 template <class R>
 heinsen::states<R> heinsen::run_tangent(const field<R>& a, const field<R>& h, const field<R>& s0, const field<R>& s,
-                                        const gradients<R>& direction, const scheme<R>& how) {
+                                        const gradients<R>& direction, const scheme<R>& steps) {
   const std::size_t batch = a.shape(0), n = a.shape(1), d = a.shape(2);
   states<R> out{make_field<R>({batch, n, d}), direction.s0};
   for_each_lane(batch, n, d, [&](std::size_t first, std::size_t k) {
-    how.tangent({a.data() + first, d, n}, {h.data() + first, d, n}, s0.storage()[k], {s.data() + first, d, n},
-                {{direction.a.data() + first, d, n}, {direction.h.data() + first, d, n}, direction.s0.storage()[k]},
-                {out.s.data() + first, d, n});
+    steps.tangent({a.data() + first, d, n}, {h.data() + first, d, n}, s0.storage()[k], {s.data() + first, d, n},
+                  {{direction.a.data() + first, d, n}, {direction.h.data() + first, d, n}, direction.s0.storage()[k]},
+                  {out.s.data() + first, d, n});
     out.s_n.storage()[k] =
-        n > 0 ? out.s.storage()[first + (n - 1) * d] : how.tangent_kept(s0.storage()[k], direction.s0.storage()[k]);
+        n > 0 ? out.s.storage()[first + (n - 1) * d] : steps.tangent_kept(s0.storage()[k], direction.s0.storage()[k]);
   });
   return out;
 }
@@ -325,7 +332,7 @@ field<R> mapped(const field<R>& x, const F& f) {
 }
 
 template <class R, class H>
-heinsen::logits<R> heinsen::logits_of(const H& to_logits, const field<R>& x, const scheme<R>& how) {
+heinsen::logits<R> heinsen::logits_of(const H& to_logits, const field<R>& x, const scheme<R>& steps) {
   const std::size_t batch = x.shape(0), n = x.shape(1), e = x.shape(2), d = to_logits.outputs() / 2;
   logits<R> out{make_field<R>({batch, n, d}), {}, make_field<R>({batch, n, d})};
   for (std::size_t token = 0; token < batch * n; ++token) {
@@ -336,15 +343,17 @@ heinsen::logits<R> heinsen::logits_of(const H& to_logits, const field<R>& x, con
       out.h.storage()[token * d + j] = total_in(module_stage::logits, sums[d + j]);
     }
   }
-  out.a = mapped<R>(out.g, [&](const R& g) { return in_stage<R>(module_stage::logits, how.gate, g); });
+  out.a = mapped<R>(out.g, [&](const R& g) { return in_stage<R>(module_stage::logits, steps.gate, g); });
   return out;
 }
 
 template <class R, class H, class Rest>
 fields<R> heinsen::embed_position(const H& to_logits, const Rest& to_tokens, const field<R>& x, const field<R>& s0,
-                                  const scheme<R>& how) {
-  const logits<R> l = logits_of(to_logits, x, how);
-  const auto scan = [&](const field<R>& a, const field<R>& h, const field<R>& first) { return run(a, h, first, how); };
+                                  const scheme<R>& steps) {
+  const logits<R> l = logits_of(to_logits, x, steps);
+  const auto scan = [&](const field<R>& a, const field<R>& h, const field<R>& first) {
+    return run(a, h, first, steps);
+  };
   states<R> state = in_stage<R>(module_stage::scan, scan, l.a, l.h, s0);
   const field<R> s = taken_by(module_stage::output, module_stage::scan, std::move(state.s));
   const std::size_t tokens = x.shape(0) * x.shape(1), e = x.shape(2), d = l.a.shape(2);
@@ -366,42 +375,45 @@ template <class R, class H, class Rest>
 heinsen::module_gradients<R, H, Rest> heinsen::embed_position_vjp(const H& to_logits, const Rest& to_tokens,
                                                                   const field<R>& x, const field<R>& s0,
                                                                   const field<R>& grad_y, const field<R>& grad_s_n,
-                                                                  const scheme<R>& how) {
-  const logits<R> l = logits_of(to_logits, x, how);
+                                                                  const scheme<R>& steps) {
+  const logits<R> l = logits_of(to_logits, x, steps);
   using stage = module_stage;
-  const auto scan = [&](const field<R>& a, const field<R>& h, const field<R>& first) { return run(a, h, first, how); };
+  const auto scan = [&](const field<R>& a, const field<R>& h, const field<R>& first) {
+    return run(a, h, first, steps);
+  };
   const field<R> s = in_stage<R>(stage::scan, scan, l.a, l.h, s0).s;
   const field<R> s_taken = taken_by(stage::output, stage::scan, s);
   const std::size_t tokens = x.shape(0) * x.shape(1), e = x.shape(2), d = l.a.shape(2);
   module_gradients<R, H, Rest> out{x, {}, typename H::gradients(to_logits), typename Rest::gradients(to_tokens)};
 
   field<R> grad_s = s;
-  std::vector<R> cotangent(e), of_logits(2 * d);
+  std::vector<R> cotangent(e), grad_logits(2 * d);
   const auto load_cotangent = [&](std::size_t token) {
     for (std::size_t k = 0; k < e; ++k) cotangent[k] = by_magnitude(grad_y.storage()[token * e + k]);
   };
   for (std::size_t token = 0; token < tokens; ++token) {
     load_cotangent(token);
     accumulators<R> sums(d);
-    to_tokens.pull_back({s_taken.data() + token * d, d}, cotangent, sums, out.of_tokens);
+    to_tokens.pull_back({s_taken.data() + token * d, d}, cotangent, sums, out.tokens_gradients);
     for (std::size_t j = 0; j < d; ++j) grad_s.storage()[token * d + j] = total_in(stage::output, sums[j]);
   }
   const auto back = [&](const field<R>& a, const field<R>& h, const field<R>& first, const field<R>& after,
-                        const field<R>& of_states,
-                        const field<R>& of_last) { return run_back(a, h, first, after, of_states, of_last, how); };
+                        const field<R>& grad_states, const field<R>& grad_last_states) {
+    return run_back(a, h, first, after, grad_states, grad_last_states, steps);
+  };
   gradients<R> grad = in_stage<R>(stage::scan, back, l.a, l.h, s0, s, grad_s, grad_s_n);
   out.s0 = std::move(grad.s0);
   for (std::size_t token = 0; token < tokens; ++token) {
     for (std::size_t j = 0; j < d; ++j) {
-      const std::size_t at = token * d + j;
-      const auto of_gate = [&](const R& of_a, const R& g) { return of_a * how.gate_slope(g); };
-      of_logits[j] = in_stage<R>(stage::logits, of_gate, taken_by(stage::logits, stage::scan, grad.a.storage()[at]),
-                                 l.g.storage()[at]);
-      of_logits[d + j] = taken_by(stage::logits, stage::scan, grad.h.storage()[at]);
+      const std::size_t index = token * d + j;
+      const auto gate_gradient = [&](const R& grad_a, const R& g) { return grad_a * steps.gate_slope(g); };
+      grad_logits[j] = in_stage<R>(stage::logits, gate_gradient,
+                                   taken_by(stage::logits, stage::scan, grad.a.storage()[index]), l.g.storage()[index]);
+      grad_logits[d + j] = taken_by(stage::logits, stage::scan, grad.h.storage()[index]);
     }
     load_cotangent(token);
     accumulators<R> sums(e);
-    to_logits.pull_back({x.data() + token * e, e}, of_logits, sums, out.of_logits);
+    to_logits.pull_back({x.data() + token * e, e}, grad_logits, sums, out.logits_gradients);
     for (std::size_t k = 0; k < e; ++k) {
       sums[k].add(cotangent[k]);
       out.x.storage()[token * e + k] = total_in(stage::logits, sums[k]);
@@ -417,64 +429,64 @@ struct heinsen::scan_inputs {
   const field<R>&given, &h, &s0;
   field<R> a;
 
-  scan_inputs(const arguments<R>& call, const scheme<R>& how)
-      : given(call[name]), h(call["h"]), s0(call["s0"]), a(Decay == decay::gate ? mapped(given, how.gate) : given) {}
+  scan_inputs(const arguments<R>& call, const scheme<R>& steps)
+      : given(call[name]), h(call["h"]), s0(call["s0"]), a(Decay == decay::gate ? mapped(given, steps.gate) : given) {}
   /// Multiplies a derivative in a, or along a, by the slope of the gate.
-  [[nodiscard]] field<R> through_gate(field<R> of_a, const scheme<R>& how) const {
+  [[nodiscard]] field<R> through_gate(field<R> gradient, const scheme<R>& steps) const {
     if constexpr (Decay == decay::gate)
-      for (std::size_t i = 0; i < of_a.size(); ++i)
-        of_a.storage()[i] = of_a.storage()[i] * how.gate_slope(given.storage()[i]);
-    return of_a;
+      for (std::size_t i = 0; i < gradient.size(); ++i)
+        gradient.storage()[i] = gradient.storage()[i] * steps.gate_slope(given.storage()[i]);
+    return gradient;
   }
 };
 
 template <heinsen::decay Decay, class R>
-fields<R> heinsen::scan(const arguments<R>& call, const scheme<R>& how) {
-  const scan_inputs<Decay, R> in(call, how);
-  states<R> state = run(in.a, in.h, in.s0, how);
+fields<R> heinsen::scan(const arguments<R>& call, const scheme<R>& steps) {
+  const scan_inputs<Decay, R> in(call, steps);
+  states<R> state = run(in.a, in.h, in.s0, steps);
   return {{"s", std::move(state.s)}, {"s_n", std::move(state.s_n)}};
 }
 
 template <heinsen::decay Decay, class R>
-fields<R> heinsen::scan_vjp(const arguments<R>& call, const scheme<R>& how) {
-  const scan_inputs<Decay, R> in(call, how);
-  const states<R> state = run(in.a, in.h, in.s0, how);
-  gradients<R> grad = run_back(in.a, in.h, in.s0, state.s, call["grad_s"], call["grad_s_n"], how);
-  return {{std::string("grad_") + in.name, in.through_gate(std::move(grad.a), how)},
+fields<R> heinsen::scan_vjp(const arguments<R>& call, const scheme<R>& steps) {
+  const scan_inputs<Decay, R> in(call, steps);
+  const states<R> state = run(in.a, in.h, in.s0, steps);
+  gradients<R> grad = run_back(in.a, in.h, in.s0, state.s, call["grad_s"], call["grad_s_n"], steps);
+  return {{std::string("grad_") + in.name, in.through_gate(std::move(grad.a), steps)},
           {"grad_h", std::move(grad.h)},
           {"grad_s0", std::move(grad.s0)}};
 }
 
 template <heinsen::decay Decay, class R>
-fields<R> heinsen::scan_jvp(const arguments<R>& call, const scheme<R>& how) {
-  const scan_inputs<Decay, R> in(call, how);
-  const states<R> state = run(in.a, in.h, in.s0, how);
-  const gradients<R> direction{in.through_gate(call[(std::string("tangent_") + in.name).c_str()], how),
+fields<R> heinsen::scan_jvp(const arguments<R>& call, const scheme<R>& steps) {
+  const scan_inputs<Decay, R> in(call, steps);
+  const states<R> state = run(in.a, in.h, in.s0, steps);
+  const gradients<R> direction{in.through_gate(call[(std::string("tangent_") + in.name).c_str()], steps),
                                call["tangent_h"], call["tangent_s0"]};
-  states<R> tangents = run_tangent(in.a, in.h, in.s0, state.s, direction, how);
+  states<R> tangents = run_tangent(in.a, in.h, in.s0, state.s, direction, steps);
   return {{"tangent_s", std::move(tangents.s)}, {"tangent_s_n", std::move(tangents.s_n)}};
 }
 
 template <class R>
-fields<R> heinsen::module_forward(const arguments<R>& call, const scheme<R>& how) {
+fields<R> heinsen::module_forward(const arguments<R>& call, const scheme<R>& steps) {
   const affine_map<R> to_logits(call["W_H"], call["b_H"]), to_tokens(call["W_R"], call["b_R"]);
-  return embed_position(to_logits, to_tokens, call["x"], call["s0"], how);
+  return embed_position(to_logits, to_tokens, call["x"], call["s0"], steps);
 }
 
 template <class R>
-fields<R> heinsen::module_vjp(const arguments<R>& call, const scheme<R>& how) {
+fields<R> heinsen::module_vjp(const arguments<R>& call, const scheme<R>& steps) {
   const affine_map<R> to_logits(call["W_H"], call["b_H"]), to_tokens(call["W_R"], call["b_R"]);
   const auto grad =
-      embed_position_vjp(to_logits, to_tokens, call["x"], call["s0"], call["grad_y"], call["grad_s_n"], how);
+      embed_position_vjp(to_logits, to_tokens, call["x"], call["s0"], call["grad_y"], call["grad_s_n"], steps);
   const auto shape_of = [&](const char* name) {
     return core::shape{call[name].shape().begin(), call[name].shape().end()};
   };
   return {{"grad_x", grad.x},
           {"grad_s0", grad.s0},
-          {"grad_W_H", totals(module_stage::logits, grad.of_logits.weight, shape_of("W_H"))},
-          {"grad_b_H", totals(module_stage::logits, grad.of_logits.bias, shape_of("b_H"))},
-          {"grad_W_R", totals(module_stage::output, grad.of_tokens.weight, shape_of("W_R"))},
-          {"grad_b_R", totals(module_stage::output, grad.of_tokens.bias, shape_of("b_R"))}};
+          {"grad_W_H", totals(module_stage::logits, grad.logits_gradients.weight, shape_of("W_H"))},
+          {"grad_b_H", totals(module_stage::logits, grad.logits_gradients.bias, shape_of("b_H"))},
+          {"grad_W_R", totals(module_stage::output, grad.tokens_gradients.weight, shape_of("W_R"))},
+          {"grad_b_R", totals(module_stage::output, grad.tokens_gradients.bias, shape_of("b_R"))}};
 }
 
 }  // namespace assay::reference::encodings

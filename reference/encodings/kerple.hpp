@@ -39,7 +39,7 @@ struct kerple {
   using traced = formula::traced;
   enum class form { log, power, log_power, weighted_scores };
   static core::operation declared(const char* called, std::vector<core::tensor_declaration> inputs);
-  static core::operation declaration(form of);
+  static core::operation declaration(form kind);
 
   /// The parts of a bias that have a format of their own.
   enum class stage { distance, function, product };
@@ -49,8 +49,8 @@ struct kerple {
   }
   /// t^e, with the derivative 0 at t = 0.
   static traced power(const traced& t, const traced& e) {
-    const traced zero(0.0), of_zero = either(equal(e, zero), traced(1.0), zero) + zero * e;
-    return either(equal(t, zero), of_zero, pow(t, e));
+    const traced zero(0.0), power_of_zero = either(equal(e, zero), traced(1.0), zero) + zero * e;
+    return either(equal(t, zero), power_of_zero, pow(t, e));
   }
   static traced power(const recorded_pairs& p, const char* exponent) {
     return in_stage<traced>(stage::distance, [&] { return power(to_real(p.distance()), p[exponent]); });
@@ -66,9 +66,9 @@ struct kerple {
     return either(is_zero_to_zero, in_stage<traced>(stage::product, [&] { return right_as_well(x, zero); }), x);
   }
   /// -r1 log(1 + r2 t)
-  static traced logarithm(const recorded_pairs& p, const traced& t, const scheme& how) {
+  static traced logarithm(const recorded_pairs& p, const traced& t, const scheme& steps) {
     const traced x = in_stage<traced>(stage::distance, [&] { return p["r2"] * t; });
-    return less_product(p["r1"], in_stage<traced>(stage::function, [&] { return how.log_of_one_plus(x); }));
+    return less_product(p["r1"], in_stage<traced>(stage::function, [&] { return steps.log_of_one_plus(x); }));
   }
   static traced power_bias(const recorded_pairs& p) {
     return or_nothing(p, "r2", less_product(p["r1"], power(p, "r2")));
@@ -78,35 +78,35 @@ struct kerple {
     const traced bias = power_bias(p), weight = in_stage<traced>(stage::function, [&] { return exp(exponent); });
     return in_stage<traced>(stage::product, [&] { return p["s"] * weight + bias; });
   }
-  static traced formula_of(form of, const recorded_pairs& p, const scheme& how) {
-    if (of == form::log) return logarithm(p, distance(p), how);
-    if (of == form::power) return power_bias(p);
-    if (of == form::weighted_scores) return weighted_score(p);
-    return or_nothing(p, "r3", logarithm(p, power(p, "r3"), how));
+  static traced formula_of(form kind, const recorded_pairs& p, const scheme& steps) {
+    if (kind == form::log) return logarithm(p, distance(p), steps);
+    if (kind == form::power) return power_bias(p);
+    if (kind == form::weighted_scores) return weighted_score(p);
+    return or_nothing(p, "r3", logarithm(p, power(p, "r3"), steps));
   }
 };
 
 inline core::operation kerple::declared(const char* called, std::vector<core::tensor_declaration> inputs) {
-  return of_pairs({.name = called,
-                   .source = "Chi et al. 2022, arXiv 2205.09921, eqs. (6) and (7)",
-                   .inputs = with_pair_positions(std::move(inputs)),
-                   .outputs = {pair_bias_output(core::error_scale::relative)},  // a product, so nothing cancels
-                   .attributes = {future_keys::declared()},
-                   .stages = {{.name = "distance", .meaning = "t, its power and r2 t"},
-                              {.name = "function", .meaning = "the logarithm or exponential"},
-                              {.name = "product", .meaning = "the product with r1, and sums"}},
-                   .independent = {"h", "n", "m"}});
+  return pair_operation({.name = called,
+                         .source = "Chi et al. 2022, arXiv 2205.09921, eqs. (6) and (7)",
+                         .inputs = with_pair_positions(std::move(inputs)),
+                         .outputs = {pair_bias_output(core::error_scale::relative)},  // a product, so nothing cancels
+                         .attributes = {future_keys::declared()},
+                         .stages = {{.name = "distance", .meaning = "t, its power and r2 t"},
+                                    {.name = "function", .meaning = "the logarithm or exponential"},
+                                    {.name = "product", .meaning = "the product with r1, and sums"}},
+                         .independent = {"h", "n", "m"}});
 }
 
-inline core::operation kerple::declaration(form of) {
+inline core::operation kerple::declaration(form kind) {
   const core::tensor_declaration r1 = core::parameter("r1", {"h"}, "factor", {.low = 0.0}),
                                  r2 = core::parameter("r2", {"h"}, "scale of the distance", {.low = 0.0});
   const auto exponent = [](const char* called) {
     return core::parameter(called, {"h"}, "exponent of the distance", {.low = 0.0, .high = 2.0});
   };
-  if (of == form::log) return declared("kerple/log", {r1, r2});
-  if (of == form::power) return declared("kerple/power", {r1, exponent("r2")});
-  if (of == form::log_power) return declared("kerple/log_power", {r1, r2, exponent("r3")});
+  if (kind == form::log) return declared("kerple/log", {r1, r2});
+  if (kind == form::power) return declared("kerple/power", {r1, exponent("r2")});
+  if (kind == form::log_power) return declared("kerple/log_power", {r1, r2, exponent("r3")});
   core::operation weighted =
       declared("kerple/weighted_scores",
                {core::tensor_declaration{.name = "s",
@@ -120,11 +120,11 @@ inline core::operation kerple::declaration(form of) {
 }
 
 inline std::vector<recorded_formula<kerple::scheme>> kerple::formulas() {
-  const auto made = [](form of, std::vector<accuracy_class> algorithms) {
-    return recorded_formula<scheme>{declaration(of),
-                                    [of](const scheme& how, const formula::program_sizes& call) {
+  const auto made = [](form kind, std::vector<accuracy_class> algorithms) {
+    return recorded_formula<scheme>{declaration(kind),
+                                    [kind](const scheme& steps, const formula::program_sizes& call) {
                                       recorded_pairs pairs(call);
-                                      return pairs.finish(formula_of(of, pairs, how));
+                                      return pairs.finish(formula_of(kind, pairs, steps));
                                     },
                                     std::move(algorithms)};
   };

@@ -38,7 +38,7 @@ struct position_rule {
         masked(
             core::chosen<std::int64_t>(settings, "masked", {{"before_first", offset - 1}, {"zero", 0}, {"one", 1}})) {}
   /// The ids of tokens at these places; `tokens` is the number of tokens up to each place.
-  [[nodiscard]] index of(const index& places, const index& tokens, const formula::traced_truth& visible) const {
+  [[nodiscard]] index ids(const index& places, const index& tokens, const formula::traced_truth& visible) const {
     if (!counted) return places + index::constant(past + offset);
     return either(visible, tokens + index::constant(past - 1 + offset), index::constant(masked));
   }
@@ -66,7 +66,7 @@ struct learned {
     std::function<index(const position_rule& rule, const index& places, const index& tokens,
                         const formula::traced_truth& visible)>
         position = [](const position_rule& rule, const index& places, const index& tokens,
-                      const formula::traced_truth& visible) { return rule.of(places, tokens, visible); };
+                      const formula::traced_truth& visible) { return rule.ids(places, tokens, visible); };
     std::function<traced(const traced& token, const traced& row)> sum = [](const traced& token, const traced& row) {
       return token + row;
     };
@@ -80,9 +80,9 @@ struct learned {
   static core::operation positions_declaration();
   static core::operation embed_declaration();
   static core::operation multiply_declaration();
-  static formula::program positions(const scheme& how, const formula::program_sizes& call);
-  static formula::program embed(const scheme& how, const formula::program_sizes& call);
-  static formula::program multiply(const scheme& how, const formula::program_sizes& call);
+  static formula::program positions(const scheme& steps, const formula::program_sizes& call);
+  static formula::program embed(const scheme& steps, const formula::program_sizes& call);
+  static formula::program multiply(const scheme& steps, const formula::program_sizes& call);
   static traced row_of_each_token(const recorded_call& in);
 };
 
@@ -132,12 +132,12 @@ inline core::operation learned::multiply_declaration() {
   return multiply;
 }
 
-inline formula::program learned::positions(const scheme& how, const formula::program_sizes& call) {
+inline formula::program learned::positions(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const index none = index::constant(0);
   const formula::traced_truth visible = !equal(in.integers("mask"), none);
   const index tokens = cumulative_sum(either(visible, index::constant(1), none), 1);
-  return in.finish(how.position(position_rule(call.settings), formula::counted(in.size("n")), tokens, visible));
+  return in.finish(steps.position(position_rule(call.settings), formula::counted(in.size("n")), tokens, visible));
 }
 
 /// The row of each token, [B, n, d]. A request with a position outside the table is refused; a call that a mutant makes
@@ -150,16 +150,16 @@ inline learned::traced learned::row_of_each_token(const recorded_call& in) {
   return gathered(table, clamp(position, 0, static_cast<std::int64_t>(rows) - 1), 0);
 }
 
-inline formula::program learned::embed(const scheme& how, const formula::program_sizes& call) {
+inline formula::program learned::embed(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto width = static_cast<double>(in.size("d")), root = std::round(std::sqrt(width));
   const bool is_scaled = core::chosen<bool>(call.settings, "input_factor", {{"one", false}, {"sqrt", true}});
   const traced x = in["x"], row = row_of_each_token(in);
   return in.finish(in_stage<traced>(stage::output, [&] {
-    if (!is_scaled || width == 0) return how.sum(x, row);
+    if (!is_scaled || width == 0) return steps.sum(x, row);
     // If the width is a square, its root is an integer, and a sum may lie halfway between two numbers: no interval
     // decides that.
-    return how.sum(x * (root * root == width ? traced::from_integer(root) : power(traced(width), ratio(1, 2))), row);
+    return steps.sum(x * (root * root == width ? traced::from_integer(root) : power(traced(width), ratio(1, 2))), row);
   }));
 }
 

@@ -39,8 +39,8 @@ struct liere {
     std::function<traced(const traced& upper, const traced& lower, bool difference)> skew = skew_entries;
   };
   static std::vector<recorded_formula<scheme>> formulas() {
-    const auto [of_positions, of_vectors] = declarations();
-    return {{of_positions, rotation}, {of_vectors, rotate}};
+    const auto [rotation_declaration, rotate_declaration] = declarations();
+    return {{rotation_declaration, rotation}, {rotate_declaration, rotate}};
   }
 
  private:
@@ -50,20 +50,20 @@ struct liere {
   }
   static std::array<core::operation, 2> declarations();
   /// The entries of X above the diagonal: sums of products of positions and generators; `letters` says which.
-  static traced exponents(const scheme& how, const recorded_call& in, const char* letters) {
+  static traced exponents(const scheme& steps, const recorded_call& in, const char* letters) {
     const bool difference = core::chosen<bool>(in.settings(), "form", {{"upper", false}, {"difference", true}});
     return in_stage<traced>(matrix_stage::exponent, [&] {
       const traced u = in["generators"];
-      return contracted(in["position"], how.skew(entries_above(u), entries_below(u), difference), letters);
+      return contracted(in["position"], steps.skew(entries_above(u), entries_below(u), difference), letters);
     });
   }
-  static formula::program rotation(const scheme& how, const formula::program_sizes& call) {
+  static formula::program rotation(const scheme& steps, const formula::program_sizes& call) {
     recorded_call in(call);
-    return in.finish(rotations_by(how, exponents(how, in, "na,at->nt"), in.size("b")));
+    return in.finish(rotations_by(steps, exponents(steps, in, "na,at->nt"), in.size("b")));
   }
-  static formula::program rotate(const scheme& how, const formula::program_sizes& call) {
+  static formula::program rotate(const scheme& steps, const formula::program_sizes& call) {
     recorded_call in(call);
-    return in.finish(rotated_blocks(how, in["x"], exponents(how, in, "na,hact->nhct"), in.size("b")));
+    return in.finish(rotated_blocks(steps, in["x"], exponents(steps, in, "na,hact->nhct"), in.size("b")));
   }
 };
 

@@ -82,9 +82,9 @@ struct linear_attention {
     std::function<traced(const traced& rows, bool is_of_gradient)> normalize = over_length;
   };
   static scheme algorithm(accuracy_class c) {
-    scheme how;
-    how.by_sums = c == accuracy_class::cumsum;
-    return how;
+    scheme steps;
+    steps.by_sums = c == accuracy_class::cumsum;
+    return steps;
   }
   static std::vector<recorded_formula<scheme>> formulas();
 
@@ -102,9 +102,9 @@ struct linear_attention {
   static traced one_before(const traced& x);
 
  private:
-  static token tokens_of(const scheme& how, const recorded_call& in);
+  static token tokens_of(const scheme& steps, const recorded_call& in);
   static traced by_sums_of(const traced& g, token& all);
-  static formula::program attend(const scheme& how, const formula::program_sizes& call);
+  static formula::program attend(const scheme& steps, const formula::program_sizes& call);
 };
 
 inline linear_attention::traced linear_attention::outer(const traced& x, const traced& y) {
@@ -125,12 +125,12 @@ inline linear_attention::traced linear_attention::one_before(const traced& x) {
   return formula::joined({between(x, 1, 0, 1) * traced(0.0), between(x, 1, 0, n - 1)}, 1);
 }
 /// Rows and fadings [B, n, h, 1 or d] of all tokens.
-inline linear_attention::token linear_attention::tokens_of(const scheme& how, const recorded_call& in) {
+inline linear_attention::token linear_attention::tokens_of(const scheme& steps, const recorded_call& in) {
   const std::size_t rows = in.size("B"), n = in.size("n"), heads = in.size("h");
   const bool has_lengths = in.has("beta") && in.setting<bool>("normalized");
   const auto over_length_of = [&](const char* called) {
     if (!has_lengths) return in[called];
-    return in_stage<traced>(stage::writes, [&] { return how.normalize(in[called], in.is_of_gradient()); });
+    return in_stage<traced>(stage::writes, [&] { return steps.normalize(in[called], in.is_of_gradient()); });
   };
   token all{over_length_of("q"), over_length_of("k"), in["v"], {}, {}, {}, {}, {}, {}};
   all.read_at = all.k;
@@ -139,7 +139,7 @@ inline linear_attention::token linear_attention::tokens_of(const scheme& how, co
   if (!in.has("g") && !in.has("log_decay")) return all;
   const traced given = in.has("g") ? in["g"] : broadcast(reshaped(in["log_decay"], {1, 1, heads}), {rows, n, heads});
   const traced g = shape_of(given).size() == 4 ? given : reshaped(given, {rows, n, heads, 1});
-  all.fading = in_stage<traced>(stage::gates, [&] { return how.by_sums ? by_sums_of(g, all) : how.fading(g); });
+  all.fading = in_stage<traced>(stage::gates, [&] { return steps.by_sums ? by_sums_of(g, all) : steps.fading(g); });
   return all;
 }
 /// The fading from sums G of gates. Their gradient comes from the reads and the writes: each is multiplied by a factor
@@ -157,9 +157,9 @@ inline linear_attention::traced linear_attention::by_sums_of(const traced& g, to
   return exp(exactly(sums) - exactly(before));
 }
 
-inline formula::program linear_attention::attend(const scheme& how, const formula::program_sizes& call) {
+inline formula::program linear_attention::attend(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  const token tokens = tokens_of(how, in);
+  const token tokens = tokens_of(steps, in);
   std::vector<traced> stepped;
   const auto step_through = [&](const traced& x) { stepped.push_back(transposed(x, {1, 0, 2, 3})); };
   for (const traced& x : {tokens.q, tokens.k, tokens.v, tokens.read_at}) step_through(x);
@@ -179,10 +179,10 @@ inline formula::program linear_attention::attend(const scheme& how, const formul
       const core::shape s = shape_of(*now.fading);
       return before * reshaped(*now.fading, {s[0], s[1], s[2], 1});
     });
-    const traced write = in_stage<traced>(stage::writes, [&] { return how.write(now, before, faded); });
-    const traced after = in_stage<traced>(stage::state, [&] { return how.next(now, before, faded, write); });
+    const traced write = in_stage<traced>(stage::writes, [&] { return steps.write(now, before, faded); });
+    const traced after = in_stage<traced>(stage::state, [&] { return steps.next(now, before, faded, write); });
     const traced read = in_stage<traced>(stage::output, [&] {
-      return met(now.q, taken_from(static_cast<std::size_t>(stage::state), how.read(before, after)));
+      return met(now.q, taken_from(static_cast<std::size_t>(stage::state), steps.read(before, after)));
     });
     return formula::loop_turn{{after}, {read}};
   };

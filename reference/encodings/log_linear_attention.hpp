@@ -54,12 +54,14 @@ struct log_linear_attention {
   struct pair {
     std::size_t query, key, n;
   };
-  static std::size_t level_of(const pair& of) { return static_cast<std::size_t>(std::bit_width(of.query ^ of.key)); }
-  static bool is_causal(const pair& of) { return of.key <= of.query; }
+  static std::size_t level_of(const pair& places) {
+    return static_cast<std::size_t>(std::bit_width(places.query ^ places.key));
+  }
+  static bool is_causal(const pair& places) { return places.key <= places.query; }
   /// The steps that variants replace.
   struct scheme : recorded_scheme<scheme> {
-    std::function<std::size_t(const pair& of)> level = level_of;
-    std::function<bool(const pair& of)> sees = is_causal;
+    std::function<std::size_t(const pair& places)> level = level_of;
+    std::function<bool(const pair& places)> sees = is_causal;
     /// The weight of each pair, queries by keys, from lambda [B, h, n, l].
     std::function<traced(const traced& lambda, const traced_integer& levels)> lambda_of =
         [](const traced& lambda, const traced_integer& levels) { return taken_along(lambda, levels, 3); };
@@ -71,9 +73,9 @@ struct log_linear_attention {
         [](const traced& lambda, const traced& decay, const traced& product) { return lambda * decay * product; };
   };
   static scheme algorithm(accuracy_class c) {
-    scheme how;
-    how.sums = fox::algorithm(c).sums;
-    return how;
+    scheme steps;
+    steps.sums = fox::algorithm(c).sums;
+    return steps;
   }
   static std::vector<recorded_formula<scheme>> formulas() {
     return {{declaration(), attend, {accuracy_class::sequential, accuracy_class::cumsum}}};
@@ -85,10 +87,10 @@ struct log_linear_attention {
 
  private:
   static core::operation declaration();
-  static formula::program attend(const scheme& how, const formula::program_sizes& call);
+  static formula::program attend(const scheme& steps, const formula::program_sizes& call);
 };
 
-inline formula::program log_linear_attention::attend(const scheme& how, const formula::program_sizes& call) {
+inline formula::program log_linear_attention::attend(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), group = in.size("u"), heads = in.size("h") * group;
   const core::shape pairs{rows, heads, n, n}, products{rows, in.size("h"), n, n};
@@ -96,22 +98,22 @@ inline formula::program log_linear_attention::attend(const scheme& how, const fo
   std::vector<std::int64_t> level;
   for (std::size_t query = 0; query < n; ++query)
     for (std::size_t key = 0; key < n; ++key) {
-      sees.push_back(how.sees({query, key, n}));
-      level.push_back(static_cast<std::int64_t>(how.level({query, key, n})));
+      sees.push_back(steps.sees({query, key, n}));
+      level.push_back(static_cast<std::int64_t>(steps.level({query, key, n})));
     }
   const traced_truth known = formula::known_truths({n, n}, sees), seen = broadcast(known, pairs);
 
   const traced decay = in_stage<traced>(stage::gates, [&] {
     const traced gates = reshaped(transposed(in["g"], {0, 2, 1}), {rows, heads, 1, n});
     const traced_integer own = reshaped(formula::counted(n), {n, 1});
-    return how.fading(either(seen, how.sums(gates, own), traced(0.0)));
+    return steps.fading(either(seen, steps.sums(gates, own), traced(0.0)));
   });
-  const traced lambda = how.lambda_of(transposed(in["level_scales"], {0, 2, 1, 3}),
-                                      broadcast(formula::known_integers({n, n}, level), pairs));
+  const traced lambda = steps.lambda_of(transposed(in["level_scales"], {0, 2, 1, 3}),
+                                        broadcast(formula::known_integers({n, n}, level), pairs));
   const traced weights = in_stage<traced>(stage::weights, [&] {
     const traced product = contracted_at(broadcast(known, products), in["q"], in["k"], "bihd,bjhd->bhij");
-    const traced of_groups = reshaped(product, {rows, in.size("h"), 1, n, n});
-    return how.weight(lambda, decay, reshaped(broadcast(of_groups, {rows, in.size("h"), group, n, n}), pairs));
+    const traced grouped_products = reshaped(product, {rows, in.size("h"), 1, n, n});
+    return steps.weight(lambda, decay, reshaped(broadcast(grouped_products, {rows, in.size("h"), group, n, n}), pairs));
   });
   return in.finish(in_stage<traced>(stage::output, [&] {
     return contracted_where(seen, taken_from(static_cast<std::size_t>(stage::weights), weights), in["v"],

@@ -83,45 +83,46 @@ struct log_space {
   static traced positive(const traced& v) { return either(less(v, traced(0.0)), sigmoid(v), v + traced(0.5)); }
 
  private:
-  static formula::program record_sum(const scheme& how, const formula::program_sizes& call);
-  static formula::program record_states(const scheme& how, const formula::program_sizes& call);
-  static formula::program record_product(const scheme& how, const formula::program_sizes& call);
-  static formula::program record_scan(const scheme& how, const formula::program_sizes& call);
+  static formula::program record_sum(const scheme& steps, const formula::program_sizes& call);
+  static formula::program record_states(const scheme& steps, const formula::program_sizes& call);
+  static formula::program record_product(const scheme& steps, const formula::program_sizes& call);
+  static formula::program record_scan(const scheme& steps, const formula::program_sizes& call);
 };
 
 inline log_space::scheme log_space::algorithm(accuracy_class c) {
-  scheme how;
-  if (c == accuracy_class::tree) how.sum = log_scans::by_doubling, how.states = log_scans::by_maps;
-  if (c == accuracy_class::linear) how.sum = log_scans::by_running_maximum, how.states = log_scans::by_interpolation;
-  if (c == accuracy_class::cumsum) how.states = log_scans::by_cumulative_sums, how.scan = scan_by_cumulative_sums;
-  return how;
+  scheme steps;
+  if (c == accuracy_class::tree) steps.sum = log_scans::by_doubling, steps.states = log_scans::by_maps;
+  if (c == accuracy_class::linear)
+    steps.sum = log_scans::by_running_maximum, steps.states = log_scans::by_interpolation;
+  if (c == accuracy_class::cumsum) steps.states = log_scans::by_cumulative_sums, steps.scan = scan_by_cumulative_sums;
+  return steps;
 }
 
-inline formula::program log_space::record_sum(const scheme& how, const formula::program_sizes& call) {
+inline formula::program log_space::record_sum(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = transposed(in["x"], {1, 0, 2});
   const bool by_slopes = call.algorithm == accuracy_class::linear && in.is_of_gradient();
-  const traced y = by_slopes ? log_scans::by_differences(x) : how.sum(x);
+  const traced y = by_slopes ? log_scans::by_differences(x) : steps.sum(x);
   const traced x_itself = with_gradient_of(y, y + right_as_well(traced(0.0), x));
   return in.finish(transposed(in.is_of_gradient() ? either(equal(y, traced(-infinity)), x_itself, y) : y, {1, 0, 2}));
 }
 
-inline formula::program log_space::record_states(const scheme& how, const formula::program_sizes& call) {
+inline formula::program log_space::record_states(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto turns_of = [&](const char* called) { return transposed(in[called], {1, 0, 2}); };
-  const traced g = how.candidate(turns_of("v")), h0 = how.enter(in["h0"]);
-  const auto shares_of = [&](const auto& of_gate, const auto& of_gates) {
-    return in.has("k") ? of_gate(turns_of("k")) : of_gates(turns_of("f"), turns_of("i"));
+  const traced g = steps.candidate(turns_of("v")), h0 = steps.enter(in["h0"]);
+  const auto shares_of = [&](const auto& from_gate, const auto& from_gates) {
+    return in.has("k") ? from_gate(turns_of("k")) : from_gates(turns_of("f"), turns_of("i"));
   };
   const std::size_t n = in.size("n");
   if (n == 0) return in.finish_all({in["v"] + in[in.has("k") ? "k" : "f"] + (in.has("k") ? traced(0.0) : in["i"]), h0});
   const traced h =
-      how.states(shares_of(how.of_gate, how.of_gates), shares_of(how.logs_of_gate, how.logs_of_gates), g, h0);
+      steps.states(shares_of(steps.of_gate, steps.of_gates), shares_of(steps.logs_of_gate, steps.logs_of_gates), g, h0);
   const core::shape state = shape_of(h0);
   return in.finish_all({transposed(h, {1, 0, 2}), reshaped(between(h, 0, n - 1, n), state)});
 }
 
-inline formula::program log_space::record_product(const scheme& how, const formula::program_sizes& call) {
+inline formula::program log_space::record_product(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const signed_logarithm a{in["log_a"], in["sign_a"]}, b{in["log_b"], in["sign_b"]};
   const core::shape s{in.size("B"), in.size("n"), in.size("m")};
@@ -131,7 +132,7 @@ inline formula::program log_space::record_product(const scheme& how, const formu
     const signed_logarithm y = product_by_rows_and_columns(a, b);
     return in.finish_all({y.log, y.sign});
   }
-  signed_logarithm y = how.product(a, b);
+  signed_logarithm y = steps.product(a, b);
   if (call.for_what == formula::purpose::law && !in.is_of_gradient()) {
     const signed_logarithm other = product_by_rows_and_columns(a, b);
     y = {covering(y.log, [&] { return other.log; }), covering(y.sign, [&] { return other.sign; })};
@@ -139,13 +140,13 @@ inline formula::program log_space::record_product(const scheme& how, const formu
   return in.finish_all({y.log, y.sign});
 }
 
-inline formula::program log_space::record_scan(const scheme& how, const formula::program_sizes& call) {
+inline formula::program log_space::record_scan(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto turns_of = [&](const char* log, const char* sign) {
     return signed_logarithm{transposed(in[log], {1, 0, 2}), transposed(in[sign], {1, 0, 2})};
   };
   const signed_logarithm x =
-      how.scan(turns_of("log_a", "sign_a"), turns_of("log_b", "sign_b"), {in["log_x0"], in["sign_x0"]});
+      steps.scan(turns_of("log_a", "sign_a"), turns_of("log_b", "sign_b"), {in["log_x0"], in["sign_x0"]});
   return in.finish_all({transposed(x.log, {1, 0, 2}), transposed(x.sign, {1, 0, 2})});
 }
 
@@ -219,14 +220,16 @@ inline std::vector<recorded_formula<log_space::scheme>> log_space::formulas() {
       .grows_with = core::with_tokens,
       .independent = {"B", "d"}};
   const char* const feng = "Feng et al. 2024, arXiv 2410.01201, appendix B";
-  const std::vector<accuracy_class> of_sums{accuracy_class::sequential, accuracy_class::tree, accuracy_class::linear},
-      of_states{accuracy_class::sequential, accuracy_class::tree, accuracy_class::linear, accuracy_class::cumsum};
+  const std::vector<accuracy_class> sum_algorithms{accuracy_class::sequential, accuracy_class::tree,
+                                                   accuracy_class::linear},
+      state_algorithms{accuracy_class::sequential, accuracy_class::tree, accuracy_class::linear,
+                       accuracy_class::cumsum};
   return {
-      {sum, record_sum, of_sums},
+      {sum, record_sum, sum_algorithms},
       {states("log_space/min_gru", feng, {logit("k", "gate logits: sigmoid(k) is the share of what is new")}),
-       record_states, of_states},
+       record_states, state_algorithms},
       {states("log_space/min_lstm", feng, {logit("f", "logits of forget gates"), logit("i", "logits of input gates")}),
-       record_states, of_states},
+       record_states, state_algorithms},
       {product, record_product, {accuracy_class::sequential}, 1},
       {scan, record_scan, {accuracy_class::sequential, accuracy_class::cumsum}}};
 }

@@ -54,8 +54,8 @@ struct nope {
  private:
   static core::operation attention_declaration();
   static core::operation temperature_declaration();
-  static formula::program attention(const scheme& how, const formula::program_sizes& call);
-  static formula::program temperature(const scheme& how, const formula::program_sizes& call);
+  static formula::program attention(const scheme& steps, const formula::program_sizes& call);
+  static formula::program temperature(const scheme& steps, const formula::program_sizes& call);
 };
 
 inline core::operation nope::attention_declaration() {
@@ -87,7 +87,7 @@ inline core::operation nope::temperature_declaration() {
       .named_only = true};
 }
 
-inline formula::program nope::attention(const scheme& how, const formula::program_sizes& call) {
+inline formula::program nope::attention(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced q = in["q"], k = in["k"], lambda = reshaped(in["head_scale"], {in.size("h"), 1, 1});
   const auto seen = seen_of(in, seen_by_last_queries(in.size("n"), in.size("m"), in.setting<bool>("causal")));
@@ -95,17 +95,17 @@ inline formula::program nope::attention(const scheme& how, const formula::progra
     return factor_of_logits(in.setting<std::string>("scale"), in.size("d")) *
            contracted_at(seen, lambda * q, k, "bhid,bhjd->bhij");
   });
-  return in.finish(attended(how, in, logits, seen));
+  return in.finish(attended(steps, in, logits, seen));
 }
 
-inline formula::program nope::temperature(const scheme& how, const formula::program_sizes& call) {
+inline formula::program nope::temperature(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const index position = clamp(in.integers("position"), 0, static_cast<std::int64_t>(furthest)),
               first = index::constant(in.setting<bool>("from_one") ? 0 : -1),
               floor_scale = index::constant(in.setting<std::int64_t>("floor_scale"));
   const traced attn_scale = in.number("attn_scale");
   return in.finish(in_stage<traced>(
-      std::size_t{0}, [&] { return how.temperature(how.step_of(position + first, floor_scale), attn_scale); }));
+      std::size_t{0}, [&] { return steps.temperature(steps.step_of(position + first, floor_scale), attn_scale); }));
 }
 
 }  // namespace assay::reference::encodings

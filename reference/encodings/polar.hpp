@@ -87,9 +87,9 @@ struct polar {
     std::function<traced(const traced& rest)> rest = [](const traced& x) { return x; };
   };
   static scheme algorithm(accuracy_class c) {
-    scheme how;
-    if (c == accuracy_class::linear) how.softplus_of = log_of_sum;
-    return how;
+    scheme steps;
+    if (c == accuracy_class::linear) steps.softplus_of = log_of_sum;
+    return steps;
   }
   static std::vector<recorded_formula<scheme>> formulas() {
     return {{scores_operation(), scores, {accuracy_class::sequential, accuracy_class::linear}},
@@ -108,10 +108,10 @@ struct polar {
  private:
   static core::operation scores_operation();
   static core::operation grape_operation();
-  static formula::program grape(const scheme& how, const formula::program_sizes& call);
-  static formula::program scores(const scheme& how, const formula::program_sizes& call);
+  static formula::program grape(const scheme& steps, const formula::program_sizes& call);
+  static formula::program scores(const scheme& steps, const formula::program_sizes& call);
   /// Real and imaginary parts of the first r features, and the others.
-  static traced parts(const scheme& how, const recorded_call& in, const traced& x, const char* position,
+  static traced parts(const scheme& steps, const recorded_call& in, const traced& x, const char* position,
                       const std::optional<traced>& delta);
 };
 
@@ -139,37 +139,38 @@ inline core::operation polar::scores_operation() {
   return op;
 }
 
-inline polar::traced polar::parts(const scheme& how, const recorded_call& in, const traced& x, const char* position,
+inline polar::traced polar::parts(const scheme& steps, const recorded_call& in, const traced& x, const char* position,
                                   const std::optional<traced>& delta) {
   const std::size_t r = in.size("r"), d = in.size("d");
   static_cast<void>(in.integers(position));  // it is an input, whatever depends on it
   if (r == 0) return x;
   const auto [turned, angle] = in_stage<traced>(rotary_stage::angle, [&] {
     const traced base = in.number("base");
-    const traced by = position_of(in, position) * or_products_of_factors(how.frequencies(base, r), base, r);
-    return std::pair(by, delta ? how.angle(by, *delta) : by);
+    const traced by = position_of(in, position) * or_products_of_factors(steps.frequencies(base, r), base, r);
+    return std::pair(by, delta ? steps.angle(by, *delta) : by);
   });
   const complex_numbers wave =
-      in_stage<traced>(rotary_stage::table, [&] { return how.wave(turned, delta.value_or(traced(0.0)), angle); });
+      in_stage<traced>(rotary_stage::table, [&] { return steps.wave(turned, delta.value_or(traced(0.0)), angle); });
   return in_stage<traced>(rotary_stage::product, [&] {
-    const traced size = softplus_by_setting(in, how.softplus_of, between(x, 3, 0, r));
+    const traced size = softplus_by_setting(in, steps.softplus_of, between(x, 3, 0, r));
     std::vector<traced> all{size * wave.re, size * wave.im};
-    if (r < d) all.push_back(how.rest(between(x, 3, r, d)));
+    if (r < d) all.push_back(steps.rest(between(x, 3, r, d)));
     return formula::joined(all, 3);
   });
 }
-inline formula::program polar::scores(const scheme& how, const formula::program_sizes& call) {
+inline formula::program polar::scores(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced given = in["phase"];
   const traced delta = in_stage<traced>(
-      rotary_stage::angle, [&] { return in.setting<std::string>("bound") == "free" ? given : how.clamped(given); });
+      rotary_stage::angle, [&] { return in.setting<std::string>("bound") == "free" ? given : steps.clamped(given); });
   const std::size_t rows = in.size("B"), heads = in.size("h"), group = in.size("u"), n = in.size("n");
-  std::optional<traced> of_queries = how.of_queries(delta);
-  if (of_queries)
-    of_queries = reshaped(broadcast(reshaped(*of_queries, {heads, 1, in.size("r")}), {heads, group, in.size("r")}),
-                          {heads * group, in.size("r")});
-  const traced q = parts(how, in, in["q"], "query_position", of_queries),
-               k = parts(how, in, in["k"], "key_position", delta);
+  std::optional<traced> phases_of_queries = steps.of_queries(delta);
+  if (phases_of_queries)
+    phases_of_queries =
+        reshaped(broadcast(reshaped(*phases_of_queries, {heads, 1, in.size("r")}), {heads, group, in.size("r")}),
+                 {heads * group, in.size("r")});
+  const traced q = parts(steps, in, in["q"], "query_position", phases_of_queries),
+               k = parts(steps, in, in["k"], "key_position", delta);
   const traced factor = in_stage<traced>(
       rotary_stage::angle, [&] { return factor_of_logits(in.setting<std::string>("scale"), in.size("d")); });
   return in.finish(in_stage<traced>(rotary_stage::scores, [&] {
@@ -196,16 +197,17 @@ inline core::operation polar::grape_operation() {
          return sizes.at("d") < 2 ? "two vectors of a plane have d = 2 features or more" : "";
        }});
 }
-inline formula::program polar::grape(const scheme& how, const formula::program_sizes& call) {
+inline formula::program polar::grape(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced a = in["a"], b = in["b"];
   const spanned_plane plane = in_stage<traced>(rotary_stage::angle, [&] { return spanned_plane(a, b); });
   const auto [squared, area, angle] = in_stage<traced>(rotary_stage::angle, [&] {
-    const traced found = how.squared_area(plane), root = power(found, ratio(1, 2));
+    const traced found = steps.squared_area(plane), root = power(found, ratio(1, 2));
     const traced position = reshaped(position_of(in, "position"), {in.size("B"), in.size("n"), 1});
-    return std::tuple(found, root, how.plane_angle(position, in["omega"], root));
+    return std::tuple(found, root, steps.plane_angle(position, in["omega"], root));
   });
-  const plane_turn by = in_stage<traced>(rotary_stage::table, [&] { return how.plane_turn_at(angle, area, squared); });
+  const plane_turn by =
+      in_stage<traced>(rotary_stage::table, [&] { return steps.plane_turn_at(angle, area, squared); });
   return in.finish(in_stage<traced>(rotary_stage::product, [&] { return turned_in_plane(in["x"], a, b, plane, by); }));
 }
 

@@ -71,10 +71,11 @@ struct rope {
   using traced = formula::traced;
   /// The steps that variants replace.
   struct scheme : rotation_scheme, recorded_scheme<scheme> {
-    /// base^(-t / steps) for the first pairs, along an axis after the axes of base.
-    std::function<traced(const traced& base, std::size_t pairs, std::size_t steps)> frequencies = geometric_frequencies;
-    /// The steps of the exponent, from the number of features, of pairs with a frequency, and of pairs that rotate.
-    std::function<std::size_t(std::size_t features, std::size_t pairs, std::size_t turning)> steps =
+    /// base^(-t / divisor) for the first pairs, along an axis after the axes of base.
+    std::function<traced(const traced& base, std::size_t pairs, std::size_t divisor)> frequencies =
+        geometric_frequencies;
+    /// The divisor in the exponent, from the number of features, of pairs with a frequency, and of pairs that rotate.
+    std::function<std::size_t(std::size_t features, std::size_t pairs, std::size_t turning)> divisor =
         [](std::size_t, std::size_t pairs, std::size_t) { return pairs; };
     /// The factor by which "ntk" multiplies frequencies.
     std::function<traced(const traced& factor, std::size_t pairs)> stretch =
@@ -91,60 +92,60 @@ struct rope {
  private:
   static std::array<core::operation, 10> declarations();
   /// theta [k, r] for bases [k].
-  static traced frequencies_of(const scheme& how, const recorded_call& in, std::size_t steps);
-  static formula::program frequencies(const scheme& how, const formula::program_sizes& call);
-  static formula::program extended(const scheme& how, const formula::program_sizes& call);
-  static formula::program divided(const scheme& how, const formula::program_sizes& call);
-  static formula::program switched(const scheme& how, const formula::program_sizes& call);
-  static formula::program magnitudes(const scheme& how, const formula::program_sizes& call);
+  static traced frequencies_of(const scheme& steps, const recorded_call& in, std::size_t divisor);
+  static formula::program frequencies(const scheme& steps, const formula::program_sizes& call);
+  static formula::program extended(const scheme& steps, const formula::program_sizes& call);
+  static formula::program divided(const scheme& steps, const formula::program_sizes& call);
+  static formula::program switched(const scheme& steps, const formula::program_sizes& call);
+  static formula::program magnitudes(const scheme& steps, const formula::program_sizes& call);
   /// Whether the setting is a ratio of equal magnitudes.
   static bool is_ratio_of_equal(const core::attributes& settings);
   /// The factor of the coordinates that rotate, from a rule or given; nothing where it is 1.
-  static std::optional<traced> magnitude_of(const scheme& how, const recorded_call& in);
+  static std::optional<traced> magnitude_of(const scheme& steps, const recorded_call& in);
   /// The frequencies of a base, extended for longer contexts where the operation has those settings.
-  static traced frequencies_in_layout(const scheme& how, const recorded_call& in, const rotary_layout& layout);
+  static traced frequencies_in_layout(const scheme& steps, const recorded_call& in, const rotary_layout& layout);
   /// Queries or keys, rotated at the positions of this input.
-  static traced turned_by_base(const scheme& how, const recorded_call& in, const traced& x, const char* position);
-  static formula::program rotate(const scheme& how, const formula::program_sizes& call);
-  static formula::program rotate_by(const scheme& how, const formula::program_sizes& call);
-  static formula::program scores(const scheme& how, const formula::program_sizes& call);
+  static traced turned_by_base(const scheme& steps, const recorded_call& in, const traced& x, const char* position);
+  static formula::program rotate(const scheme& steps, const formula::program_sizes& call);
+  static formula::program rotate_by(const scheme& steps, const formula::program_sizes& call);
+  static formula::program scores(const scheme& steps, const formula::program_sizes& call);
 };
 
-inline rope::traced rope::frequencies_of(const scheme& how, const recorded_call& in, std::size_t steps) {
-  return how.frequencies(in["base"], in.size("r"), steps);
+inline rope::traced rope::frequencies_of(const scheme& steps, const recorded_call& in, std::size_t divisor) {
+  return steps.frequencies(in["base"], in.size("r"), divisor);
 }
 
 /// Frequencies, stretched as the settings say.
-inline formula::program rope::frequencies(const scheme& how, const formula::program_sizes& call) {
+inline formula::program rope::frequencies(const scheme& steps, const formula::program_sizes& call) {
   enum class scaling { none, ntk, interpolation };
   recorded_call in(call);
   const auto by = core::chosen<scaling>(
       call.settings, "scaling",
       {{"none", scaling::none}, {"ntk", scaling::ntk}, {"interpolation", scaling::interpolation}});
   const std::size_t pairs = in.size("r");
-  const traced theta = frequencies_of(how, in, how.steps(2 * pairs, pairs, pairs)), factor = in.number("factor");
-  if (by == scaling::ntk && pairs > 1) return in.finish(theta * how.stretch(factor, pairs));
+  const traced theta = frequencies_of(steps, in, steps.divisor(2 * pairs, pairs, pairs)), factor = in.number("factor");
+  if (by == scaling::ntk && pairs > 1) return in.finish(theta * steps.stretch(factor, pairs));
   return in.finish(by == scaling::interpolation ? theta / factor : theta);
 }
 
 /// The same for longer contexts (algorithms/extended_frequencies.hpp).
-inline formula::program rope::extended(const scheme& how, const formula::program_sizes& call) {
+inline formula::program rope::extended(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const extension by(call.settings);
-  const traced base = reshaped(in["base"], {in.size("k"), 1}), theta = frequencies_of(how, in, by.pairs);
-  return in.finish(how.extend(by, base, in.number("factor"), how.ramp(by, base), theta));
+  const traced base = reshaped(in["base"], {in.size("k"), 1}), theta = frequencies_of(steps, in, by.pairs);
+  return in.finish(steps.extend(by, base, in.number("factor"), steps.ramp(by, base), theta));
 }
-inline formula::program rope::divided(const scheme& how, const formula::program_sizes& call) {
+inline formula::program rope::divided(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(frequencies_of(how, in, in.size("r")) / in["factors"]);
+  return in.finish(frequencies_of(steps, in, in.size("r")) / in["factors"]);
 }
-inline formula::program rope::switched(const scheme& how, const formula::program_sizes& call) {
+inline formula::program rope::switched(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto length = in.setting<std::int64_t>("length"), trained = in.setting<std::int64_t>("trained_length");
-  const bool at_it = core::chosen<bool>(call.settings, "switch", {{"above", false}, {"at_or_above", true}});
+  const bool includes_trained = core::chosen<bool>(call.settings, "switch", {{"above", false}, {"at_or_above", true}});
   const traced by_short = in["short_factor"], by_long = in["long_factor"];
-  const bool is_long = at_it ? length >= trained : length > trained;
-  return in.finish(frequencies_of(how, in, in.size("r")) / (is_long ? by_long : by_short));
+  const bool is_long = includes_trained ? length >= trained : length > trained;
+  return in.finish(frequencies_of(steps, in, in.size("r")) / (is_long ? by_long : by_short));
 }
 inline bool rope::is_ratio_of_equal(const core::attributes& settings) {
   return core::setting<std::string>(settings, "rule") == "ratio" &&
@@ -152,64 +153,65 @@ inline bool rope::is_ratio_of_equal(const core::attributes& settings) {
 }
 /// The ratio of equal numbers is 1, which no interval proves: programs for proofs have the 1. Other programs divide,
 /// and the terms of the derivative cancel except for their roundings.
-inline formula::program rope::magnitudes(const scheme& how, const formula::program_sizes& call) {
+inline formula::program rope::magnitudes(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced factor = in["factor"];
   if (is_ratio_of_equal(call.settings) && in.is_truth()) return in.finish(traced(1.0) + traced(0.0) * factor);
-  return in.finish(how.magnitude(call.settings, factor));
+  return in.finish(steps.magnitude(call.settings, factor));
 }
 
-inline std::optional<rope::traced> rope::magnitude_of(const scheme& how, const recorded_call& in) {
+inline std::optional<rope::traced> rope::magnitude_of(const scheme& steps, const recorded_call& in) {
   if (!in.settings().contains("rule") || in.setting<std::string>("rule") == "given") {
     if (in.setting<double>("magnitude") == 1.0) return std::nullopt;
     return in.number("magnitude");
   }
   if (in.setting<double>("factor") <= 1.0 || is_ratio_of_equal(in.settings())) return std::nullopt;
-  return how.magnitude(in.settings(), in.number("factor"));
+  return steps.magnitude(in.settings(), in.number("factor"));
 }
-inline rope::traced rope::frequencies_in_layout(const scheme& how, const recorded_call& in,
+inline rope::traced rope::frequencies_in_layout(const scheme& steps, const recorded_call& in,
                                                 const rotary_layout& layout) {
-  const std::size_t steps = how.steps(in.size("d"), layout.all_pairs(), layout.pairs);
+  const std::size_t divisor = steps.divisor(in.size("d"), layout.all_pairs(), layout.pairs);
   const traced base = in.number("base"),
-               theta = or_products_of_factors(how.frequencies(base, layout.pairs, steps), base, steps);
+               theta = or_products_of_factors(steps.frequencies(base, layout.pairs, divisor), base, divisor);
   if (in.has("factors")) return theta / in["factors"];
   if (!in.settings().contains("scaling") || layout.pairs == 0) return theta;
   core::attributes settings = in.settings();
   settings["pairs"] = static_cast<std::int64_t>(layout.pairs);
   const extension by(settings);
-  return how.extend(by, base, in.number("factor"), how.ramp(by, base), theta);
+  return steps.extend(by, base, in.number("factor"), steps.ramp(by, base), theta);
 }
-inline rope::traced rope::turned_by_base(const scheme& how, const recorded_call& in, const traced& x,
+inline rope::traced rope::turned_by_base(const scheme& steps, const recorded_call& in, const traced& x,
                                          const char* position) {
   const std::size_t d = in.size("d");
   const rotary_layout layout(in.settings(), d, in.has("factors") ? in.size("r") : turning_pairs(d, in.settings()));
   const bool backwards =
       core::chosen<bool>(in.settings(), "direction", {{"counterclockwise", false}, {"clockwise", true}});
   const auto [theta, m] = in_stage<traced>(rotary_stage::angle, [&] {
-    const traced at = position_of(in, position), found = frequencies_in_layout(how, in, layout);
+    const traced position_of_token = position_of(in, position), found = frequencies_in_layout(steps, in, layout);
     const bool scaled = in.settings().contains("position_scale") && in.setting<double>("position_scale") != 1.0;
-    return std::pair(backwards ? -found : found, scaled ? at / in.number("position_scale") : at);
+    return std::pair(backwards ? -found : found,
+                     scaled ? position_of_token / in.number("position_scale") : position_of_token);
   });
-  traced_rotation by = how.rotation_at(m, theta);
-  if (const auto factor = in_stage<traced>(rotary_stage::angle, [&] { return magnitude_of(how, in); }))
-    by = of_magnitude(by, *factor);
-  return turned_vectors_of(how, x, layout, by);
+  traced_rotation by = steps.rotation_at(m, theta);
+  if (const auto factor = in_stage<traced>(rotary_stage::angle, [&] { return magnitude_of(steps, in); }))
+    by = scaled_rotation(by, *factor);
+  return turned_vectors_of(steps, x, layout, by);
 }
-inline formula::program rope::rotate(const scheme& how, const formula::program_sizes& call) {
+inline formula::program rope::rotate(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(turned_by_base(how, in, in["x"], "position"));
+  return in.finish(turned_by_base(steps, in, in["x"], "position"));
 }
-inline formula::program rope::rotate_by(const scheme& how, const formula::program_sizes& call) {
+inline formula::program rope::rotate_by(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"], theta = in["theta"],
                position = reshaped(in["position"], {in.size("B"), in.size("n"), 1, 1});
   return in.finish(
-      turned_vectors_of(how, x, {call.settings, in.size("d"), in.size("r")}, how.rotation_at(position, theta)));
+      turned_vectors_of(steps, x, {call.settings, in.size("d"), in.size("r")}, steps.rotation_at(position, theta)));
 }
-inline formula::program rope::scores(const scheme& how, const formula::program_sizes& call) {
+inline formula::program rope::scores(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(scores_of_turned(in, turned_by_base(how, in, in["q"], "query_position"),
-                                    turned_by_base(how, in, in["k"], "key_position")));
+  return in.finish(scores_of_turned(in, turned_by_base(steps, in, in["q"], "query_position"),
+                                    turned_by_base(steps, in, in["k"], "key_position")));
 }
 
 inline std::array<core::operation, 10> rope::declarations() {
@@ -240,11 +242,11 @@ inline std::array<core::operation, 10> rope::declarations() {
   const core::attribute_declaration direction = choice(
                                         "direction", {"counterclockwise", "clockwise"},
                                         "which way position m turns a pair: by the angle m theta, or by -m theta"),
-                                    at = choice("at", {"start", "end"},
-                                                "where the coordinates that turn lie in a head, if not all do"),
+                                    anchor = choice("at", {"start", "end"},
+                                                    "where the coordinates that turn lie in a head, if not all do"),
                                     magnitude = real("magnitude", {1.0, 1.3465735902799727}, {0x1p-20, 0x1p20},
                                                      "what the coordinates that turn are multiplied by");
-  const settings_list of_rotation{
+  const settings_list rotation_settings{
       rotary_layout::declared(),
       rotary_setting(),
       base_setting(1.0),
@@ -253,7 +255,7 @@ inline std::array<core::operation, 10> rope::declarations() {
       choice("partial", {"block", "proportional"},
              "which frequencies rotary pairs have: those of a head of that many pairs, or the first ones of the whole "
              "head"),
-      at,
+      anchor,
       magnitude};
   const auto length = [](const std::vector<std::int64_t>& values) {
     return integer("length", values, {1.0, 0x1p31}, "L: length of this sequence, in tokens");
@@ -263,7 +265,7 @@ inline std::array<core::operation, 10> rope::declarations() {
   };
   const auto crossed = choice("crossed", {"reversed", "step", "turns"}, "yarn: what the ramp is where hi < lo");
   // Joins the settings that stretch frequencies to other settings, after them.
-  const auto of_extension = [&](const core::attribute_declaration& at_crossed_ends, settings_list all) {
+  const auto extension_settings = [&](const core::attribute_declaration& crossed_setting, settings_list all) {
     return joined_settings(
         std::move(all),
         {choice("scaling", {"yarn", "llama3", "dynamic", "dynamic_steps", "ntk_fixed", "ntk_mixed"},
@@ -283,9 +285,9 @@ inline std::array<core::operation, 10> rope::declarations() {
          real("low", {1.0, 0.5}, {0x1p-10, 0x1p20},
               "llama3: pairs that turn this often in the trained context, or less often, are divided by s"),
          real("high", {4.0, 32.0, 1.0}, {0x1p-10, 0x1p20}, "llama3: pairs that turn this often, or more often, stay"),
-         real("mixed", {0.625, 1.0}, {0x1p-10, 4.0}, "ntk_mixed: its exponent beta"), at_crossed_ends});
+         real("mixed", {0.625, 1.0}, {0x1p-10, 4.0}, "ntk_mixed: its exponent beta"), crossed_setting});
   };
-  const auto of_magnitudes = [](const std::vector<std::string>& rules) {
+  const auto magnitude_settings = [](const std::vector<std::string>& rules) {
     return settings_list{
         choice("rule", rules,
                "what the magnitude is: 0.1 mscale log s + 1 (yarn), that over the same of mscale_all_dim (ratio), "
@@ -307,8 +309,8 @@ inline std::array<core::operation, 10> rope::declarations() {
     if (core::setting<std::string>(settings, "rule") == "su" &&
         core::setting<std::int64_t>(settings, "trained_length") < 2)
       return "rule = \"su\" divides by the logarithm of 'trained_length', which must be 2 or more";
-    const std::string of_frequencies = conflict_of_extension(settings);
-    return of_frequencies.empty() ? conflict_of_rotation(settings, sizes) : of_frequencies;
+    const std::string conflict = conflict_of_extension(settings);
+    return conflict.empty() ? conflict_of_rotation(settings, sizes) : conflict;
   };
   return {
       {{.name = "rope/frequencies",
@@ -324,7 +326,7 @@ inline std::array<core::operation, 10> rope::declarations() {
         .source = "Peng et al. 2023, arXiv 2309.00071; Grattafiori et al. 2024, arXiv 2407.21783",
         .inputs = {fixed_base},
         .outputs = {frequencies},
-        .attributes = of_extension(since({0, 2}, crossed), {pairs({8, 64, 32, 48, 1, 2})}),
+        .attributes = extension_settings(since({0, 2}, crossed), {pairs({8, 64, 32, 48, 1, 2})}),
         .independent = {"k"},
         .conflict = [](const core::attributes& settings,
                        const core::axis_sizes&) { return conflict_of_extension(settings); }},
@@ -351,21 +353,21 @@ inline std::array<core::operation, 10> rope::declarations() {
                      .meaning = "what multiplies queries and keys",
                      .scale = core::error_scale::relative}},
         .attributes = joined_settings(
-            of_magnitudes({"yarn", "ratio", "su"}),
+            magnitude_settings({"yarn", "ratio", "su"}),
             {trained_length({4096, 8192, 3}, 2.0, "L0 of the rule su: length of the trained context, in tokens")}),
         .independent = {"k"}},
        rotation_declaration({.name = "rope/rotate",
                              .source = source,
                              .inputs = {positions("position", "n")},
-                             .attributes = of_rotation,
+                             .attributes = rotation_settings,
                              .conflict = conflict_of_rotation}),
        rotation_declaration(
            {.name = "rope/rotate_extended",
             .source = "Peng et al. 2023, arXiv 2309.00071; Grattafiori et al. 2024, arXiv 2407.21783",
             .inputs = {positions("position", "n")},
-            .attributes = joined_settings(
-                of_extension(crossed, {rotary_layout::declared(), rotary_setting(), base_setting(2.0), direction, at}),
-                joined_settings(of_magnitudes(rules), {magnitude})),
+            .attributes = joined_settings(extension_settings(crossed, {rotary_layout::declared(), rotary_setting(),
+                                                                       base_setting(2.0), direction, anchor}),
+                                          joined_settings(magnitude_settings(rules), {magnitude})),
             .conflict = conflict_of_whole,
             .named_only = true}),
        rotation_declaration(
@@ -373,9 +375,9 @@ inline std::array<core::operation, 10> rope::declarations() {
             .source = "Ding et al. 2024, arXiv 2402.13753; huggingface/transformers, \"longrope\"",
             .inputs = {fixed_divisors, positions("position", "n")},
             .attributes = joined_settings(
-                {rotary_layout::declared(), base_setting(1.0), direction, at, factor(1.0),
+                {rotary_layout::declared(), base_setting(1.0), direction, anchor, factor(1.0),
                  trained_length({4096, 8192, 3}, 2.0, "L0 of the rule su: length of the trained context, in tokens")},
-                joined_settings(of_magnitudes(rules), {magnitude})),
+                joined_settings(magnitude_settings(rules), {magnitude})),
             .conflict = [](const core::attributes&,
                            const core::axis_sizes& sizes) { return conflict_of_pairs(sizes.at("r"), "", sizes); },
             .named_only = true}),
@@ -395,16 +397,16 @@ inline std::array<core::operation, 10> rope::declarations() {
        scores_declaration({.name = "rope/scores",
                            .source = source,
                            .inputs = {positions("query_position", "n"), positions("key_position", "m")},
-                           .attributes = of_rotation,
+                           .attributes = rotation_settings,
                            .conflict = conflict_of_rotation})}};
 }
 
 inline std::vector<recorded_formula<rope::scheme>> rope::formulas() {
-  const auto [of_bases, extended_ones, divided_ones, switched_ones, of_factors, rotation, extended_rotation,
-              divided_rotation, rotation_by, of_pairs] = declarations();
-  return {{of_bases, frequencies},  {extended_ones, extended}, {divided_ones, divided},     {switched_ones, switched},
-          {of_factors, magnitudes}, {rotation, rotate},        {extended_rotation, rotate}, {divided_rotation, rotate},
-          {rotation_by, rotate_by}, {of_pairs, scores}};
+  const auto [bases, extended_ones, divided_ones, switched_ones, factors, rotation, extended_rotation, divided_rotation,
+              rotation_by, pairs_operation] = declarations();
+  return {{bases, frequencies},     {extended_ones, extended}, {divided_ones, divided},     {switched_ones, switched},
+          {factors, magnitudes},    {rotation, rotate},        {extended_rotation, rotate}, {divided_rotation, rotate},
+          {rotation_by, rotate_by}, {pairs_operation, scores}};
 }
 
 }  // namespace assay::reference::encodings

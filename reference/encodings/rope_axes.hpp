@@ -55,9 +55,9 @@ struct rope_axes {
   struct scheme : rotation_scheme, recorded_scheme<scheme> {};
   static std::vector<recorded_formula<scheme>> formulas();
 
-  /// An axis of positions and the exponent -step / steps of a pair.
+  /// An axis of positions and the exponent -step / divisor of a pair.
   struct pair_on_axis {
-    std::size_t axis, step, steps;
+    std::size_t axis, step, divisor;
   };
   static std::vector<pair_on_axis> shared_out(const core::attributes& settings, std::size_t pairs, std::size_t axes);
 
@@ -67,10 +67,10 @@ struct rope_axes {
     return core::chosen<bool>(settings, "assignment", {{"blocks", false}, {"alternating", true}});
   }
   static std::string conflict(const core::attributes& settings, const core::axis_sizes& sizes);
-  /// base^(-step / steps) for each pair.
+  /// base^(-step / divisor) for each pair.
   static traced frequencies(const recorded_call& in, const std::vector<pair_on_axis>& shared);
-  static formula::program rotate(const scheme& how, const formula::program_sizes& call);
-  static formula::program rotate_by(const scheme& how, const formula::program_sizes& call);
+  static formula::program rotate(const scheme& steps, const formula::program_sizes& call);
+  static formula::program rotate_by(const scheme& steps, const formula::program_sizes& call);
 };
 
 inline std::vector<rope_axes::pair_on_axis> rope_axes::shared_out(const core::attributes& settings, std::size_t pairs,
@@ -120,23 +120,23 @@ inline std::string rope_axes::conflict(const core::attributes& settings, const c
 
 inline rope_axes::traced rope_axes::frequencies(const recorded_call& in, const std::vector<pair_on_axis>& shared) {
   const traced base = in.number("base");
-  // Pairs with equal `steps` share one series of frequencies, and each pair uses one of them.
+  // Pairs with equal `divisor` share one series of frequencies, and each pair uses one of them.
   std::map<std::size_t, std::size_t> counts;
-  for (const pair_on_axis& pair : shared) counts[pair.steps] = std::max(counts[pair.steps], pair.step + 1);
+  for (const pair_on_axis& pair : shared) counts[pair.divisor] = std::max(counts[pair.divisor], pair.step + 1);
   std::map<std::size_t, std::size_t> first;
   std::vector<traced> series;
   std::size_t all = 0;
-  for (const auto& [steps, count] : counts) {
-    series.push_back(or_products_of_factors(geometric_frequencies(base, count, steps), base, steps));
-    first[steps] = all;
+  for (const auto& [divisor, count] : counts) {
+    series.push_back(or_products_of_factors(geometric_frequencies(base, count, divisor), base, divisor));
+    first[divisor] = all;
     all += count;
   }
   std::vector<std::int64_t> places;
-  for (const pair_on_axis& pair : shared) places.push_back(static_cast<std::int64_t>(first[pair.steps] + pair.step));
+  for (const pair_on_axis& pair : shared) places.push_back(static_cast<std::int64_t>(first[pair.divisor] + pair.step));
   return gathered(formula::joined(series, 0), formula::known_integers({places.size()}, places), 0);
 }
 
-inline formula::program rope_axes::rotate(const scheme& how, const formula::program_sizes& call) {
+inline formula::program rope_axes::rotate(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"];
   const rotary_layout layout = layout_with_axes(call.settings, in.size("d"), in.size("a"));
@@ -148,28 +148,28 @@ inline formula::program rope_axes::rotate(const scheme& how, const formula::prog
   const auto [theta, m] = in_stage<traced>(rotary_stage::angle, [&] {
     return std::pair(frequencies(in, shared), gathered(position, formula::known_integers({axes.size()}, axes), 3));
   });
-  return in.finish(turned_vectors_of(how, x, layout, how.rotation_at(m, theta)));
+  return in.finish(turned_vectors_of(steps, x, layout, steps.rotation_at(m, theta)));
 }
 
-inline formula::program rope_axes::rotate_by(const scheme& how, const formula::program_sizes& call) {
+inline formula::program rope_axes::rotate_by(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t rows = in.size("B"), n = in.size("n"), h = in.size("h"), r = in.size("r");
   const traced x = in["x"], theta = in["theta"], position = in["position"];
   traced angle(0.0);
   for (std::size_t k = 0; k < in.size("a"); ++k)
     angle = in_stage<traced>(rotary_stage::angle, [&] {
-      const traced of_axis =
+      const traced angle_of_axis =
           reshaped(between(position, 2, k, k + 1), {rows, n, 1, 1}) * reshaped(between(theta, 1, k, k + 1), {h, r});
-      return k == 0 ? of_axis : angle + of_axis;
+      return k == 0 ? angle_of_axis : angle + angle_of_axis;
     });
-  return in.finish(turned_vectors_of(how, x, {call.settings, in.size("d"), r},
-                                     how.rotation_at(broadcast(angle, {rows, n, h, r}), traced(1.0))));
+  return in.finish(turned_vectors_of(steps, x, {call.settings, in.size("d"), r},
+                                     steps.rotation_at(broadcast(angle, {rows, n, h, r}), traced(1.0))));
 }
 
 inline std::array<core::operation, 2> rope_axes::declarations() {
-  const auto section = [](const char* called, const std::vector<std::int64_t>& values, const char* of) {
+  const auto section = [](const char* called, const std::vector<std::int64_t>& values, const char* axis) {
     return integer(called, values, {0.0, 0x1p20},
-                   std::string("how many pairs the ") + of + " axis has; all 0: all axes have equally many");
+                   std::string("how many pairs the ") + axis + " axis has; all 0: all axes have equally many");
   };
   const std::map<std::string, core::axis_role> roles{{"a", core::axis_role::parameter}};
   return {

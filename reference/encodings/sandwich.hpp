@@ -46,14 +46,14 @@ struct sandwich {
   }
   /// The steps that variants replace.
   struct scheme : recorded_scheme<scheme> {
-    std::function<traced(const traced& base, std::size_t first, std::size_t count, std::size_t steps)> frequencies =
+    std::function<traced(const traced& base, std::size_t first, std::size_t count, std::size_t divisor)> frequencies =
         formula::geometric_frequencies;
     std::function<traced(const traced& angles, bool offset)> sum = sum_by_sines;
   };
   static scheme algorithm(accuracy_class c) {
-    scheme how;
-    if (c == accuracy_class::linear) how.sum = sum_by_cosines;
-    return how;
+    scheme steps;
+    if (c == accuracy_class::linear) steps.sum = sum_by_cosines;
+    return steps;
   }
   static std::vector<recorded_formula<scheme>> formulas() {
     return {{declaration(), recorded, {accuracy_class::sequential, accuracy_class::linear}}};
@@ -61,16 +61,16 @@ struct sandwich {
 
  private:
   static core::operation declaration();
-  static formula::program recorded(const scheme& how, const formula::program_sizes& call);
+  static formula::program recorded(const scheme& steps, const formula::program_sizes& call);
 };
 
-inline formula::program sandwich::recorded(const scheme& how, const formula::program_sizes& call) {
+inline formula::program sandwich::recorded(const scheme& steps, const formula::program_sizes& call) {
   recorded_pairs pairs(call);
   const auto half = static_cast<std::size_t>(pairs.setting<std::int64_t>("width") / 2),
              heads = static_cast<std::size_t>(pairs.setting<std::int64_t>("heads")),
              first = core::chosen<std::size_t>(call.settings, "first", {{"one", 1}, {"zero", 0}});
   const traced base = pairs.number("base");
-  const traced theta = in_stage<traced>(stage::angle, [&] { return how.frequencies(base, first, half, half); });
+  const traced theta = in_stage<traced>(stage::angle, [&] { return steps.frequencies(base, first, half, half); });
   const traced angles = in_stage<traced>(stage::angle, [&] {
     return reshaped(to_real(pairs.distance()), {pairs.size("n"), pairs.size("m"), 1}) * theta;
   });
@@ -78,12 +78,12 @@ inline formula::program sandwich::recorded(const scheme& how, const formula::pro
     const auto constant = [](std::size_t x) { return formula::traced_integer::constant(static_cast<std::int64_t>(x)); };
     const auto head = reshaped(formula::counted(heads) + constant(1), {heads, 1, 1});
     const traced compression = to_real(constant(8) * head) / to_real(constant(heads));
-    return how.sum(angles, pairs.setting<bool>("offset")) / compression;
+    return steps.sum(angles, pairs.setting<bool>("offset")) / compression;
   }));
 }
 
 inline core::operation sandwich::declaration() {
-  return of_pairs(
+  return pair_operation(
       {.name = "sandwich/bias",
        .source = "Chi et al. 2023, arXiv 2212.10356",
        .inputs = with_pair_positions({}),

@@ -68,8 +68,9 @@ struct sba {
     /// log sigmoid(z) = z - softplus(z)
     [[nodiscard]] traced log_share(const traced& z) const { return either_way(z, traced(0.0), log_sigmoid(z)); }
     /// The softplus of logits; 0 for keys that are not seen.
-    [[nodiscard]] traced softplus_by(const std::function<traced(const traced&)>& of, const traced& z) const {
-      const traced all = in_stage<traced>(stage, [&] { return either_way(z, z, of(z)); });
+    [[nodiscard]] traced softplus_by(const std::function<traced(const traced&)>& exact_softplus,
+                                     const traced& z) const {
+      const traced all = in_stage<traced>(stage, [&] { return either_way(z, z, exact_softplus(z)); });
       return either(seen, all, traced(0.0));
     }
   };
@@ -79,13 +80,13 @@ struct sba {
     std::function<traced(const traced& terms)> sums = [](const traced& x) { return sums_from_each_on(x, keys); };
     bool has_factors = false;  ///< products of sigmoids are right as well
     /// If set, it replaces all steps from the logits to the weights.
-    std::function<broken(const traced& z, const stick& of)> weights{};
+    std::function<broken(const traced& z, const stick& breaking)> weights{};
   };
   static scheme algorithm(accuracy_class c) {
-    scheme how;
-    if (c == accuracy_class::linear) how.softplus_of = log_of_sum, how.has_factors = true;
-    if (c == accuracy_class::cumsum) how.sums = [](const traced& x) { return sums_from_each_on_by_total(x, keys); };
-    return how;
+    scheme steps;
+    if (c == accuracy_class::linear) steps.softplus_of = log_of_sum, steps.has_factors = true;
+    if (c == accuracy_class::cumsum) steps.sums = [](const traced& x) { return sums_from_each_on_by_total(x, keys); };
+    return steps;
   }
   static std::vector<recorded_formula<scheme>> formulas() {
     const std::vector<accuracy_class> all{accuracy_class::sequential, accuracy_class::linear, accuracy_class::cumsum};
@@ -100,21 +101,21 @@ struct sba {
   };
   /// exp(z - sum). Arithmetic subtracts the sum that includes the key's own softplus, as kernels do, unless this is
   /// infinity less infinity. Proofs keep all digits of log sigmoid(z).
-  static broken by_sums(const scheme& how, const traced& z, const stick& of);
+  static broken by_sums(const scheme& steps, const traced& z, const stick& breaking);
 
  private:
   static core::operation weights_declaration();
   static core::operation attention_declaration();
   static traced softplus_of_law(const traced& z);
-  static broken of_factors(const broken& all, const traced& z, const stick& of);
+  static broken with_factors(const broken& all, const traced& z, const stick& breaking);
   /// z, or 0 where z is infinite.
   static traced finite(const traced& z) {
     return either(equal(magnitude_of(z), traced(std::numeric_limits<double>::infinity())), traced(0.0), z);
   }
-  static stick stick_of(const recorded_call& in, std::size_t of_softplus);
-  static broken broken_by(const scheme& how, bool is_law, const traced& z, const stick& of);
-  static formula::program weights(const scheme& how, const formula::program_sizes& call);
-  static formula::program attention(const scheme& how, const formula::program_sizes& call);
+  static stick stick_of(const recorded_call& in, std::size_t softplus_stage);
+  static broken broken_by(const scheme& steps, bool is_law, const traced& z, const stick& breaking);
+  static formula::program weights(const scheme& steps, const formula::program_sizes& call);
+  static formula::program attention(const scheme& steps, const formula::program_sizes& call);
 };
 
 inline core::operation sba::weights_declaration() {
@@ -177,9 +178,9 @@ inline sba::traced sba::softplus_of_law(const traced& z) {
 }
 
 /// The errors of products of sigmoids: 4 u for each sigmoid, 1 u for each product, and the errors of the logits.
-inline sba::broken sba::of_factors(const broken& all, const traced& z, const stick& of) {
+inline sba::broken sba::with_factors(const broken& all, const traced& z, const stick& breaking) {
   const traced x = finite(z), error = x - without_error(x), none(0.0);
-  const sums_of_keys sums(sums_from_each_on(either(of.seen, without_error(sigmoid(x)) * error, none), keys));
+  const sums_of_keys sums(sums_from_each_on(either(breaking.seen, without_error(sigmoid(x)) * error, none), keys));
   // The relative error of k factors is r_k = (1 + 4 u) r_{k-1} + 5 u, less the part that the other ways already charge.
   const auto off = [&](const traced& y, const traced& error_of_log, const formula::traced_integer& factors) {
     using integer = formula::traced_integer;
@@ -190,24 +191,24 @@ inline sba::broken sba::of_factors(const broken& all, const traced& z, const sti
       return either(less(integer::constant(0), factors), made, y);
     });
   };
-  return {off(all.weights, without_error(sigmoid(-x)) * error - sums.from_next, of.factors),
-          off(all.left, sums.of_all, of.all_factors)};
+  return {off(all.weights, without_error(sigmoid(-x)) * error - sums.from_next, breaking.factors),
+          off(all.left, sums.of_all, breaking.all_factors)};
 }
 
-inline sba::broken sba::by_sums(const scheme& how, const traced& z, const stick& of) {
+inline sba::broken sba::by_sums(const scheme& steps, const traced& z, const stick& breaking) {
   const traced none(0.0), infinite(std::numeric_limits<double>::infinity());
-  const sums_of_keys sums(how.sums(of.softplus_by(how.softplus_of, z)));
+  const sums_of_keys sums(steps.sums(breaking.softplus_by(steps.softplus_of, z)));
   // Kernels that work in base two multiply z and the sum with log2 e, a constant and a product, each of which rounds.
   const auto less_sum = [](const traced& x, const traced& sum) {
     const auto in_base_two = [](const traced& y) { return rounded_once(rounded_once(y)); };
     return covering(x - sum, [&] { return in_base_two(x) - in_base_two(sum); });
   };
-  const traced exponent = of.is_truth ? of.log_share(z) - sums.from_next
-                                      : either(equal(z, infinite), -sums.from_next, less_sum(z, sums.from_own));
-  return {either(of.seen, exp(exponent), none), exp(less_sum(none, sums.of_all))};
+  const traced exponent = breaking.is_truth ? breaking.log_share(z) - sums.from_next
+                                            : either(equal(z, infinite), -sums.from_next, less_sum(z, sums.from_own));
+  return {either(breaking.seen, exp(exponent), none), exp(less_sum(none, sums.of_all))};
 }
 
-inline sba::stick sba::stick_of(const recorded_call& in, std::size_t of_softplus) {
+inline sba::stick sba::stick_of(const recorded_call& in, std::size_t softplus_stage) {
   const std::size_t n = in.size("n"), m = in.size("m"), own = in.setting<bool>("attend_current") ? 1 : 0;
   std::vector<bool> is_seen;
   std::vector<std::int64_t> factors, all_factors;
@@ -223,41 +224,41 @@ inline sba::stick sba::stick_of(const recorded_call& in, std::size_t of_softplus
           formula::known_integers({n, m}, factors),
           formula::known_integers({n, 1}, all_factors),
           in.setting<std::string>("softplus"),
-          of_softplus,
+          softplus_stage,
           in.is_truth()};
 }
 
-inline sba::broken sba::broken_by(const scheme& how, bool is_law, const traced& z, const stick& of) {
-  if (how.weights) return how.weights(z, of);
-  if (!how.has_factors || !is_law) return by_sums(how, z, of);
-  scheme law = how;
+inline sba::broken sba::broken_by(const scheme& steps, bool is_law, const traced& z, const stick& breaking) {
+  if (steps.weights) return steps.weights(z, breaking);
+  if (!steps.has_factors || !is_law) return by_sums(steps, z, breaking);
+  scheme law = steps;
   law.softplus_of = softplus_of_law;
-  return of_factors(by_sums(law, z, of), z, of);
+  return with_factors(by_sums(law, z, breaking), z, breaking);
 }
 
-inline formula::program sba::weights(const scheme& how, const formula::program_sizes& call) {
+inline formula::program sba::weights(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced z = in["z"];
-  const stick of = stick_of(in, static_cast<std::size_t>(stage::softplus));
-  const auto [weights, left] =
-      in_stage<traced>(stage::weights, [&] { return broken_by(how, call.for_what == formula::purpose::law, z, of); });
+  const stick breaking = stick_of(in, static_cast<std::size_t>(stage::softplus));
+  const auto [weights, left] = in_stage<traced>(
+      stage::weights, [&] { return broken_by(steps, call.for_what == formula::purpose::law, z, breaking); });
   return in.finish_all({weights, reshaped(left, {in.size("B"), in.size("h"), in.size("n")})});
 }
 
-inline formula::program sba::attention(const scheme& how, const formula::program_sizes& call) {
+inline formula::program sba::attention(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced q = in["q"], k = in["k"], v = in["v"];
   const std::size_t n = in.size("n"), m = in.size("m"), without_key = n - std::min(n, m);
-  const stick of = stick_of(in, attention_stages().size());
+  const stick breaking = stick_of(in, attention_stages().size());
   const traced z = in_stage<traced>(attention_stage::scores, [&] {
     return factor_of_logits(in.setting<std::string>("scale"), in.size("d")) *
-           contracted_at(of.seen, q, k, "bhid,bhjd->bhij");
+           contracted_at(breaking.seen, q, k, "bhid,bhjd->bhij");
   });
   const auto softmax = static_cast<std::size_t>(attention_stage::softmax);
   const auto [weights, left] =
-      in_stage<traced>(softmax, [&] { return broken_by(how, call.for_what == formula::purpose::law, z, of); });
+      in_stage<traced>(softmax, [&] { return broken_by(steps, call.for_what == formula::purpose::law, z, breaking); });
   const traced o = in_stage<traced>(attention_stage::output, [&] {
-    const traced sum = contracted_where(of.seen, taken_from(softmax, weights), v, "bhij,bhjc->bhic");
+    const traced sum = contracted_where(breaking.seen, taken_from(softmax, weights), v, "bhij,bhjc->bhic");
     if (in.setting<std::string>("remainder") == "drop") return sum;
     const core::shape before{in.size("B"), in.size("h"), without_key, in.size("e")};
     const traced own = formula::joined({broadcast(traced(0.0), before), between(v, 2, m - (n - without_key), m)}, 2);

@@ -53,17 +53,17 @@ struct shaw {
  private:
   static core::operation scores_declaration();
   static core::operation attention_declaration();
-  static formula::program scores(const scheme& how, const formula::program_sizes& call);
-  static formula::program attention(const scheme& how, const formula::program_sizes& call);
+  static formula::program scores(const scheme& steps, const formula::program_sizes& call);
+  static formula::program attention(const scheme& steps, const formula::program_sizes& call);
 
   /// The rows of a table for n queries and m keys.
   struct rows_of_pairs {
     std::size_t n, m, count;  ///< number of rows of the table
     std::vector<std::int64_t> all{};
 
-    rows_of_pairs(const recorded_call& in, const scheme& how);
-    [[nodiscard]] std::int64_t of(std::size_t i, std::size_t j) const { return all[i * m + j]; }
-    [[nodiscard]] formula::traced_integer of_queries() const { return formula::known_integers({n, m}, all); }
+    rows_of_pairs(const recorded_call& in, const scheme& steps);
+    [[nodiscard]] std::int64_t row(std::size_t i, std::size_t j) const { return all[i * m + j]; }
+    [[nodiscard]] formula::traced_integer row_numbers() const { return formula::known_integers({n, m}, all); }
   };
   /// The terms of scores.
   static std::vector<score_term> terms(const recorded_call& in, const rows_of_pairs& rows, const formula::traced& keys);
@@ -102,16 +102,16 @@ inline core::operation shaw::attention_declaration() {
   return attention;
 }
 
-inline shaw::rows_of_pairs::rows_of_pairs(const recorded_call& in, const scheme& how)
+inline shaw::rows_of_pairs::rows_of_pairs(const recorded_call& in, const scheme& steps)
     : n(in.size("n")), m(in.size("m")), count(in.size("b")) {
   const bool is_negative = in.setting<std::string>("sign") == "query_minus_key";
-  const std::int64_t others = static_cast<std::int64_t>(count) - 1, asked = in.setting<std::int64_t>("right"),
-                     right = asked < 0 ? others / 2 : asked;
+  const std::int64_t others = static_cast<std::int64_t>(count) - 1, requested = in.setting<std::int64_t>("right"),
+                     right = requested < 0 ? others / 2 : requested;
   all.reserve(n * m);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < m; ++j) {
       const auto rho = static_cast<std::int64_t>(j + n) - static_cast<std::int64_t>(i + m);
-      all.push_back(how.index(is_negative ? -rho : rho, others - right, right));
+      all.push_back(steps.index(is_negative ? -rho : rho, others - right, right));
     }
 }
 
@@ -119,48 +119,49 @@ inline std::vector<score_term> shaw::terms(const recorded_call& in, const rows_o
                                            const formula::traced& table) {
   using formula::traced;
   const traced q = in["q"], k = in["k"];
-  const auto of_queries = rows.of_queries();
-  const auto of_keys = of_each_pair(rows.m, rows.n, [&](std::size_t j, std::size_t i) { return rows.of(i, j); });
+  const auto rows_of_queries = rows.row_numbers();
+  const auto rows_of_keys =
+      integers_of_pairs(rows.m, rows.n, [&](std::size_t j, std::size_t i) { return rows.row(i, j); });
   std::vector<score_term> all{{q, k, "bhid,bhjd->bhij"}, {q, table, "bhid,rd->bhir", [=](const traced& s) {
-                                                            return of_query_and_row(s, of_queries);
+                                                            return products_by_query(s, rows_of_queries);
                                                           }}};
   if (in.setting<std::string>("meets") == "both")
-    all.push_back({k, table, "bhjd,rd->bhjr", [=](const traced& s) { return of_key_and_row(s, of_keys); }});
+    all.push_back({k, table, "bhjd,rd->bhjr", [=](const traced& s) { return products_by_key(s, rows_of_keys); }});
   return all;
 }
 
-inline formula::program shaw::scores(const scheme& how, const formula::program_sizes& call) {
+inline formula::program shaw::scores(const scheme& steps, const formula::program_sizes& call) {
   using formula::traced;
   recorded_call in(call);
   const traced table = in["table"];
   return in.finish(in_stage<traced>(score_stage::scores, [&] {
-    return how.of(how.factor(in.size("d"), in.size("h"), 1), terms(in, rows_of_pairs(in, how), table));
+    return steps.scaled_scores(steps.factor(in.size("d"), in.size("h"), 1), terms(in, rows_of_pairs(in, steps), table));
   }));
 }
 
-inline formula::program shaw::attention(const scheme& how, const formula::program_sizes& call) {
+inline formula::program shaw::attention(const scheme& steps, const formula::program_sizes& call) {
   using formula::traced;
   recorded_call in(call);
   const traced v = in["v"], keys = in["table_k"], values = in["table_v"];
-  const rows_of_pairs rows(in, how);
+  const rows_of_pairs rows(in, steps);
   const bool with_values = in.setting<std::string>("where") == "keys_values";
   const std::vector<bool> sees = seen_by_last_queries(rows.n, rows.m, in.setting<bool>("causal"));
   const auto seen = seen_of(in, sees);
   const traced logits = in_stage<traced>(attention_stage::scores, [&] {
-    return how.of(factor_of_logits(in.setting<std::string>("scale"), in.size("d")), terms(in, rows, keys));
+    return steps.scaled_scores(factor_of_logits(in.setting<std::string>("scale"), in.size("d")), terms(in, rows, keys));
   });
   // Which rows of values each query reads.
   std::vector<bool> reads(rows.n * rows.count, false);
   for (std::size_t i = 0; i < rows.n; ++i)
     for (std::size_t j = 0; j < rows.m; ++j)
-      if (sees[i * rows.m + j]) reads[i * rows.count + static_cast<std::size_t>(rows.of(i, j))] = true;
-  const core::shape of_rows{in.size("B"), in.size("h"), rows.n, rows.count};
-  const auto is_read = broadcast(formula::known_truths({rows.n, rows.count}, reads), of_rows);
-  return in.finish(attended(how, in, logits, seen, [&](const traced& weights) {
-    const traced of_values = contracted_where(seen, weights, v, "bhij,bhjc->bhic");
-    if (!with_values) return of_values;
-    const traced by_row = summed_by_place(weights, broadcast(rows.of_queries(), shape_of(weights)), rows.count, 3);
-    return of_values + contracted_where(is_read, by_row, values, "bhir,rc->bhic");
+      if (sees[i * rows.m + j]) reads[i * rows.count + static_cast<std::size_t>(rows.row(i, j))] = true;
+  const core::shape shape_of_rows{in.size("B"), in.size("h"), rows.n, rows.count};
+  const auto is_read = broadcast(formula::known_truths({rows.n, rows.count}, reads), shape_of_rows);
+  return in.finish(attended(steps, in, logits, seen, [&](const traced& weights) {
+    const traced output_of_values = contracted_where(seen, weights, v, "bhij,bhjc->bhic");
+    if (!with_values) return output_of_values;
+    const traced by_row = summed_by_place(weights, broadcast(rows.row_numbers(), shape_of(weights)), rows.count, 3);
+    return output_of_values + contracted_where(is_read, by_row, values, "bhir,rc->bhic");
   }));
 }
 

@@ -94,13 +94,13 @@ struct sinusoidal {
 
  private:
   static std::array<core::operation, 4> declarations();
-  static formula::program table(const scheme& how, const formula::program_sizes& call);
-  static formula::program table_at(const scheme& how, const formula::program_sizes& call);
-  static formula::program frequencies(const scheme& how, const formula::program_sizes& call);
-  static formula::program decay(const scheme& how, const formula::program_sizes& call);
+  static formula::program table(const scheme& steps, const formula::program_sizes& call);
+  static formula::program table_at(const scheme& steps, const formula::program_sizes& call);
+  static formula::program frequencies(const scheme& steps, const formula::program_sizes& call);
+  static formula::program decay(const scheme& steps, const formula::program_sizes& call);
   static traced decay_slope_at(const traced& s, const traced& base);
   /// Rows with these columns for positions [n], from the frequencies of pairs.
-  static traced rows(const scheme& how, const std::vector<column>& columns, const traced& position,
+  static traced rows(const scheme& steps, const std::vector<column>& columns, const traced& position,
                      const traced& theta);
 };
 
@@ -108,8 +108,8 @@ inline sinusoidal::traced sinusoidal::powers(const traced& alpha, std::size_t co
   using index = formula::traced_integer;
   const auto constant = [](std::size_t x) { return index::constant(static_cast<std::int64_t>(x)); };
   const index places = (formula::counted(count - 1) + constant(1)) * constant(by.stride);
-  const traced of_others = pow(index_number(places) / index_number(constant(by.steps)), alpha);
-  return formula::joined({broadcast(traced(0.0), {1}), of_others}, 0);
+  const traced other_frequencies = pow(index_number(places) / index_number(constant(by.steps)), alpha);
+  return formula::joined({broadcast(traced(0.0), {1}), other_frequencies}, 0);
 }
 
 inline sinusoidal::traced sinusoidal::wave_at(waveform function, const traced& m, const traced& theta) {
@@ -131,11 +131,11 @@ inline sinusoidal::traced sinusoidal::decay_slope_at(const traced& s, const trac
   return either(equal(s, traced(0.0)), traced(0.0), slope);
 }
 
-inline sinusoidal::traced sinusoidal::rows(const scheme& how, const std::vector<column>& columns,
+inline sinusoidal::traced sinusoidal::rows(const scheme& steps, const std::vector<column>& columns,
                                            const traced& position, const traced& theta) {
   const std::size_t n = shape_of(position)[0];
   const traced m = reshaped(position, {n, 1});
-  const auto at = [](const traced& x, const std::vector<std::int64_t>& places, std::size_t axis) {
+  const auto columns_at = [](const traced& x, const std::vector<std::int64_t>& places, std::size_t axis) {
     bool are_all = places.size() == shape_of(x)[axis];
     for (std::size_t k = 0; k < places.size(); ++k) are_all = are_all && places[k] == static_cast<std::int64_t>(k);
     return are_all ? x : gathered(x, formula::known_integers({places.size()}, places), axis);
@@ -152,38 +152,38 @@ inline sinusoidal::traced sinusoidal::rows(const scheme& how, const std::vector<
     }
     if (pairs.empty()) continue;
     all.push_back(function == waveform::zero ? broadcast(traced(0.0), {n, pairs.size()})
-                                             : how.wave(function, m, at(theta, pairs, 0)));
+                                             : steps.wave(function, m, columns_at(theta, pairs, 0)));
   }
-  return all.empty() ? broadcast(traced(0.0), {n, 0}) : at(formula::joined(all, 1), places, 1);
+  return all.empty() ? broadcast(traced(0.0), {n, 0}) : columns_at(formula::joined(all, 1), places, 1);
 }
 
 /// The table; its frequencies follow from the settings.
-inline formula::program sinusoidal::table(const scheme& how, const formula::program_sizes& call) {
+inline formula::program sinusoidal::table(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  const auto [scale, columns] = how.plan(call.settings);
+  const auto [scale, columns] = steps.plan(call.settings);
   std::size_t count = 1;
   for (const column& c : columns) count = std::max(count, c.pair + 1);
   const auto offset = formula::traced_integer::constant(in.setting<std::int64_t>("offset"));
   const auto [position, theta] = in_stage<traced>(stage::angle, [&] {
-    return std::pair(how.position(in.integers("position") + offset),
-                     scale.is_power ? how.power(in.number("alpha"), count, scale)
-                                    : how.frequencies(in.number("base"), count, scale));
+    return std::pair(steps.position(in.integers("position") + offset),
+                     scale.is_power ? steps.power(in.number("alpha"), count, scale)
+                                    : steps.frequencies(in.number("base"), count, scale));
   });
-  return in.finish(rows(how, columns, position, theta));
+  return in.finish(rows(steps, columns, position, theta));
 }
-inline formula::program sinusoidal::table_at(const scheme& how, const formula::program_sizes& call) {
+inline formula::program sinusoidal::table_at(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced position = in["position"], theta = in["theta"];
-  return in.finish(rows(how, arrange_pairs(call.settings, in.size("r"), in.size("r")), position, theta));
+  return in.finish(rows(steps, arrange_pairs(call.settings, in.size("r"), in.size("r")), position, theta));
 }
-inline formula::program sinusoidal::frequencies(const scheme& how, const formula::program_sizes& call) {
+inline formula::program sinusoidal::frequencies(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t pairs = in.size("r");
-  return in.finish(how.frequencies(in["base"], pairs, scale_of(in.setting<std::string>("rule"), 2 * pairs, pairs)));
+  return in.finish(steps.frequencies(in["base"], pairs, scale_of(in.setting<std::string>("rule"), 2 * pairs, pairs)));
 }
-inline formula::program sinusoidal::decay(const scheme& how, const formula::program_sizes& call) {
+inline formula::program sinusoidal::decay(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(how.decay(in["s"], in.number("base")));
+  return in.finish(steps.decay(in["s"], in.number("base")));
 }
 
 inline std::array<core::operation, 4> sinusoidal::declarations() {
@@ -253,8 +253,11 @@ inline std::array<core::operation, 4> sinusoidal::declarations() {
 }
 
 inline std::vector<recorded_formula<sinusoidal::scheme>> sinusoidal::formulas() {
-  const auto [of_positions, of_frequencies, of_bases, of_distances] = declarations();
-  return {{of_positions, table}, {of_frequencies, table_at}, {of_bases, frequencies}, {of_distances, decay}};
+  const auto [table_declaration, table_at_declaration, frequencies_declaration, decay_declaration] = declarations();
+  return {{table_declaration, table},
+          {table_at_declaration, table_at},
+          {frequencies_declaration, frequencies},
+          {decay_declaration, decay}};
 }
 
 }  // namespace assay::reference::encodings

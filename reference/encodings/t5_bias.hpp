@@ -83,13 +83,13 @@ struct t5_bias {
     const auto integers = [](const char* called, const char* meaning, core::input_role role) {
       return core::integers(called, {"n"}, meaning, {-furthest, furthest}, role);
     };
-    core::operation of_distance =
+    core::operation bucket_operation =
         declared("t5_bias/bucket",
                  {integers("distance", "position of the key less that of the query", core::input_role::distance)},
                  integers("bucket", "number of the bucket, from 0", core::input_role::value), "");
-    of_distance.grows_with = core::with_distance;
-    of_distance.independent = {"n"};
-    return of_distance;
+    bucket_operation.grows_with = core::with_distance;
+    bucket_operation.independent = {"n"};
+    return bucket_operation;
   }
   static core::operation bias_declaration() {
     return declared("t5_bias/bias",
@@ -123,54 +123,54 @@ struct t5_bias {
 
   static std::vector<recorded_formula<scheme>> formulas() {
     return {{bucket_declaration(), bucket},
-            {of_pairs(bias_declaration()), bias},
-            {of_pairs(contextual_declaration()), contextual},
+            {pair_operation(bias_declaration()), bias},
+            {pair_operation(contextual_declaration()), contextual},
             {attention_declaration(), attention}};
   }
 
  private:
   /// Buckets of distances that are not known when the program is recorded.
-  static index buckets_of(const scheme& how, const recorded_call& in, const index& distance);
-  static index buckets_of_pairs(const scheme& how, const recorded_pairs& pairs) {
-    return buckets_of(how, pairs, pairs.key() - pairs.query());
+  static index buckets_of(const scheme& steps, const recorded_call& in, const index& distance);
+  static index buckets_of_pairs(const scheme& steps, const recorded_pairs& pairs) {
+    return buckets_of(steps, pairs, pairs.key() - pairs.query());
   }
-  static formula::program bucket(const scheme& how, const formula::program_sizes& call);
-  static formula::program bias(const scheme& how, const formula::program_sizes& call);
-  static formula::program contextual(const scheme& how, const formula::program_sizes& call);
-  static formula::program attention(const scheme& how, const formula::program_sizes& call);
+  static formula::program bucket(const scheme& steps, const formula::program_sizes& call);
+  static formula::program bias(const scheme& steps, const formula::program_sizes& call);
+  static formula::program contextual(const scheme& steps, const formula::program_sizes& call);
+  static formula::program attention(const scheme& steps, const formula::program_sizes& call);
 };
 
-inline t5_bias::index t5_bias::buckets_of(const scheme& how, const recorded_call& in, const index& distance) {
+inline t5_bias::index t5_bias::buckets_of(const scheme& steps, const recorded_call& in, const index& distance) {
   const bucket_map map = map_of(in.settings());
   const auto most = static_cast<std::int64_t>(2 * furthest);
   return stepwise(distance, -most, most,
-                  [&](std::int64_t apart) { return how.bucket(map, static_cast<double>(apart)); });
+                  [&](std::int64_t apart) { return steps.bucket(map, static_cast<double>(apart)); });
 }
 
-inline formula::program t5_bias::bucket(const scheme& how, const formula::program_sizes& call) {
+inline formula::program t5_bias::bucket(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(buckets_of(how, in, in.integers("distance")));
+  return in.finish(buckets_of(steps, in, in.integers("distance")));
 }
 
-inline formula::program t5_bias::bias(const scheme& how, const formula::program_sizes& call) {
+inline formula::program t5_bias::bias(const scheme& steps, const formula::program_sizes& call) {
   recorded_pairs pairs(call);
-  return pairs.finish(gathered(pairs["table"], buckets_of_pairs(how, pairs), 1));
+  return pairs.finish(gathered(pairs["table"], buckets_of_pairs(steps, pairs), 1));
 }
 
 /// Queries are multiplied with all buckets, and each pair reads its own.
-inline formula::program t5_bias::contextual(const scheme& how, const formula::program_sizes& call) {
+inline formula::program t5_bias::contextual(const scheme& steps, const formula::program_sizes& call) {
   recorded_pairs pairs(call);
-  const index buckets = buckets_of_pairs(how, pairs);
-  return pairs.finish(of_query_and_row(contracted(pairs["q"], pairs["w"], "bhid,hdr->bhir"), buckets));
+  const index buckets = buckets_of_pairs(steps, pairs);
+  return pairs.finish(products_by_query(contracted(pairs["q"], pairs["w"], "bhid,hdr->bhir"), buckets));
 }
 
-inline formula::program t5_bias::attention(const scheme& how, const formula::program_sizes& call) {
+inline formula::program t5_bias::attention(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const bucket_map map = map_of(in.settings());
   const traced table = in["table"];
-  return in.finish(attended_by_places(how, in, [&](const recorded_places& places) {
-    const index buckets = of_each_pair(in.size("n"), in.size("m"), [&](std::size_t i, std::size_t j) {
-      return how.bucket(map, static_cast<double>(j) - places.of(i));
+  return in.finish(attended_by_places(steps, in, [&](const recorded_places& places) {
+    const index buckets = integers_of_pairs(in.size("n"), in.size("m"), [&](std::size_t i, std::size_t j) {
+      return steps.bucket(map, static_cast<double>(j) - places.position(i));
     });
     return gathered(table, buckets, 1);
   }));

@@ -51,10 +51,10 @@ struct tape {
   static core::operation mix_declaration();
   static core::operation update_declaration();
   /// An operation that takes the states of all tokens, and changes them.
-  static core::operation of_states(const char* called, std::vector<core::tensor_declaration> others);
-  static formula::program apply(const scheme& how, const formula::program_sizes& call);
-  static formula::program mix(const scheme& how, const formula::program_sizes& call);
-  static formula::program update(const scheme& how, const formula::program_sizes& call);
+  static core::operation states_operation(const char* called, std::vector<core::tensor_declaration> others);
+  static formula::program apply(const scheme& steps, const formula::program_sizes& call);
+  static formula::program mix(const scheme& steps, const formula::program_sizes& call);
+  static formula::program update(const scheme& steps, const formula::program_sizes& call);
   /// e + change(e), for e_cos and for e_sin.
   template <class Change>
   static formula::program changed(recorded_call& in, Change change);
@@ -77,7 +77,7 @@ inline core::operation tape::apply_declaration() {
           .independent = {"B", "h", "n"}};
 }
 
-inline core::operation tape::of_states(const char* called, std::vector<core::tensor_declaration> others) {
+inline core::operation tape::states_operation(const char* called, std::vector<core::tensor_declaration> others) {
   const auto states = [](const char* name, const char* meaning) {
     return core::tensor_declaration{.name = name, .axes = {"B", "h", "n", "d"}, .meaning = meaning};
   };
@@ -93,19 +93,19 @@ inline core::operation tape::of_states(const char* called, std::vector<core::ten
 }
 
 inline core::operation tape::mix_declaration() {
-  core::operation op =
-      of_states("tape/mix", {{.name = "weights", .axes = {"B", "h", "n", "n"}, .meaning = "of queries for keys"},
-                             core::parameter("mix", {"h", "h"}, "weight of post_attention_linear, output by input")});
+  core::operation op = states_operation(
+      "tape/mix", {{.name = "weights", .axes = {"B", "h", "n", "n"}, .meaning = "of queries for keys"},
+                   core::parameter("mix", {"h", "h"}, "weight of post_attention_linear, output by input")});
   op.attributes = {
       flag("across_heads", false, "whether heads are mixed; else each has the sum of its row of mix as a factor")};
   return op;
 }
 
 inline core::operation tape::update_declaration() {
-  core::operation op = of_states("tape/update", {{.name = "x", .axes = {"B", "n", "c"}, .meaning = "tokens"},
-                                                 core::parameter("up", {"k", "h"}, "U"),
-                                                 core::parameter("gate", {"k", "c"}, "G"),
-                                                 core::parameter("down", {"h", "k"}, "D")});
+  core::operation op = states_operation("tape/update", {{.name = "x", .axes = {"B", "n", "c"}, .meaning = "tokens"},
+                                                        core::parameter("up", {"k", "h"}, "U"),
+                                                        core::parameter("gate", {"k", "c"}, "G"),
+                                                        core::parameter("down", {"h", "k"}, "D")});
   op.axis_roles = {{"c", core::axis_role::width}};
   op.independent = {"B", "n"};
   return op;
@@ -128,19 +128,20 @@ formula::program tape::changed(recorded_call& in, Change change) {
 
 inline formula::program tape::mix(const scheme&, const formula::program_sizes& call) {
   recorded_call in(call);
-  const traced weights = in["weights"], of_heads = in["mix"];
+  const traced weights = in["weights"], mix_of_heads = in["mix"];
   return changed(in, [&](const traced& e) {
     const traced seen = contracted(weights, e, "bhij,bhjc->bhic");
-    if (in.setting<bool>("across_heads")) return contracted(of_heads, seen, "hg,bgic->bhic");
-    return reshaped(summed(of_heads, {1}), {in.size("h"), 1, 1}) * seen;
+    if (in.setting<bool>("across_heads")) return contracted(mix_of_heads, seen, "hg,bgic->bhic");
+    return reshaped(summed(mix_of_heads, {1}), {in.size("h"), 1, 1}) * seen;
   });
 }
 
-inline formula::program tape::update(const scheme& how, const formula::program_sizes& call) {
+inline formula::program tape::update(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced x = in["x"], up = in["up"], gate = in["gate"], down = in["down"];
   const traced gates = in_stage<traced>(stage::product, [&] {
-    return reshaped(how.activation(contracted(x, gate, "bnc,kc->bkn")), {in.size("B"), in.size("k"), in.size("n"), 1});
+    return reshaped(steps.activation(contracted(x, gate, "bnc,kc->bkn")),
+                    {in.size("B"), in.size("k"), in.size("n"), 1});
   });
   return changed(in, [&](const traced& e) {
     return contracted(down, gates * contracted(up, e, "kh,bhnc->bknc"), "hk,bknc->bhnc");

@@ -42,7 +42,7 @@ struct tener {
 
  private:
   static core::operation declaration();
-  static formula::program recorded(const scheme& how, const formula::program_sizes& call);
+  static formula::program recorded(const scheme& steps, const formula::program_sizes& call);
   static formula::traced table(const recorded_call& in);
 };
 
@@ -73,33 +73,33 @@ inline formula::traced tener::table(const recorded_call& in) {
   return formula::joined({sine_of(angles), cosine_of(angles), broadcast(traced(0.0), {rows, width % 2})}, 1);
 }
 
-inline formula::program tener::recorded(const scheme& how, const formula::program_sizes& call) {
+inline formula::program tener::recorded(const scheme& steps, const formula::program_sizes& call) {
   using formula::traced;
   recorded_call in(call);
   const bool is_scaled = core::chosen<bool>(call.settings, "scale", {{"one", false}, {"inverse_sqrt", true}}),
              as_in_code = core::chosen<bool>(call.settings, "terms", {{"code", true}, {"paper", false}});
   const std::size_t n = in.size("n"), heads = in.size("h"), width = in.size("d");
   const traced q = in["q"], k = in["k"], u = in["u"], v = in["v"];
-  const traced of_distances = in_stage<traced>(stage::table, [&] { return table(in); });
+  const traced table_of_distances = in_stage<traced>(stage::table, [&] { return table(in); });
   const auto row_of = [&](std::int64_t distance) { return distance + static_cast<std::int64_t>(n) - 1; };
-  const auto of_queries = of_each_pair(n, n, [&](std::size_t i, std::size_t j) {
-    const std::int64_t t = how.distance(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
+  const auto rows_of_queries = integers_of_pairs(n, n, [&](std::size_t i, std::size_t j) {
+    const std::int64_t t = steps.distance(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
     return row_of(as_in_code ? -t : t);
   });
-  const auto of_keys = of_each_pair(n, n, [&](std::size_t j, std::size_t i) {
-    return row_of(how.distance(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)));
+  const auto rows_of_keys = integers_of_pairs(n, n, [&](std::size_t j, std::size_t i) {
+    return row_of(steps.distance(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)));
   });
   return in.finish(in_stage<traced>(stage::scores, [&] {
-    const traced r = taken_from(static_cast<std::size_t>(stage::table), of_distances);
-    const auto read_by_queries = [&](const traced& s) { return of_query_and_row(s, of_queries); };
+    const traced r = taken_from(static_cast<std::size_t>(stage::table), table_of_distances);
+    const auto read_by_queries = [&](const traced& s) { return products_by_query(s, rows_of_queries); };
     // q . R and v . R are separate terms, as in the program.
     std::vector<score_term> terms{
         {plus_vector_of_head(q, u), k, "bhid,bhjd->bhij"},
         {q, r, "bhid,rd->bhir", read_by_queries},
         {broadcast(reshaped(v, {heads, 1, width}), {heads, n, width}), r, "hid,rd->hir", read_by_queries}};
     if (as_in_code)
-      terms.push_back({k, r, "bhjd,rd->bhjr", [&](const traced& s) { return of_key_and_row(s, of_keys); }});
-    return how.of(is_scaled ? how.factor(width, heads, 1) : traced(1.0), terms);
+      terms.push_back({k, r, "bhjd,rd->bhjr", [&](const traced& s) { return products_by_key(s, rows_of_keys); }});
+    return steps.scaled_scores(is_scaled ? steps.factor(width, heads, 1) : traced(1.0), terms);
   }));
 }
 

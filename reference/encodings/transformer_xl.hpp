@@ -56,7 +56,7 @@ struct transformer_xl {
     const auto shifted_by = [](bool causal) {
       return recorded_formula<scheme>{
           shift_declaration(causal),
-          [causal](const scheme& how, const formula::program_sizes& call) { return shifted(causal, how, call); }};
+          [causal](const scheme& steps, const formula::program_sizes& call) { return shifted(causal, steps, call); }};
     };
     return {shifted_by(true), shifted_by(false), {scores_declaration(), scores}};
   }
@@ -64,8 +64,8 @@ struct transformer_xl {
  private:
   static core::operation shift_declaration(bool causal);
   static core::operation scores_declaration();
-  static formula::program shifted(bool causal, const scheme& how, const formula::program_sizes& call);
-  static formula::program scores(const scheme& how, const formula::program_sizes& call);
+  static formula::program shifted(bool causal, const scheme& steps, const formula::program_sizes& call);
+  static formula::program scores(const scheme& steps, const formula::program_sizes& call);
 };
 
 inline core::operation transformer_xl::shift_declaration(bool causal) {
@@ -102,7 +102,7 @@ inline core::operation transformer_xl::scores_declaration() {
   return scores;
 }
 
-inline formula::program transformer_xl::shifted(bool causal, const scheme& how, const formula::program_sizes& call) {
+inline formula::program transformer_xl::shifted(bool causal, const scheme& steps, const formula::program_sizes& call) {
   using formula::traced;
   constexpr double infinite = std::numeric_limits<double>::infinity();
   recorded_call in(call);
@@ -114,26 +114,26 @@ inline formula::program transformer_xl::shifted(bool causal, const scheme& how, 
   const std::size_t n = in.size("n"), m = causal ? in.size("m") : n, own = causal ? m : 2 * n, zeros = causal ? 1 : 0,
                     columns = own + zeros, rows = in.size("B"), heads = in.size("h");
   // After all numbers of a head come 0, and the number above the diagonal.
-  const auto places = of_each_pair(n, m, [&](std::size_t i, std::size_t j) {
-    const std::size_t place = how.place(i, j, n, columns), row = place / columns, column = place % columns;
+  const auto places = integers_of_pairs(n, m, [&](std::size_t i, std::size_t j) {
+    const std::size_t place = steps.place(i, j, n, columns), row = place / columns, column = place % columns;
     const bool is_left = row != i && left != above::leak;
     return static_cast<std::int64_t>(is_left ? n * own + 1 : column < zeros ? n * own : row * own + column - zeros);
   });
   const traced x = reshaped(in["x"], {rows, heads, n * own});
-  const auto number = [&](double of) { return broadcast(traced(of), {rows, heads, 1}); };
+  const auto number = [&](double value) { return broadcast(traced(value), {rows, heads, 1}); };
   const auto with_numbers = [&] {
     return formula::joined({x, number(0.0), number(left == above::masked ? -infinite : 0.0)}, 2);
   };
   return in.finish(gathered(causal ? with_numbers() : x, places, 2));
 }
 
-inline formula::program transformer_xl::scores(const scheme& how, const formula::program_sizes& call) {
+inline formula::program transformer_xl::scores(const scheme& steps, const formula::program_sizes& call) {
   using formula::traced;
   recorded_call in(call);
   const std::size_t n = in.size("n"), m = in.size("m");
   const auto most = in.setting<std::int64_t>("clamp");
-  const auto distances = of_each_pair(n, m, [&](std::size_t i, std::size_t j) {
-    const auto distance = static_cast<std::int64_t>(how.distance(i, j, n, m));
+  const auto distances = integers_of_pairs(n, m, [&](std::size_t i, std::size_t j) {
+    const auto distance = static_cast<std::int64_t>(steps.distance(i, j, n, m));
     return most == 0 ? distance : std::min(distance, most);
   });
   const auto none = formula::traced_integer::constant(0);
@@ -141,10 +141,10 @@ inline formula::program transformer_xl::scores(const scheme& how, const formula:
   const auto rows = either(is_behind, none, distances);
   const traced q = in["q"];
   return in.finish(in_stage<traced>(score_stage::scores, [&] {
-    const traced s = how.of(how.factor(in.size("d"), in.size("h"), 1),
-                            {{plus_vector_of_head(q, in["u"]), in["k"], "bhid,bhjd->bhij"},
-                             {plus_vector_of_head(q, in["v"]), in["p"], "bhid,hrd->bhir",
-                              [&](const traced& products) { return of_query_and_row(products, rows); }}});
+    const traced s = steps.scaled_scores(steps.factor(in.size("d"), in.size("h"), 1),
+                                         {{plus_vector_of_head(q, in["u"]), in["k"], "bhid,bhjd->bhij"},
+                                          {plus_vector_of_head(q, in["v"]), in["p"], "bhid,hrd->bhir",
+                                           [&](const traced& products) { return products_by_query(products, rows); }}});
     return either(is_behind, traced(-std::numeric_limits<double>::infinity()), s);
   }));
 }

@@ -59,11 +59,11 @@ struct tupe {
   static bucket_map map_of(const core::attributes& settings) {
     return {core::setting<std::int64_t>(settings, "buckets"), core::setting<std::int64_t>(settings, "max_distance")};
   }
-  static std::vector<recorded_formula<scheme>> formulas() { return {{of_pairs(declaration()), recorded}}; }
+  static std::vector<recorded_formula<scheme>> formulas() { return {{pair_operation(declaration()), recorded}}; }
 
  private:
   static core::operation declaration();
-  static formula::program recorded(const scheme& how, const formula::program_sizes& call);
+  static formula::program recorded(const scheme& steps, const formula::program_sizes& call);
 };
 
 inline core::operation tupe::declaration() {
@@ -90,7 +90,7 @@ inline core::operation tupe::declaration() {
           }};
 }
 
-inline formula::program tupe::recorded(const scheme& how, const formula::program_sizes& call) {
+inline formula::program tupe::recorded(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const bucket_map map = map_of(call.settings);
   const bool is_relative = core::chosen<bool>(call.settings, "relative", {{"t5", true}, {"none", false}});
@@ -100,13 +100,13 @@ inline formula::program tupe::recorded(const scheme& how, const formula::program
   const auto is_first = [&](const core::shape& shape) {
     return equal(reshaped(formula::counted(n), shape), formula::traced_integer::constant(0));
   };
-  const auto buckets = of_each_pair(n, n, [&](std::size_t i, std::size_t j) {
-    return how.bucket(map, static_cast<double>(j) - static_cast<double>(i));
+  const auto buckets = integers_of_pairs(n, n, [&](std::size_t i, std::size_t j) {
+    return steps.bucket(map, static_cast<double>(j) - static_cast<double>(i));
   });
   return in.finish(in_stage<traced>(score_stage::scores, [&] {
-    std::vector<traced> terms{how.product(how.factor(in.size("d"), heads, 2), in["p_q"], in["p_k"])};
+    std::vector<traced> terms{steps.product(steps.factor(in.size("d"), heads, 2), in["p_q"], in["p_k"])};
     if (is_relative) terms.push_back(gathered(table, buckets, 1));
-    return how.reset(is_first({n, 1}), is_first({1, n}), terms, number_of_head(0), number_of_head(1));
+    return steps.reset(is_first({n, 1}), is_first({1, n}), terms, number_of_head(0), number_of_head(1));
   }));
 }
 

@@ -70,9 +70,11 @@ struct vision {
   };
   /// The steps that variants replace.
   struct scheme : recorded_scheme<scheme> {
-    std::function<resampled_axis(const resampling& of)> axis = [](const resampling& of) { return resampled_axis(of); };
-    std::function<traced(const resampled_axis& of)> distances = [](const resampled_axis& of) {
-      return of.distances_by_scale();
+    std::function<resampled_axis(const resampling& settings)> axis = [](const resampling& settings) {
+      return resampled_axis(settings);
+    };
+    std::function<traced(const resampled_axis& resampled)> distances = [](const resampled_axis& resampled) {
+      return resampled.distances_by_scale();
     };
     /// Whether columns of the grid are resampled before its rows.
     bool columns_first = false;
@@ -84,7 +86,7 @@ struct vision {
     std::array<std::int64_t, 3> of_class{0, 1, 2};
     /// The sum of q . rel_rows [b, H, W, H] and q . rel_columns [b, H, W, W], for queries, rows of keys and columns of
     /// keys.
-    std::function<traced(const traced& of_rows, const traced& of_columns)> sum_of_axes = summed_over_grid;
+    std::function<traced(const traced& row_terms, const traced& column_terms)> sum_of_axes = summed_over_grid;
     std::function<traced(const traced& q)> query = [](const traced& q) { return q; };
     /// base^(-t / r)
     std::function<traced(const traced& base, std::size_t r)> frequencies = [](const traced& base, std::size_t r) {
@@ -109,7 +111,7 @@ struct vision {
             {sinusoids_declaration(true), masked_sinusoids},
             {coordinates_declaration(), coordinates}};
   }
-  static traced summed_over_grid(const traced& of_rows, const traced& of_columns);
+  static traced summed_over_grid(const traced& row_terms, const traced& column_terms);
 
  private:
   static std::string conflict_of_window(const core::attributes&, const core::axis_sizes& sizes) {
@@ -117,17 +119,17 @@ struct vision {
   }
   static core::operation interpolated_declaration();
   static core::operation bias_declaration(bool with_class);
-  static formula::program interpolated(const scheme& how, const formula::program_sizes& call);
-  static formula::program bias(const scheme& how, const formula::program_sizes& call);
+  static formula::program interpolated(const scheme& steps, const formula::program_sizes& call);
+  static formula::program bias(const scheme& steps, const formula::program_sizes& call);
   static core::operation decomposed_declaration();
   static core::operation sinusoids_declaration(bool masked);
   static core::operation coordinates_declaration();
-  static formula::program decomposed(const scheme& how, const formula::program_sizes& call);
-  static formula::program sinusoids(const scheme& how, const formula::program_sizes& call);
-  static formula::program masked_sinusoids(const scheme& how, const formula::program_sizes& call);
-  static formula::program coordinates(const scheme& how, const formula::program_sizes& call);
+  static formula::program decomposed(const scheme& steps, const formula::program_sizes& call);
+  static formula::program sinusoids(const scheme& steps, const formula::program_sizes& call);
+  static formula::program masked_sinusoids(const scheme& steps, const formula::program_sizes& call);
+  static formula::program coordinates(const scheme& steps, const formula::program_sizes& call);
   static traced distant(const traced& table, std::size_t size);
-  static traced waves(const scheme& how, const recorded_call& in, const traced& places);
+  static traced waves(const scheme& steps, const recorded_call& in, const traced& places);
   static traced both_axes(const recorded_call& in, const traced& rows, const traced& columns);
   static traced resampled(const resampled_axis& axis, const traced& weights, const traced& table, std::size_t along);
   static traced proved(const recorded_call& in, const resampled_axis& rows, const resampled_axis& columns,
@@ -145,43 +147,44 @@ inline vision::traced vision::resampled(const resampled_axis& axis, const traced
 /// division comes first.
 inline vision::traced vision::proved(const recorded_call& in, const resampled_axis& rows, const resampled_axis& columns,
                                      const traced& table) {
-  const std::int64_t of_rows = rows.common_sum(), of_columns = columns.common_sum();
+  const std::int64_t sum_of_rows = rows.common_sum(), sum_of_columns = columns.common_sum();
   const auto made = [&](const traced& by_row, const traced& by_column, const traced& x) {
     return resampled(columns, by_column, resampled(rows, by_row, x, 0), 1);
   };
-  if (in.is_of_gradient() && of_rows > 0 && of_columns > 0 && of_rows < (std::int64_t{1} << 52) / of_columns)
+  if (in.is_of_gradient() && sum_of_rows > 0 && sum_of_columns > 0 &&
+      sum_of_rows < (std::int64_t{1} << 52) / sum_of_columns)
     return made(rows.weights_of_common_sum(), columns.weights_of_common_sum(),
-                table / traced(static_cast<double>(of_rows * of_columns)));
+                table / traced(static_cast<double>(sum_of_rows * sum_of_columns)));
   return made(rows.whole_weights(), columns.whole_weights(), table) /
          (reshaped(rows.whole_sums(), {in.size("Y"), 1, 1}) * reshaped(columns.whole_sums(), {in.size("X"), 1}));
 }
 
-inline formula::program vision::interpolated(const scheme& how, const formula::program_sizes& call) {
+inline formula::program vision::interpolated(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced table = in["table"], kept = in["kept"];
   const bool is_same = in.size("H") == in.size("Y") && in.size("W") == in.size("X");
   const auto axis = [&](const char* from, const char* to) {
-    return how.axis({.from = static_cast<std::int64_t>(in.size(from)),
-                     .to = static_cast<std::int64_t>(in.size(to)),
-                     .cubic = in.setting<std::string>("mode") == "bicubic",
-                     .aligned = in.setting<bool>("align_corners"),
-                     .antialiased = in.setting<bool>("antialias"),
-                     .has_offset = in.setting<std::string>("scale") == "offset" && !is_same});
+    return steps.axis({.from = static_cast<std::int64_t>(in.size(from)),
+                       .to = static_cast<std::int64_t>(in.size(to)),
+                       .cubic = in.setting<std::string>("mode") == "bicubic",
+                       .aligned = in.setting<bool>("align_corners"),
+                       .antialiased = in.setting<bool>("antialias"),
+                       .has_offset = in.setting<std::string>("scale") == "offset" && !is_same});
   };
   const resampled_axis rows = axis("H", "Y"), columns = axis("W", "X");
   const auto along = [&](std::size_t k, const traced& x) {
     const resampled_axis& one = k == 0 ? rows : columns;
-    const traced made = in_stage<traced>(stage::coordinates, [&] { return one.weights_of(how.distances(one)); });
+    const traced made = in_stage<traced>(stage::coordinates, [&] { return one.weights_of(steps.distances(one)); });
     const traced weights = in_stage<traced>(stage::weights, [&] { return rounded_once(made); });
     return in_stage<traced>(stage::output, [&] { return resampled(one, weights, x, k); });
   };
-  const traced grid = in.is_truth()       ? proved(in, rows, columns, table)
-                      : how.columns_first ? along(0, along(1, table))
-                                          : along(1, along(0, table));
+  const traced grid = in.is_truth()         ? proved(in, rows, columns, table)
+                      : steps.columns_first ? along(0, along(1, table))
+                                            : along(1, along(0, table));
   return in.finish(formula::joined({kept, reshaped(grid, {in.size("Y") * in.size("X"), in.size("d")})}, 0));
 }
 
-inline formula::program vision::bias(const scheme& how, const formula::program_sizes& call) {
+inline formula::program vision::bias(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const auto rows = static_cast<std::int64_t>(in.size("H")), columns = static_cast<std::int64_t>(in.size("W"));
   const std::int64_t count = rows * columns, sign = in.setting<std::string>("sign") == "query_minus_key" ? 1 : -1;
@@ -190,10 +193,10 @@ inline formula::program vision::bias(const scheme& how, const formula::program_s
   std::vector<std::int64_t> all;
   for (std::int64_t i = -before; i < count; ++i)
     for (std::int64_t j = -before; j < count; ++j) {
-      const std::size_t of_class = i < 0 ? (j < 0 ? 2 : 0) : 1;
+      const std::size_t token_class = i < 0 ? (j < 0 ? 2 : 0) : 1;
       all.push_back(i < 0 || j < 0
-                        ? entries + how.of_class[of_class]
-                        : how.entry({sign * (i / columns - j / columns), sign * (i % columns - j % columns)}, size));
+                        ? entries + steps.of_class[token_class]
+                        : steps.entry({sign * (i / columns - j / columns), sign * (i % columns - j % columns)}, size));
     }
   const std::size_t h = in.size("h");
   const traced table = reshaped(in["table"], {static_cast<std::size_t>(entries), h});
@@ -209,27 +212,27 @@ inline vision::traced vision::distant(const traced& table, std::size_t size) {
     for (std::size_t j = 0; j < size; ++j) all.push_back(static_cast<std::int64_t>(i + size - 1 - j));
   return gathered(table, formula::known_integers({size, size}, all), 0);
 }
-inline vision::traced vision::summed_over_grid(const traced& of_rows, const traced& of_columns) {
-  const core::shape s = shape_of(of_rows);
+inline vision::traced vision::summed_over_grid(const traced& row_terms, const traced& column_terms) {
+  const core::shape s = shape_of(row_terms);
   const std::size_t h = s[1], w = s[2];
-  return reshaped(reshaped(of_rows, {s[0], h, w, h, 1}) + reshaped(of_columns, {s[0], h, w, 1, w}),
+  return reshaped(reshaped(row_terms, {s[0], h, w, h, 1}) + reshaped(column_terms, {s[0], h, w, 1, w}),
                   {s[0], h * w, h * w});
 }
-inline formula::program vision::decomposed(const scheme& how, const formula::program_sizes& call) {
+inline formula::program vision::decomposed(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  const traced q = how.query(in["q"]);
+  const traced q = steps.query(in["q"]);
   const traced rows = distant(in["rel_rows"], in.size("H")), columns = distant(in["rel_columns"], in.size("W"));
   constexpr std::size_t products = 0, sum = 1;
-  const auto [of_rows, of_columns] = in_stage<traced>(products, [&] {
+  const auto [row_terms, column_terms] = in_stage<traced>(products, [&] {
     return std::pair(contracted(q, rows, "bywd,ykd->bywk"), contracted(q, columns, "bywd,wkd->bywk"));
   });
-  return in.finish(in_stage<traced>(sum, [&] { return how.sum_of_axes(of_rows, of_columns); }));
+  return in.finish(in_stage<traced>(sum, [&] { return steps.sum_of_axes(row_terms, column_terms); }));
 }
 
 /// Sines and cosines [..., 2r] of places [..., 1].
-inline vision::traced vision::waves(const scheme& how, const recorded_call& in, const traced& places) {
+inline vision::traced vision::waves(const scheme& steps, const recorded_call& in, const traced& places) {
   constexpr std::size_t angle = 0, table = 1;
-  const traced x = in_stage<traced>(angle, [&] { return places * how.frequencies(in.number("base"), in.size("r")); });
+  const traced x = in_stage<traced>(angle, [&] { return places * steps.frequencies(in.number("base"), in.size("r")); });
   core::shape s = shape_of(x);
   const std::size_t last = s.size() - 1;
   const auto [sines, cosines] = in_stage<traced>(table, [&] { return std::pair(sine_of(x), cosine_of(x)); });
@@ -244,36 +247,36 @@ inline vision::traced vision::both_axes(const recorded_call& in, const traced& r
   core::shape s = shape_of(rows);
   const std::size_t last = s.size() - 1;
   s[last - 2] = in.size("H"), s[last - 1] = in.size("W");
-  const traced of_rows = broadcast(rows, s), of_columns = broadcast(columns, s);
-  return in.setting<std::string>("first") == "rows" ? formula::joined({of_rows, of_columns}, last)
-                                                    : formula::joined({of_columns, of_rows}, last);
+  const traced row_waves = broadcast(rows, s), column_waves = broadcast(columns, s);
+  return in.setting<std::string>("first") == "rows" ? formula::joined({row_waves, column_waves}, last)
+                                                    : formula::joined({column_waves, row_waves}, last);
 }
-inline formula::program vision::sinusoids(const scheme& how, const formula::program_sizes& call) {
+inline formula::program vision::sinusoids(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const traced rows = to_real(in.integers("rows")), columns = to_real(in.integers("columns"));
-  return in.finish(both_axes(in, waves(how, in, reshaped(rows, {in.size("H"), 1, 1})),
-                             waves(how, in, reshaped(columns, {1, in.size("W"), 1}))));
+  return in.finish(both_axes(in, waves(steps, in, reshaped(rows, {in.size("H"), 1, 1})),
+                             waves(steps, in, reshaped(columns, {1, in.size("W"), 1}))));
 }
-inline formula::program vision::masked_sinusoids(const scheme& how, const formula::program_sizes& call) {
+inline formula::program vision::masked_sinusoids(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const core::shape s{in.size("B"), in.size("H"), in.size("W")};
   if (s[0] * s[1] * s[2] == 0) return in.finish(broadcast(traced(0.0), {s[0], s[1], s[2], 4 * in.size("r")}));
   const index counts =
-      either(equal(in.integers("mask"), index::constant(0)), index::constant(how.padding), index::constant(1));
+      either(equal(in.integers("mask"), index::constant(0)), index::constant(steps.padding), index::constant(1));
   const auto along = [&](std::size_t axis) {
     const index place = cumulative_sum(broadcast(counts, s), axis);
     const traced all = in_stage<traced>(std::size_t{0}, [&] {
       const traced real = index_number(place);
       const traced by_half = in.setting<std::string>("shift") == "half" ? real - traced(0.5) : real;
       if (!in.setting<bool>("normalized")) return by_half;
-      return how.normalize(by_half, index_number(between(place, axis, s[axis] - 1, s[axis])));
+      return steps.normalize(by_half, index_number(between(place, axis, s[axis] - 1, s[axis])));
     });
-    return waves(how, in, reshaped(all, {s[0], s[1], s[2], 1}));
+    return waves(steps, in, reshaped(all, {s[0], s[1], s[2], 1}));
   };
   return in.finish(both_axes(in, along(1), along(2)));
 }
 
-inline formula::program vision::coordinates(const scheme& how, const formula::program_sizes& call) {
+inline formula::program vision::coordinates(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const std::size_t h = in.size("H"), w = in.size("W");
   const auto along = [&](const char* input, const char* window, const core::shape& s) {
@@ -281,8 +284,8 @@ inline formula::program vision::coordinates(const scheme& how, const formula::pr
     const traced apart = index_number(magnitude_of(distance)), eight(8.0);
     const auto reach = static_cast<double>(in.setting<std::int64_t>(window) - 1);
     const traced size = in.setting<std::string>("form") == "normalized"
-                            ? how.log_of(apart / traced(reach) * eight) / log(eight)
-                            : how.log_of(apart);
+                            ? steps.log_of(apart / traced(reach) * eight) / log(eight)
+                            : steps.log_of(apart);
     const traced x = either(less(distance, index::constant(0)), -size, size);
     return broadcast(reshaped(x, s), {h, w, 1});
   };
@@ -357,8 +360,9 @@ inline core::operation vision::bias_declaration(bool with_class) {
 }
 
 inline core::operation vision::decomposed_declaration() {
-  const auto rows_of = [](const char* called, const char* axis, const char* of) {
-    return core::parameter(called, {axis, "d"}, std::string("a row for each difference of ") + of, {-0x1p60, 0x1p60});
+  const auto rows_of = [](const char* called, const char* axis, const char* difference) {
+    return core::parameter(called, {axis, "d"}, std::string("a row for each difference of ") + difference,
+                           {-0x1p60, 0x1p60});
   };
   return {.name = "vision/decomposed_bias",
           .source = "Li et al. 2021, arXiv 2112.01526, eq. (4); facebookresearch/segment-anything, image_encoder.py",

@@ -33,7 +33,7 @@ struct xlnet {
 
  private:
   static core::operation declaration();
-  static formula::program recorded(const scheme& how, const formula::program_sizes& call);
+  static formula::program recorded(const scheme& steps, const formula::program_sizes& call);
 };
 
 inline core::operation xlnet::declaration() {
@@ -49,7 +49,7 @@ inline core::operation xlnet::declaration() {
   return scores;
 }
 
-inline formula::program xlnet::recorded(const scheme& how, const formula::program_sizes& call) {
+inline formula::program xlnet::recorded(const scheme& steps, const formula::program_sizes& call) {
   using formula::traced, formula::traced_integer;
   recorded_call in(call);
   const std::size_t rows = in.size("B"), heads = in.size("h"), n = in.size("n");
@@ -57,14 +57,14 @@ inline formula::program xlnet::recorded(const scheme& how, const formula::progra
   const auto none = traced_integer::constant(0),
              differs = either(equal(in.integers("other_segment"), none), none, traced_integer::constant(1));
   const auto segments = broadcast(reshaped(differs, {rows, 1, n, n}), {rows, heads, n, n});
-  const auto distances = of_each_pair(n, n, [&](std::size_t i, std::size_t j) { return how.row(i, j, n); });
+  const auto distances = integers_of_pairs(n, n, [&](std::size_t i, std::size_t j) { return steps.row(i, j, n); });
   return in.finish(in_stage<traced>(score_stage::scores, [&] {
-    return how.of(how.factor(in.size("d"), heads, 1),
-                  {{plus_vector_of_head(q, in["u"]), in["k"], "bhid,bhjd->bhij"},
-                   {plus_vector_of_head(q, in["v"]), in["p"], "bhid,hrd->bhir",
-                    [&](const traced& s) { return of_query_and_row(s, distances); }},
-                   {plus_vector_of_head(q, in["w"]), in["e"], "bhid,hrd->bhir",
-                    [&](const traced& s) { return taken_along(s, segments, 3); }}});
+    return steps.scaled_scores(steps.factor(in.size("d"), heads, 1),
+                               {{plus_vector_of_head(q, in["u"]), in["k"], "bhid,bhjd->bhij"},
+                                {plus_vector_of_head(q, in["v"]), in["p"], "bhid,hrd->bhir",
+                                 [&](const traced& s) { return products_by_query(s, distances); }},
+                                {plus_vector_of_head(q, in["w"]), in["e"], "bhid,hrd->bhir",
+                                 [&](const traced& s) { return taken_along(s, segments, 3); }}});
   }));
 }
 

@@ -40,14 +40,14 @@ struct xpos {
   using traced = formula::traced;
   using index = formula::traced_integer;
   /// The number that is divided by B: keys shrink where queries grow.
-  static index away_from(const index& position, std::int64_t center, bool of_keys) {
+  static index away_from(const index& position, std::int64_t center, bool is_key) {
     const index c = index::constant(center);
-    return of_keys ? c - position : position - c;
+    return is_key ? c - position : position - c;
   }
 
   /// The steps that variants replace.
   struct scheme : rotation_scheme, recorded_scheme<scheme> {
-    std::function<index(const index& position, std::int64_t center, bool of_keys)> away = away_from;
+    std::function<index(const index& position, std::int64_t center, bool is_key)> away = away_from;
     std::function<traced(const traced& zeta, const traced& exponent)> scale =
         [](const traced& zeta, const traced& exponent) { return pow(zeta, exponent); };
   };
@@ -56,54 +56,55 @@ struct xpos {
  private:
   static std::array<core::operation, 3> declarations();
   /// z_t for `pairs` pairs; positions [..., 1].
-  static traced scales(const scheme& how, const recorded_call& in, const index& positions, std::size_t pairs,
-                       bool of_keys);
-  static formula::program scale(const scheme& how, const formula::program_sizes& call);
+  static traced scales(const scheme& steps, const recorded_call& in, const index& positions, std::size_t pairs,
+                       bool is_key);
+  static formula::program scale(const scheme& steps, const formula::program_sizes& call);
   /// Queries or keys, rotated and scaled, at the positions of this input.
-  static traced turned_and_scaled(const scheme& how, const recorded_call& in, const traced& x, const char* position,
-                                  bool of_keys);
-  static formula::program rotate(const scheme& how, const formula::program_sizes& call);
-  static formula::program scores(const scheme& how, const formula::program_sizes& call);
+  static traced turned_and_scaled(const scheme& steps, const recorded_call& in, const traced& x, const char* position,
+                                  bool is_key);
+  static formula::program rotate(const scheme& steps, const formula::program_sizes& call);
+  static formula::program scores(const scheme& steps, const formula::program_sizes& call);
 };
 
-inline xpos::traced xpos::scales(const scheme& how, const recorded_call& in, const index& positions, std::size_t pairs,
-                                 bool of_keys) {
+inline xpos::traced xpos::scales(const scheme& steps, const recorded_call& in, const index& positions,
+                                 std::size_t pairs, bool is_key) {
   const traced gamma = in.number("gamma"), one(1.0);
   const traced share = to_real(formula::counted(pairs)) / traced::from_integer(static_cast<double>(pairs));
   const traced zeta = (share + gamma) / (one + gamma);
-  const index away = how.away(positions, in.setting<std::int64_t>("center"), of_keys);
-  return either(equal(away, index::constant(0)), one, how.scale(zeta, to_real(away) / in.number("scale_base")));
+  const index away = steps.away(positions, in.setting<std::int64_t>("center"), is_key);
+  return either(equal(away, index::constant(0)), one, steps.scale(zeta, to_real(away) / in.number("scale_base")));
 }
-inline formula::program xpos::scale(const scheme& how, const formula::program_sizes& call) {
+inline formula::program xpos::scale(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const index positions = reshaped(in.integers("position"), {in.size("n"), 1});
-  return in.finish(scales(how, in, positions, in.size("r"), in.setting<bool>("down")));
+  return in.finish(scales(steps, in, positions, in.size("r"), in.setting<bool>("down")));
 }
 
-inline xpos::traced xpos::turned_and_scaled(const scheme& how, const recorded_call& in, const traced& x,
-                                            const char* position, bool of_keys) {
+inline xpos::traced xpos::turned_and_scaled(const scheme& steps, const recorded_call& in, const traced& x,
+                                            const char* position, bool is_key) {
   const std::size_t d = in.size("d");
   const rotary_layout layout(in.settings(), d, turning_pairs(d, in.settings()));
   const auto [theta, m, z] = in_stage<traced>(rotary_stage::angle, [&] {
-    const traced base = in.number("base"), at = position_of(in, position);
-    const index places = reshaped(in.integers(position), shape_of(at));
+    const traced base = in.number("base"), positions = position_of(in, position);
+    const index places = reshaped(in.integers(position), shape_of(positions));
     return std::tuple(
-        or_products_of_factors(geometric_frequencies(base, layout.pairs, layout.pairs), base, layout.pairs), at,
-        scales(how, in, places, layout.pairs, of_keys));
+        or_products_of_factors(geometric_frequencies(base, layout.pairs, layout.pairs), base, layout.pairs), positions,
+        scales(steps, in, places, layout.pairs, is_key));
   });
-  return turned_vectors_of(how, x, layout,
-                           of_magnitude(how.rotation_at(m, theta), in_stage<traced>(rotary_stage::table, [&scale = z] {
-                                          return taken_from(static_cast<std::size_t>(rotary_stage::angle), scale);
-                                        })));
+  return turned_vectors_of(
+      steps, x, layout,
+      scaled_rotation(steps.rotation_at(m, theta), in_stage<traced>(rotary_stage::table, [&scale = z] {
+                        return taken_from(static_cast<std::size_t>(rotary_stage::angle), scale);
+                      })));
 }
-inline formula::program xpos::rotate(const scheme& how, const formula::program_sizes& call) {
+inline formula::program xpos::rotate(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(turned_and_scaled(how, in, in["x"], "position", in.setting<bool>("down")));
+  return in.finish(turned_and_scaled(steps, in, in["x"], "position", in.setting<bool>("down")));
 }
-inline formula::program xpos::scores(const scheme& how, const formula::program_sizes& call) {
+inline formula::program xpos::scores(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
-  return in.finish(scores_of_turned(in, turned_and_scaled(how, in, in["q"], "query_position", false),
-                                    turned_and_scaled(how, in, in["k"], "key_position", true)));
+  return in.finish(scores_of_turned(in, turned_and_scaled(steps, in, in["q"], "query_position", false),
+                                    turned_and_scaled(steps, in, in["k"], "key_position", true)));
 }
 
 inline std::array<core::operation, 3> xpos::declarations() {
@@ -139,7 +140,7 @@ inline std::array<core::operation, 3> xpos::declarations() {
                            .inputs = {positions("query_position", {"B", "n"}), positions("key_position", {"B", "m"})},
                            .attributes = turning,
                            .conflict = conflict_of_rotation})}};
-  const core::error_growth with_exponent{.quantity = "largest position", .at = "position {}"};
+  const core::error_growth with_exponent{.quantity = "largest position", .value_words = "position {}"};
   for (core::operation& op : all) {
     op.attributes.insert(op.attributes.end(), scaling.begin(), scaling.end());
     if (op.input("k") == nullptr)
@@ -151,8 +152,8 @@ inline std::array<core::operation, 3> xpos::declarations() {
 }
 
 inline std::vector<recorded_formula<xpos::scheme>> xpos::formulas() {
-  const auto [of_positions, of_vectors, of_pairs] = declarations();
-  return {{of_positions, scale}, {of_vectors, rotate}, {of_pairs, scores}};
+  const auto [scale_declaration, rotate_declaration, pairs_declaration] = declarations();
+  return {{scale_declaration, scale}, {rotate_declaration, rotate}, {pairs_declaration, scores}};
 }
 
 }  // namespace assay::reference::encodings

@@ -8,11 +8,11 @@ namespace assay::reference::formula {
 namespace {
 
 std::vector<place> strided(const core::shape& made, const strides& steps, std::size_t first = 0) {
-  std::vector<std::size_t> at(elements_of(made));
-  walk_by_rows(made, steps).next(at.data(), at.size());
+  std::vector<std::size_t> offsets(elements_of(made));
+  walk_by_rows(made, steps).next(offsets.data(), offsets.size());
   std::vector<place> all;
-  all.reserve(at.size());
-  for (const std::size_t from : at) all.push_back({0, first + from});
+  all.reserve(offsets.size());
+  for (const std::size_t from : offsets) all.push_back({0, first + from});
   return all;
 }
 
@@ -68,17 +68,17 @@ std::vector<place> taken_along(std::size_t axis, const core::shape& made, const 
   const std::size_t step = steps[axis];
   steps[axis] = 0;
   std::vector<place> all = strided(made, steps);
-  for (std::size_t k = 0; k < all.size(); ++k) all[k].at += within(indices[k], x[axis]) * step;
+  for (std::size_t k = 0; k < all.size(); ++k) all[k].element += within(indices[k], x[axis]) * step;
   return all;
 }
 
 std::vector<place> updated(const node& n, const core::shape& x, const core::shape& part) {
   std::vector<place> all = strided(x, row_major(x));
   const strides own = row_major(x);
-  walk<1> at(part, {own});
+  walk<1> walker(part, {own});
   std::size_t first = 0;
   for (std::size_t k = 0; k < x.size(); ++k) first += static_cast<std::size_t>(n.integers[0][k]) * own[k];
-  for (std::size_t k = 0; k < elements_of(part); ++k, at.next()) all[first + at.at()[0]] = {1, k};
+  for (std::size_t k = 0; k < elements_of(part); ++k, walker.next()) all[first + walker.offsets()[0]] = {1, k};
   return all;
 }
 
@@ -87,14 +87,14 @@ template <std::size_t N>
 std::vector<std::array<std::size_t, N>> all_places(const core::shape& shape, const std::array<strides, N>& steps) {
   std::vector<std::array<std::size_t, N>> places;
   places.reserve(elements_of(shape));
-  walk<N> at(shape, steps);
-  for (std::size_t count = elements_of(shape); count > 0; --count, at.next()) places.push_back(at.at());
+  walk<N> walker(shape, steps);
+  for (std::size_t count = elements_of(shape); count > 0; --count, walker.next()) places.push_back(walker.offsets());
   return places;
 }
 
 std::vector<std::size_t> all_places(const core::shape& shape, const strides& steps) {
   std::vector<std::size_t> places;
-  for (const auto& [at] : all_places<1>(shape, {steps})) places.push_back(at);
+  for (const auto& [index] : all_places<1>(shape, {steps})) places.push_back(index);
   return places;
 }
 
@@ -120,8 +120,8 @@ contracted_places::contracted_places(const contraction& letters, const core::sha
     const strides all = row_major(shape);
     strides steps;
     for (const char letter : walked) {
-      const std::size_t at = own.find(letter);
-      steps.push_back(at == std::string::npos ? 0 : all[at]);
+      const std::size_t axis_found = own.find(letter);
+      steps.push_back(axis_found == std::string::npos ? 0 : all[axis_found]);
     }
     return steps;
   };

@@ -52,15 +52,15 @@ template <std::size_t N>
 class walk {
  public:
   walk(const core::shape& s, std::array<strides, N> steps) : shape_(s), steps_(std::move(steps)), index_(s.size(), 0) {}
-  [[nodiscard]] const std::array<std::size_t, N>& at() const { return at_; }
+  [[nodiscard]] const std::array<std::size_t, N>& offsets() const { return offsets_; }
   [[nodiscard]] const std::vector<std::size_t>& index() const { return index_; }
   void next() {
     for (std::size_t k = shape_.size(); k-- > 0;) {
       if (++index_[k] < shape_[k]) {
-        for (std::size_t a = 0; a < N; ++a) at_[a] += steps_[a][k];
+        for (std::size_t a = 0; a < N; ++a) offsets_[a] += steps_[a][k];
         return;
       }
-      for (std::size_t a = 0; a < N; ++a) at_[a] -= steps_[a][k] * (shape_[k] - 1);
+      for (std::size_t a = 0; a < N; ++a) offsets_[a] -= steps_[a][k] * (shape_[k] - 1);
       index_[k] = 0;
     }
   }
@@ -68,7 +68,7 @@ class walk {
  private:
   core::shape shape_;
   std::array<strides, N> steps_;
-  std::array<std::size_t, N> at_{};
+  std::array<std::size_t, N> offsets_{};
   std::vector<std::size_t> index_;
 };
 
@@ -82,7 +82,7 @@ class walk_by_rows {
   void next(std::size_t* places, std::size_t count) {
     while (count > 0) {
       const std::size_t taken = std::min(count, size_ - within_row_);
-      for (std::size_t k = 0; k < taken; ++k) places[k] = rows_.at()[0] + (within_row_ + k) * step_;
+      for (std::size_t k = 0; k < taken; ++k) places[k] = rows_.offsets()[0] + (within_row_ + k) * step_;
       places += taken;
       count -= taken;
       within_row_ += taken;
@@ -120,7 +120,7 @@ struct reduced_rows {
   [[nodiscard]] std::vector<T> row(const std::vector<T>& all, std::size_t from) const {
     std::vector<T> made;
     made.reserve(within.size());
-    for (const std::size_t at : within) made.push_back(all[from + at]);
+    for (const std::size_t index : within) made.push_back(all[from + index]);
     return made;
   }
 };
@@ -136,7 +136,7 @@ struct contracted_places {
 
 /// The source of an element of a result that only moves elements: the input it comes from, and its place there.
 struct place {
-  std::size_t input, at;
+  std::size_t input, element;
 };
 /// The source of each element. Precondition: the node is of the family of movement, or of scattering. For scattering,
 /// each result is the place in x to which an added element goes. `indices` are those of gather, take_along and their

@@ -36,7 +36,7 @@ struct rows_of_terms {
   struct terms {
     const double *high, *low, *radius;
   };
-  [[nodiscard]] terms of(std::size_t place, std::size_t n) const {
+  [[nodiscard]] terms row_of_terms(std::size_t place, std::size_t n) const {
     const std::size_t row = row_at[place], begin = row * n;
     return {high.data() + begin, has_[row].low ? low.data() + begin : nullptr,
             has_[row].radius ? radius.data() + begin : nullptr};
@@ -70,8 +70,8 @@ double total(std::size_t n, Term term) {
 }
 // The roundings of a term: a product and at most this number of additions.
 double roundings_of_a_term(std::size_t n) {
-  const auto of_blocks = static_cast<double>((n + terms_of_block - 1) / terms_of_block);
-  return 1.0 + static_cast<double>(terms_of_block / sums_of_block) + 2.0 + of_blocks;
+  const auto blocks = static_cast<double>((n + terms_of_block - 1) / terms_of_block);
+  return 1.0 + static_cast<double>(terms_of_block / sums_of_block) + 2.0 + blocks;
 }
 
 using terms = rows_of_terms::terms;
@@ -94,10 +94,10 @@ struct sums_in_two_doubles {
   std::array<double, sums_of_block> high{}, low{}, off{};
 
   void add(std::size_t lane, double x, double rest) {
-    const exact_sum h(high[lane], x), of_high(low[lane], h.error), of_rest(of_high.sum, rest);
+    const exact_sum h(high[lane], x), high_sum(low[lane], h.error), rest_sum(high_sum.sum, rest);
     high[lane] = h.sum;
-    low[lane] = of_rest.sum;
-    off[lane] += std::fabs(of_high.error) + std::fabs(of_rest.error);
+    low[lane] = rest_sum.sum;
+    off[lane] += std::fabs(high_sum.error) + std::fabs(rest_sum.error);
   }
   [[nodiscard]] bounded<two_double> total() {
     for (std::size_t lane = 1; lane < sums_of_block; ++lane) {
@@ -152,7 +152,7 @@ double inherited(std::size_t n, const terms& x, const terms& y) {
 
 template <class Number>
 std::optional<reals<ball<Number>>> contracted_by_bounds(const reals<ball<Number>>& x, const reals<ball<Number>>& y,
-                                                        const contracted_places& places, const truths* at) {
+                                                        const contracted_places& places, const truths* mask) {
   constexpr std::size_t shortest = 8, longest = std::size_t{1} << 20;
   const std::size_t n = places.within.size();
   const auto all_finite = [](const auto& z) {
@@ -165,12 +165,12 @@ std::optional<reals<ball<Number>>> contracted_by_bounds(const reals<ball<Number>
   const double slack = 1.0 + (4.0 * count + 16.0) * 0x1p-53, underflow = (4.0 * count + 4.0) * 0x1p-1074;
   reals<ball<Number>> made;
   made.reserve(places.first.size());
-  for (const auto& [at_x, at_y] : places.first) {
-    if (at != nullptr && bool(!(*at)[made.size()])) {
+  for (const auto& [place_in_x, place_in_y] : places.first) {
+    if (mask != nullptr && bool(!(*mask)[made.size()])) {
       made.emplace_back(0.0);
       continue;
     }
-    const terms a = left.of(at_x, n), b = right.of(at_y, n);
+    const terms a = left.row_of_terms(place_in_x, n), b = right.row_of_terms(place_in_y, n);
     const bounded<Number> sum = sum_of_centres<Number>(n, a, b);
     const double off = sum.error + inherited(n, a, b);
     // Products with radii may underflow to 0.

@@ -93,25 +93,26 @@ class block_pass {
     }
     if (!found_) return std::nullopt;
     for (const program::output& o : from_.outputs())
-      if (!made_.name_output(o.name, now_[o.of])) return std::nullopt;
+      if (!made_.name_output(o.name, now_[o.node])) return std::nullopt;
     auto lean = without_dead_nodes(std::move(made_));
     return lean ? std::optional(std::move(*lean)) : std::nullopt;
   }
 
  private:
-  [[nodiscard]] const node& at(node_id k) const { return from_.nodes()[k]; }
+  [[nodiscard]] const node& node_at(node_id k) const { return from_.nodes()[k]; }
   [[nodiscard]] const core::shape& shape_of(node_id k) const { return from_.type_of(k).shape; }
   // The one operand of a node, if the node has this operator; else nothing.
   [[nodiscard]] std::optional<node_id> under(node_id k, op what) const {
-    return at(k).what == what ? std::optional(at(k).in[0]) : std::nullopt;
+    return node_at(k).what == what ? std::optional(node_at(k).in[0]) : std::nullopt;
   }
   // The node below all nodes that only add axes of one element, repeat, or stop a gradient.
   [[nodiscard]] node_id bare(node_id k) const {
-    while (at(k).what == op::reshape || at(k).what == op::broadcast || at(k).what == op::detach) k = at(k).in[0];
+    while (node_at(k).what == op::reshape || node_at(k).what == op::broadcast || node_at(k).what == op::detach)
+      k = node_at(k).in[0];
     return k;
   }
   [[nodiscard]] bool is_number(node_id k, double x) const {
-    const node& n = at(bare(k));
+    const node& n = node_at(bare(k));
     if (n.what == op::to_real) return is_number(n.in[0], x);
     return (n.what == op::number && n.number == x) || (n.what == op::integer && static_cast<double>(n.integer(0)) == x);
   }
@@ -123,44 +124,48 @@ class block_pass {
   }
   // x, if the node is x - largest(x) along these axes; else the node itself.
   [[nodiscard]] node_id without_shift(node_id k, const std::vector<std::int64_t>& axes) const {
-    if (at(k).what != op::subtract) return k;
-    const node_id x = at(k).in[0], shift = at(k).in[1];
-    const node& most = at(bare(shift));
+    if (node_at(k).what != op::subtract) return k;
+    const node_id x = node_at(k).in[0], shift = node_at(k).in[1];
+    const node& most = node_at(bare(shift));
     const bool is_largest = most.what == op::largest && most.in[0] == x && most.integers[0] == axes;
     return is_largest && shape_of(x) == shape_of(k) && is_beside(shift, x, axes) ? x : k;
   }
 
   std::optional<node_id> block_of(node_id k) {
-    switch (at(k).what) {
+    switch (node_at(k).what) {
       case op::sin:
-        return to_.of(op::sine_of_angle, {now_[at(k).in[0]]});
+        return to_.operation(op::sine_of_angle, {now_[node_at(k).in[0]]});
       case op::cos:
-        return to_.of(op::cosine_of_angle, {now_[at(k).in[0]]});
+        return to_.operation(op::cosine_of_angle, {now_[node_at(k).in[0]]});
       case op::tanh: {
-        const node_id x = now_[at(k).in[0]];
-        const node_id twice = to_.product(to_.number(2.0), to_.of(op::sigmoid, {to_.product(to_.number(2.0), x)}));
-        return to_.of(op::another_way, {to_.of(op::tanh, {x}), to_.of(op::subtract, {twice, to_.number(1.0)})});
+        const node_id x = now_[node_at(k).in[0]];
+        const node_id twice =
+            to_.product(to_.number(2.0), to_.operation(op::sigmoid, {to_.product(to_.number(2.0), x)}));
+        return to_.operation(op::another_way,
+                             {to_.operation(op::tanh, {x}), to_.operation(op::subtract, {twice, to_.number(1.0)})});
       }
       case op::erf: {
-        const node_id own = to_.of(op::erf, {now_[at(k).in[0]]}), five = to_.number(5.0);
-        return to_.of(op::another_way, {own, to_.of(op::subtract, {to_.of(op::add, {own, five}), five})});
+        const node_id own = to_.operation(op::erf, {now_[node_at(k).in[0]]}), five = to_.number(5.0);
+        return to_.operation(op::another_way,
+                             {own, to_.operation(op::subtract, {to_.operation(op::add, {own, five}), five})});
       }
       case op::divide:
-        if (auto made = softmax_of(at(k).in[0], at(k).in[1])) return made;
-        return sigmoid_of(k, at(k).in[0], at(k).in[1]);
+        if (auto made = softmax_of(node_at(k).in[0], node_at(k).in[1])) return made;
+        return sigmoid_of(k, node_at(k).in[0], node_at(k).in[1]);
       case op::log:
-        if (auto made = softplus_of(k, at(k).in[0])) return made;
-        return log_sum_exp_of(at(k).in[0]);
+        if (auto made = softplus_of(k, node_at(k).in[0])) return made;
+        return log_sum_exp_of(node_at(k).in[0]);
       case op::log1p:
-        if (const auto x = under(at(k).in[0], op::exp)) return to_.of(op::softplus, {now_[*x]});
+        if (const auto x = under(node_at(k).in[0], op::exp)) return to_.operation(op::softplus, {now_[*x]});
         return std::nullopt;
       case op::log_add_exp:
         for (const std::size_t zero : {0U, 1U})
-          if (const node_id x = at(k).in[1 - zero]; is_number(at(k).in[zero], 0.0) && shape_of(x) == shape_of(k))
-            return to_.of(op::softplus, {now_[x]});
+          if (const node_id x = node_at(k).in[1 - zero];
+              is_number(node_at(k).in[zero], 0.0) && shape_of(x) == shape_of(k))
+            return to_.operation(op::softplus, {now_[x]});
         return std::nullopt;
       case op::add:
-        return log_sum_exp_with_its_shift(at(k));
+        return log_sum_exp_with_its_shift(node_at(k));
       default:
         return std::nullopt;
     }
@@ -168,66 +173,69 @@ class block_pass {
 
   std::optional<node_id> shifted_softmax_of(const node& n) {
     if (n.what != op::divide) return std::nullopt;
-    const node& sum = at(bare(n.in[1]));
+    const node& sum = node_at(bare(n.in[1]));
     const auto x = under(n.in[0], op::exp);
     const bool is_shifted = x && sum.what == op::sum && without_shift(*x, sum.integers[0]) != *x;
     return is_shifted ? softmax_of(n.in[0], n.in[1]) : std::nullopt;
   }
   std::optional<node_id> softmax_of(node_id weights, node_id total) {
-    const node& sum = at(bare(total));
+    const node& sum = node_at(bare(total));
     const auto x = under(weights, op::exp);
     if (!x || sum.what != op::sum || sum.in[0] != weights || sum.integers[0].size() != 1) return std::nullopt;
     if (!is_beside(total, weights, sum.integers[0])) return std::nullopt;
     // exp(x - log sum exp(x)) counts, too: backward passes of fused attention compute the weights in this way.
     const node_id row = now_[without_shift(*x, sum.integers[0])];
-    if (only_softmax_) return to_.of(op::softmax, {row}, sum.integers[0]);
-    const node_id log_sum = to_.of(op::log_sum_exp, {row}, sum.integers[0]);
-    const node_id less = to_.of(op::subtract, {row, to_.beside(log_sum, sum.integers[0], made_.type_of(row).shape)});
-    return to_.of(op::another_way, {to_.of(op::softmax, {row}, sum.integers[0]), to_.of(op::exp, {less})});
+    if (only_softmax_) return to_.operation(op::softmax, {row}, sum.integers[0]);
+    const node_id log_sum = to_.operation(op::log_sum_exp, {row}, sum.integers[0]);
+    const node_id less =
+        to_.operation(op::subtract, {row, to_.beside(log_sum, sum.integers[0], made_.type_of(row).shape)});
+    return to_.operation(op::another_way,
+                         {to_.operation(op::softmax, {row}, sum.integers[0]), to_.operation(op::exp, {less})});
   }
 
   std::optional<node_id> sigmoid_of(node_id k, node_id above, node_id below) {
-    if (at(below).what != op::add) return std::nullopt;
+    if (node_at(below).what != op::add) return std::nullopt;
     for (const std::size_t one : {0U, 1U}) {
-      const auto power = under(at(below).in[1 - one], op::exp);
-      if (!power || !is_number(at(below).in[one], 1.0) || shape_of(*power) != shape_of(k)) continue;
-      if (at(above).what == op::exp && at(above).in[0] == *power) return to_.of(op::sigmoid, {now_[*power]});
+      const auto power = under(node_at(below).in[1 - one], op::exp);
+      if (!power || !is_number(node_at(below).in[one], 1.0) || shape_of(*power) != shape_of(k)) continue;
+      if (node_at(above).what == op::exp && node_at(above).in[0] == *power)
+        return to_.operation(op::sigmoid, {now_[*power]});
       if (!is_number(above, 1.0)) continue;
       const auto x = under(*power, op::negative);
-      return to_.of(op::sigmoid, {x ? now_[*x] : to_.negative(now_[*power])});
+      return to_.operation(op::sigmoid, {x ? now_[*x] : to_.negative(now_[*power])});
     }
     return std::nullopt;
   }
 
   std::optional<node_id> softplus_of(node_id k, node_id x) {
-    if (at(x).what != op::add) return std::nullopt;
+    if (node_at(x).what != op::add) return std::nullopt;
     for (const std::size_t one : {0U, 1U})
-      if (const auto power = under(at(x).in[1 - one], op::exp);
-          power && is_number(at(x).in[one], 1.0) && shape_of(*power) == shape_of(k))
-        return to_.of(op::softplus, {now_[*power]});
+      if (const auto power = under(node_at(x).in[1 - one], op::exp);
+          power && is_number(node_at(x).in[one], 1.0) && shape_of(*power) == shape_of(k))
+        return to_.operation(op::softplus, {now_[*power]});
     return std::nullopt;
   }
 
   std::optional<node_id> log_sum_exp_of(node_id total) {
-    const node& sum = at(bare(total));
+    const node& sum = node_at(bare(total));
     if (sum.what != op::sum) return std::nullopt;
     const auto x = under(sum.in[0], op::exp);
     if (!x || elements_of(shape_of(bare(total))) != elements_of(shape_of(total))) return std::nullopt;
-    return to_.reshape(to_.of(op::log_sum_exp, {now_[*x]}, sum.integers[0]), shape_of(total));
+    return to_.reshape(to_.operation(op::log_sum_exp, {now_[*x]}, sum.integers[0]), shape_of(total));
   }
 
   // log sum exp(x - m) + m
   std::optional<node_id> log_sum_exp_with_its_shift(const node& n) {
     for (const std::size_t side : {0U, 1U}) {
       const node_id logarithm = bare(n.in[side]), shift = n.in[1 - side];
-      if (at(logarithm).what != op::log) continue;
-      const node& sum = at(bare(at(logarithm).in[0]));
+      if (node_at(logarithm).what != op::log) continue;
+      const node& sum = node_at(bare(node_at(logarithm).in[0]));
       const auto less = sum.what == op::sum ? under(sum.in[0], op::exp) : std::nullopt;
       if (!less || shape_of(n.in[side]) != shape_of(shift)) continue;
       const node_id x = without_shift(*less, sum.integers[0]);
-      if (x == *less || bare(shift) != bare(at(*less).in[1])) continue;
-      if (elements_of(shape_of(bare(at(logarithm).in[0]))) != elements_of(shape_of(shift))) continue;
-      return to_.reshape(to_.of(op::log_sum_exp, {now_[x]}, sum.integers[0]), shape_of(shift));
+      if (x == *less || bare(shift) != bare(node_at(*less).in[1])) continue;
+      if (elements_of(shape_of(bare(node_at(logarithm).in[0]))) != elements_of(shape_of(shift))) continue;
+      return to_.reshape(to_.operation(op::log_sum_exp, {now_[x]}, sum.integers[0]), shape_of(shift));
     }
     return std::nullopt;
   }
@@ -236,14 +244,14 @@ class block_pass {
   node_id with_other_ways(node_id k, node_id made) {
     node_id all = made;
     if (only_softmax_) return all;
-    if (at(k).what == op::divide) {
-      const node_id x = now_[at(k).in[0]], y = now_[at(k).in[1]];
-      all = to_.of(op::another_way, {all, to_.product(x, to_.of(op::divide, {to_.number(1.0), y}))});
+    if (node_at(k).what == op::divide) {
+      const node_id x = now_[node_at(k).in[0]], y = now_[node_at(k).in[1]];
+      all = to_.operation(op::another_way, {all, to_.product(x, to_.operation(op::divide, {to_.number(1.0), y}))});
       found_ = true;
     }
     if (const auto values = constants_at_.find(k); values != constants_at_.end())
       if (const auto g = geometric_of(values->second)) {
-        all = to_.of(op::another_way, {all, as_products(*g, shape_of(k))});
+        all = to_.operation(op::another_way, {all, as_products(*g, shape_of(k))});
         found_ = true;
       }
     return all;
@@ -257,7 +265,7 @@ class block_pass {
     indices.integers[0] = {static_cast<std::int64_t>(number_kind::integer)};
     indices.integers[1] = {static_cast<std::int64_t>(g.powers.size())};
     const node_id in_turn = to_.append(std::move(frequencies));
-    return to_.reshape(to_.of(op::gather, {in_turn, to_.append(std::move(indices))}, list{0}), shape);
+    return to_.reshape(to_.operation(op::gather, {in_turn, to_.append(std::move(indices))}, list{0}), shape);
   }
 
   const program& from_;

@@ -22,17 +22,17 @@ std::vector<bool> that_lead_to_inputs(const program& p) {
 }
 
 cotangents handed_back(const pullback& b) {
-  switch (row_of(b.n.what).of) {
+  switch (row_of(b.n.what).kind) {
     case family::movement:
     case family::scattering:
-      return of_movement(b);
+      return cotangents_of_movement(b);
     case family::reduction:
     case family::along_axis:
-      return of_sums(b);
+      return cotangents_of_sums(b);
     case family::loop:
-      return of_scan(b);
+      return cotangents_of_scan(b);
     default:
-      return of_function(b);
+      return cotangents_of_function(b);
   }
 }
 
@@ -40,7 +40,7 @@ std::vector<std::vector<node_id>> uses_in(const program& p) {
   std::vector<std::vector<node_id>> all(p.nodes().size());
   for (node_id k = 0; k < all.size(); ++k)
     for (const node_id taken : p.nodes()[k].in) all[taken].push_back(k);
-  for (const program::output& o : p.outputs()) all[o.of].push_back(o.of);
+  for (const program::output& o : p.outputs()) all[o.node].push_back(o.node);
   return all;
 }
 
@@ -49,10 +49,10 @@ class sums_of_boxes {
  public:
   explicit sums_of_boxes(program_writer& to) : to_(to) {}
 
-  node_id of(node_id g, node_id other) {
+  node_id sum(node_id g, node_id other) {
     if (to_.is_zeros(g)) return other;
     if (to_.is_zeros(other)) return g;
-    if (!are_apart(g, other)) return to_.of(op::add, {g, other});
+    if (!are_apart(g, other)) return to_.operation(op::add, {g, other});
     const node& box = to_.node_of(other);
     return to_.append({.what = op::update, .in = {g, box.in[1]}, .integers = {box.integers[0]}});
   }
@@ -70,11 +70,11 @@ class sums_of_boxes {
     return true;
   }
   [[nodiscard]] bool overlap(const node& a, const node& b) const {
-    const core::shape of_a = to_.shape_of(a.in[1]), of_b = to_.shape_of(b.in[1]);
-    for (std::size_t k = 0; k < of_a.size(); ++k) {
+    const core::shape shape_of_a = to_.shape_of(a.in[1]), shape_of_b = to_.shape_of(b.in[1]);
+    for (std::size_t k = 0; k < shape_of_a.size(); ++k) {
       const std::int64_t first_a = a.integers[0][k], first_b = b.integers[0][k];
-      if (first_a + static_cast<std::int64_t>(of_a[k]) <= first_b ||
-          first_b + static_cast<std::int64_t>(of_b[k]) <= first_a)
+      if (first_a + static_cast<std::int64_t>(shape_of_a[k]) <= first_b ||
+          first_b + static_cast<std::int64_t>(shape_of_b[k]) <= first_a)
         return false;
     }
     return true;
@@ -84,17 +84,18 @@ class sums_of_boxes {
 
 class reverse_sweep {
  public:
-  reverse_sweep(const program& p, program& made, gradient_form how)
-      : p_(p), to_(made), leads_(that_lead_to_inputs(p)), reached_(p.nodes().size()), uses_(uses_in(p)), how_(how) {}
+  reverse_sweep(const program& p, program& made, gradient_form form)
+      : p_(p), to_(made), leads_(that_lead_to_inputs(p)), reached_(p.nodes().size()), uses_(uses_in(p)), form_(form) {}
 
   void run() {
     for (const program::output& o : p_.outputs())
-      if (p_.type_of(o.of).kind == number_kind::real) reach(o.of, to_.input("grad_" + o.name, p_.type_of(o.of).shape));
+      if (p_.type_of(o.node).kind == number_kind::real)
+        reach(o.node, to_.input("grad_" + o.name, p_.type_of(o.node).shape));
     for (auto k = static_cast<node_id>(reached_.size()); k-- > 0;) {
       const node& n = p_.nodes()[k];
       if (!leads_[k] || !reached_[k] || n.what == op::input) continue;
       to_.set_stage(n.stage);
-      const cotangents all = handed_back({to_, n, k, *reached_[k], leads_, reached_, uses_, how_});
+      const cotangents all = handed_back({to_, n, k, *reached_[k], leads_, reached_, uses_, form_});
       for (std::size_t a = 0; a < all.size(); ++a)
         if (all[a]) reach(n.in[a], *all[a]);
     }
@@ -107,7 +108,7 @@ class reverse_sweep {
     if (!leads_[k] || to_.is_zeros(g)) return;
     if (reached_[k]) {
       to_.set_stage(p_.nodes()[k].stage);
-      g = sums_of_boxes(to_).of(*reached_[k], g);
+      g = sums_of_boxes(to_).sum(*reached_[k], g);
     }
     reached_[k] = g;
   }
@@ -117,16 +118,17 @@ class reverse_sweep {
   std::vector<bool> leads_;
   std::vector<std::optional<node_id>> reached_;
   const std::vector<std::vector<node_id>> uses_;
-  const gradient_form how_;
+  const gradient_form form_;
 };
 
-core::result<program> with_all_nodes(const program& p, const std::optional<std::vector<std::string>>& of,
-                                     gradient_form how) {
+core::result<program> with_all_nodes(const program& p, const std::optional<std::vector<std::string>>& names,
+                                     gradient_form form) {
   program made = p.without_outputs();
-  reverse_sweep sweep(p, made, how);
+  reverse_sweep sweep(p, made, form);
   sweep.run();
   const auto is_wanted = [&](node_id k) {
-    return p.type_of(k).kind == number_kind::real && (!of || std::ranges::find(*of, p.nodes()[k].text) != of->end());
+    return p.type_of(k).kind == number_kind::real &&
+           (!names || std::ranges::find(*names, p.nodes()[k].text) != names->end());
   };
   for (const node_id k : p.inputs())
     if (is_wanted(k))
@@ -138,10 +140,10 @@ core::result<program> with_all_nodes(const program& p, const std::optional<std::
 
 }  // namespace
 
-core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& of,
-                                    gradient_form how) {
+core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& names,
+                                    gradient_form form) {
   try {
-    auto made = with_all_nodes(p, of, how);
+    auto made = with_all_nodes(p, names, form);
     return made ? without_dead_nodes(std::move(*made)) : made;
   } catch (const unwritable& error) {
     return core::failure(std::string("its gradient: ") + error.what());

@@ -40,13 +40,13 @@ struct gradient_form {
 };
 
 /// Inputs: those of p, and after them grad_NAME for every real output, with its shape. Outputs: grad_NAME for every
-/// real input, or for the inputs that `of` names. An error where p has no such input, or has its own input grad_NAME,
+/// real input, or for those with these names. An error where p has no such input, or has its own input grad_NAME,
 /// or where the gradient exceeds the limits of programs.
 ///
 ///     const auto gradient = formula::differentiate(p, {{"scores", "slopes"}});
 ///     if (!gradient) throw std::runtime_error(gradient.error().message);
-core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& of = {},
-                                    gradient_form how = {});
+core::result<program> differentiate(const program& p, const std::optional<std::vector<std::string>>& names = {},
+                                    gradient_form form = {});
 
 /// The same for magnitudes: the sum of the terms of a gradient of `forward`, each term without its sign. Nothing
 /// cancels in it.

@@ -86,7 +86,7 @@ class step_edits {
         break;
       case op::iota:
         add({"counted_from_one", "counted from 1", [](program_writer& to, const node& n) {
-               return to.of(op::add, {to.append(n), to.append({.what = op::integer, .integers = {{{1}}}})});
+               return to.operation(op::add, {to.append(n), to.append({.what = op::integer, .integers = {{{1}}}})});
              }});
         break;
       case op::gather:
@@ -108,7 +108,7 @@ class step_edits {
       case op::cumulative_sum:
         if (kind() == number_kind::real)
           add({"without_itself", "without the element itself", [](program_writer& to, const node& n) {
-                 return to.of(op::subtract, {to.append(n), n.in[0]});
+                 return to.operation(op::subtract, {to.append(n), n.in[0]});
                }});
         break;
       case op::detach:
@@ -187,7 +187,7 @@ class step_edits {
   void one_position_off() {
     add({"one_early", "one position early", [](program_writer& to, node n) {
            const auto whole = [&](std::int64_t x) { return to.append({.what = op::integer, .integers = {{{x}}}}); };
-           n.in[1] = to.of(op::maximum, {to.of(op::subtract, {n.in[1], whole(1)}), whole(0)});
+           n.in[1] = to.operation(op::maximum, {to.operation(op::subtract, {n.in[1], whole(1)}), whole(0)});
            return to.append(std::move(n));
          }});
   }
@@ -211,17 +211,17 @@ class step_edits {
       add({"mask_transposed", "with its mask transposed", [width](program_writer& to, node n) {
              const std::vector<double> old = n.values;
              for (std::size_t k = 0; k < old.size(); ++k) {
-               const std::size_t matrix = k / (width * width) * width * width, at = k - matrix;
-               n.values[k] = old[matrix + at % width * width + at / width];
+               const std::size_t matrix = k / (width * width) * width * width, place = k - matrix;
+               n.values[k] = old[matrix + place % width * width + place / width];
              }
              return to.append(std::move(n));
            }});
   }
   void no_gradient() {
-    const bool moves = row_of(node_.what).of == family::movement;
+    const bool moves = row_of(node_.what).kind == family::movement;
     if (kind() != number_kind::real || moves || node_.what == op::detach || !hangs_on_reals()) return;
     add({"no_gradient", "without its gradient",
-         [](program_writer& to, const node& n) { return to.of(op::detach, {to.append(n)}); }, true});
+         [](program_writer& to, const node& n) { return to.operation(op::detach, {to.append(n)}); }, true});
   }
 
   const program& program_;
@@ -255,7 +255,7 @@ program edited(const program& p, const std::vector<std::size_t>& steps, const pr
     if (is_edited && made.type_of(now.back()) != p.type_of(k)) throw unwritable("the edit has another type");
   }
   for (const program::output& o : p.outputs())
-    if (auto ok = made.name_output(o.name, now[o.of]); !ok) throw unwritable(ok.error().message);
+    if (auto ok = made.name_output(o.name, now[o.node]); !ok) throw unwritable(ok.error().message);
   return made;
 }
 

@@ -14,7 +14,7 @@ struct program_edit {
   std::string words;  ///< "with a plus", after the name of the step
   /// Writes the replacement of the step; the inputs of `step` are nodes of the edited program.
   std::function<node_id(program_writer& to, const node& step)> replace;
-  bool of_gradients = false;  ///< the function itself stays as it is
+  bool keeps_function = false;  ///< the function itself stays as it is
 };
 
 /// The possible mistakes in a step: an operand left out or exchanged, another operator, another number, a condition

@@ -15,14 +15,14 @@ namespace assay::reference::formula {
 template <class T>
 class lanes {
  public:
-  lanes(const std::vector<T>& all, const std::vector<std::size_t>& places, const std::vector<std::size_t>& asked)
-      : all_(all), places_(places), asked_(asked) {}
-  [[nodiscard]] std::size_t size() const { return asked_.size(); }
-  decltype(auto) operator[](std::size_t k) const { return all_[places_[asked_[k]]]; }
+  lanes(const std::vector<T>& all, const std::vector<std::size_t>& places, const std::vector<std::size_t>& wanted)
+      : all_(all), places_(places), wanted_(wanted) {}
+  [[nodiscard]] std::size_t size() const { return wanted_.size(); }
+  decltype(auto) operator[](std::size_t k) const { return all_[places_[wanted_[k]]]; }
 
  private:
   const std::vector<T>& all_;
-  const std::vector<std::size_t>&places_, &asked_;
+  const std::vector<std::size_t>&places_, &wanted_;
 };
 template <computes_in_formats R>
 std::vector<R> in_units(const lanes<R>& x, double factor) {
@@ -61,16 +61,16 @@ class elements {
     const array<R>* values;
     const std::vector<std::size_t>* places;
   };
-  /// `asked` are the wanted lanes. Precondition: all arguments outlive this object.
-  elements(const node& n, const std::vector<operand>& in, const std::vector<std::size_t>& asked,
+  /// `wanted` are the lanes that are computed. Precondition: all arguments outlive this object.
+  elements(const node& n, const std::vector<operand>& in, const std::vector<std::size_t>& wanted,
            const std::vector<std::string>& stages)
-      : n_(n), in_(in), asked_(asked), stages_(stages) {}
+      : n_(n), in_(in), wanted_(wanted), stages_(stages) {}
 
   /// The results for the wanted lanes, in order.
-  [[nodiscard]] array<R> of_kind(number_kind kind) const {
-    if (kind == number_kind::real) return of_reals();
-    if (kind == number_kind::integer) return of_integers();
-    return of_truths();
+  [[nodiscard]] array<R> results_of_kind(number_kind kind) const {
+    if (kind == number_kind::real) return real_results();
+    if (kind == number_kind::integer) return integer_results();
+    return truth_results();
   }
 
  private:
@@ -79,12 +79,12 @@ class elements {
 
   template <class T>
   lanes<T> in(std::size_t k) const {
-    return {std::get<std::vector<T>>(*in_[k].values), *in_[k].places, asked_};
+    return {std::get<std::vector<T>>(*in_[k].values), *in_[k].places, wanted_};
   }
 
   template <class Result, class F, class... Inputs>
   std::vector<Result> each(F f, const Inputs&... inputs) const {
-    const std::size_t count = asked_.size();
+    const std::size_t count = wanted_.size();
     if constexpr (std::is_trivially_copyable_v<Result>) {
       std::vector<Result> made(count);
       for (std::size_t k = 0; k < count; ++k) made[k] = f(inputs[k]...);
@@ -97,7 +97,7 @@ class elements {
     }
   }
 
-  reals<R> of_reals() const {
+  reals<R> real_results() const {
     if (n_.what == op::where)
       return each<R>([](truth c, const R& x, const R& y) { return either(c, x, y); }, in<truth>(0), in<R>(1), in<R>(2));
     if (n_.what == op::to_real) return in_stage_of<R>(n_, stages_, [&] { return read(); });
@@ -136,8 +136,8 @@ class elements {
   template <class Factors>
   reals<R> sums_of_products(const std::vector<Factors>& all) const {
     reals<R> made;
-    made.reserve(asked_.size());
-    for (std::size_t k = 0; k < asked_.size(); ++k) {
+    made.reserve(wanted_.size());
+    for (std::size_t k = 0; k < wanted_.size(); ++k) {
       accumulator<R> sum;
       for (std::size_t a = 0; a < all.size(); a += 2)
         if (!adds_nothing(all[a][k], all[a + 1][k])) sum.add_product(all[a][k], all[a + 1][k]);
@@ -156,7 +156,7 @@ class elements {
     return reference::from_integer<R>(static_cast<double>(x));
   }
 
-  integers of_integers() const {
+  integers integer_results() const {
     if (n_.what == op::to_integer) return each<integer>([](truth x) { return integer{known(x)}; }, in<truth>(0));
     if (n_.what == op::where)
       return each<integer>([](truth c, integer x, integer y) { return known(c) ? x : y; }, in<truth>(0), in<integer>(1),
@@ -174,7 +174,7 @@ class elements {
     return static_cast<bool>(x);
   }
 
-  truths of_truths() const {
+  truths truth_results() const {
     switch (n_.what) {
       case op::less:
       case op::less_equal:
@@ -200,7 +200,7 @@ class elements {
 
   const node& n_;
   const std::vector<operand>& in_;
-  const std::vector<std::size_t>& asked_;
+  const std::vector<std::size_t>& wanted_;
   const std::vector<std::string>& stages_;
 };
 

@@ -50,7 +50,7 @@ class elementwise_run {
       // These say which branches are wanted.
       for (step& s : steps_)
         if (s.is_early) evaluate(s, size);
-      ask(size);
+      find_wanted(size);
       for (step& s : steps_)
         if (!s.is_early) evaluate(s, size);
       std::visit(
@@ -90,7 +90,7 @@ class elementwise_run {
   struct operand {
     std::size_t member;     ///< its number, where it is a member of the run
     const array<R>* whole;  ///< its array, where it is not a member
-    walk_by_rows at;
+    walk_by_rows walker;
     std::vector<std::size_t> places;  ///< places for the lanes of a tile
   };
   struct step {
@@ -100,7 +100,7 @@ class elementwise_run {
     bool is_early;  ///< an integer or boolean that depends on no real number of the run
     std::vector<operand> in{};
     array<R> made{};  ///< by lane
-    lane_set asked{};
+    lane_set wanted{};
   };
 
   static array<R> nothing_of(number_kind kind) {
@@ -116,41 +116,41 @@ class elementwise_run {
 
   void find_places(std::size_t size) {
     for (step& s : steps_) {
-      s.asked.clear(size);
-      if (s.is_early) s.asked.add_all();
+      s.wanted.clear(size);
+      if (s.is_early) s.wanted.add_all();
       for (operand& o : s.in) {
         if (o.whole == nullptr) continue;
         o.places.resize(size);
-        o.at.next(o.places.data(), size);
+        o.walker.next(o.places.data(), size);
       }
     }
   }
 
   // Goes from the last step to the first: a branch is wanted where its condition does not rule it out.
-  void ask(std::size_t size) {
-    if (!steps_.back().is_early) steps_.back().asked.add_all();
+  void find_wanted(std::size_t size) {
+    if (!steps_.back().is_early) steps_.back().wanted.add_all();
     for (auto s = steps_.rbegin(); s != steps_.rend(); ++s) {
       if (s->is_early) continue;
-      s->asked.finish(own_places_, size);
+      s->wanted.finish(own_places_, size);
       const bool chooses = s->n.what == op::where && (s->in[0].whole != nullptr || steps_[s->in[0].member].is_early);
       for (std::size_t a = 0; a < s->in.size(); ++a) {
         if (s->in[a].whole != nullptr || steps_[s->in[a].member].is_early) continue;
-        lane_set& also = steps_[s->in[a].member].asked;
+        lane_set& also = steps_[s->in[a].member].wanted;
         if (chooses && a > 0)
-          ask_for_branch(also, s->asked.places, s->in[0], a == 1, size);
-        else if (s->asked.has_all)
+          add_wanted_of_branch(also, s->wanted.places, s->in[0], a == 1, size);
+        else if (s->wanted.has_all)
           also.add_all();
         else
-          for (const std::size_t k : s->asked.places) also.is_in[k] = 1;
+          for (const std::size_t k : s->wanted.places) also.is_in[k] = 1;
       }
     }
   }
-  void ask_for_branch(lane_set& branch, const std::vector<std::size_t>& asked, const operand& condition, bool if_true,
-                      std::size_t size) const {
+  void add_wanted_of_branch(lane_set& branch, const std::vector<std::size_t>& wanted, const operand& condition,
+                            bool if_true, std::size_t size) const {
     const truths& values = std::get<truths>(array_of(condition));
     const std::vector<std::size_t>& places = places_of(condition);
     std::size_t count = 0;
-    for (const std::size_t k : asked) {
+    for (const std::size_t k : wanted) {
       const boost::tribool c = values[places[k]];
       const bool is_ruled_out = !boost::indeterminate(c) && bool(c) != if_true;
       branch.is_in[k] = branch.is_in[k] != 0 || !is_ruled_out ? 1 : 0;
@@ -165,12 +165,12 @@ class elementwise_run {
   }
 
   void evaluate(step& s, std::size_t size) {
-    if (s.is_early) s.asked.finish(own_places_, size);
-    if (s.asked.places.empty()) return;
+    if (s.is_early) s.wanted.finish(own_places_, size);
+    if (s.wanted.places.empty()) return;
     std::vector<typename elements<R>::operand> in;
     for (const operand& o : s.in) in.push_back({&array_of(o), &places_of(o)});
     try {
-      put(s, elements<R>(s.n, in, s.asked.places, stages_).of_kind(s.kind));
+      put(s, elements<R>(s.n, in, s.wanted.places, stages_).results_of_kind(s.kind));
     } catch (const evaluation_error& e) {
       throw evaluation_error(fmt::format("node {} ({}): {}", s.id, row_of(s.n.what).name, e.what()));
     }
@@ -182,7 +182,7 @@ class elementwise_run {
           if (made.size() == all.size())
             all.swap(made);
           else
-            for (std::size_t k = 0; k < made.size(); ++k) all[s.asked.places[k]] = std::move(made[k]);
+            for (std::size_t k = 0; k < made.size(); ++k) all[s.wanted.places[k]] = std::move(made[k]);
         },
         found);
   }

@@ -6,7 +6,7 @@
 namespace assay::reference::formula {
 
 bool is_elementwise(op what) {
-  switch (row_of(what).of) {
+  switch (row_of(what).kind) {
     case family::real_function:
     case family::arithmetic:
     case family::integer_function:
@@ -37,16 +37,16 @@ evaluation_order::evaluation_order(const program& p) {
   // For each node: the one turn in which all its users so far are evaluated, or `several`; the turn in which it is
   // itself evaluated; and the number of nodes in that turn.
   constexpr node_id none = most_nodes, several = none + 1;
-  std::vector<node_id> asked_in(count, none), turn(count, none), members(count, 0), last_turn(count, 0);
+  std::vector<node_id> turn_of_users(count, none), turn(count, none), members(count, 0), last_turn(count, 0);
   for (node_id k = count; k-- > 0;) {
     if (last_uses[k] == 0) continue;
-    const bool joins = last_uses[k] < count && asked_in[k] < count && members[asked_in[k]] < longest_run &&
-                       is_elementwise(p.nodes()[k].what) && is_elementwise(p.nodes()[asked_in[k]].what) &&
-                       p.type_of(k).shape == p.type_of(asked_in[k]).shape;
-    turn[k] = joins ? asked_in[k] : k;
+    const bool joins = last_uses[k] < count && turn_of_users[k] < count && members[turn_of_users[k]] < longest_run &&
+                       is_elementwise(p.nodes()[k].what) && is_elementwise(p.nodes()[turn_of_users[k]].what) &&
+                       p.type_of(k).shape == p.type_of(turn_of_users[k]).shape;
+    turn[k] = joins ? turn_of_users[k] : k;
     ++members[turn[k]];
     for (const node_id taken : p.nodes()[k].in) {
-      asked_in[taken] = asked_in[taken] == none || asked_in[taken] == turn[k] ? turn[k] : several;
+      turn_of_users[taken] = turn_of_users[taken] == none || turn_of_users[taken] == turn[k] ? turn[k] : several;
       last_turn[taken] = std::max(last_turn[taken], turn[k]);
     }
   }

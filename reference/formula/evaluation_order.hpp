@@ -17,9 +17,9 @@ class evaluation_order {
 
   /// The nodes that are evaluated in the turn of k, in order; k is the last of them. Empty where k has no turn of its
   /// own: no output needs it, or it is evaluated in the turn of another node.
-  [[nodiscard]] std::span<const node_id> in_turn_of(node_id k) const { return together_.of(k); }
+  [[nodiscard]] std::span<const node_id> in_turn_of(node_id k) const { return together_.members(k); }
   /// The arrays that no node needs after the turn of k.
-  [[nodiscard]] std::span<const node_id> forgotten_after(node_id k) const { return forgotten_.of(k); }
+  [[nodiscard]] std::span<const node_id> forgotten_after(node_id k) const { return forgotten_.members(k); }
 
  private:
   /// Nodes by the node that owns them, in order.
@@ -28,7 +28,7 @@ class evaluation_order {
     groups() = default;
     /// Nodes without an owner have an owner beyond all nodes.
     explicit groups(const std::vector<node_id>& owners);
-    [[nodiscard]] std::span<const node_id> of(node_id k) const {
+    [[nodiscard]] std::span<const node_id> members(node_id k) const {
       return std::span(members_).subspan(first_[k], first_[k + 1] - first_[k]);
     }
 

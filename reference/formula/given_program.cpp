@@ -28,7 +28,7 @@ core::operation declared_by(const std::string& name, const program& p) {
       op.inputs.push_back(core::truths(called, axes_of(type.shape), "", core::input_role::parameter));
   }
   for (const program::output& o : p.outputs())
-    op.outputs.push_back({.name = o.name, .axes = axes_of(p.type_of(o.of).shape)});
+    op.outputs.push_back({.name = o.name, .axes = axes_of(p.type_of(o.node).shape)});
   return op;
 }
 

@@ -45,8 +45,8 @@ class interpreter {
     }
     arrays all;
     for (const program::output& o : program_.outputs()) {
-      const auto others = std::ranges::count(program_.outputs(), o.of, &program::output::of);
-      all.emplace(o.name, others == 1 ? std::move(*made_[o.of]) : *made_[o.of]);
+      const auto others = std::ranges::count(program_.outputs(), o.node, &program::output::node);
+      all.emplace(o.name, others == 1 ? std::move(*made_[o.node]) : *made_[o.node]);
     }
     return all;
   }
@@ -88,7 +88,7 @@ class interpreter {
 
   array<R> compute(node_id k) const {
     const node& n = program_.nodes()[k];
-    switch (row_of(n.what).of) {
+    switch (row_of(n.what).kind) {
       case family::leaf:
         return leaf(n);
       case family::movement:
@@ -100,7 +100,7 @@ class interpreter {
       case family::loop:
         return scanned(n);
       default:
-        ASSAY_EXPECTS(row_of(n.what).of == family::along_axis);
+        ASSAY_EXPECTS(row_of(n.what).kind == family::along_axis);
         return along(n, k);
     }
   }
@@ -126,10 +126,10 @@ class interpreter {
   }
 
   static array<R> data(const node& n) {
-    const auto each_as = [&](auto of) {
-      std::vector<decltype(of(0.0))> made;
+    const auto each_as = [&](auto element) {
+      std::vector<decltype(element(0.0))> made;
       made.reserve(n.values.size());
-      for (const double x : n.values) made.push_back(of(x));
+      for (const double x : n.values) made.push_back(element(x));
       return made;
     };
     switch (static_cast<number_kind>(n.integer(0))) {
@@ -148,15 +148,15 @@ class interpreter {
     for (const node_id taken : n.in) shapes.push_back(&shape_of(taken));
     const bool has_indices = n.what == op::gather || n.what == op::take_along;
     const auto places = places_of(n, shape_of(k), shapes, has_indices ? &in<std::int64_t>(n, 1) : nullptr);
-    const auto of = [&]<class T>(const std::vector<T>&) -> array<R> {
+    const auto moved_elements = [&]<class T>(const std::vector<T>&) -> array<R> {
       std::vector<const std::vector<T>*> from;
       for (std::size_t a = 0; a < (has_indices ? 1 : n.in.size()); ++a) from.push_back(&in<T>(n, a));
       std::vector<T> made;
       made.reserve(places.size());
-      for (const place& p : places) made.push_back((*from[p.input])[p.at]);
+      for (const place& p : places) made.push_back((*from[p.input])[p.element]);
       return made;
     };
-    return std::visit(of, *made_[n.in[0]]);
+    return std::visit(moved_elements, *made_[n.in[0]]);
   }
 
   array<R> scattered(const node& n, node_id k) const {

@@ -13,53 +13,53 @@ namespace {
 
 class without_signs {
  public:
-  /// `of_cotangents` says which inputs are cotangents. In bodies of loops their magnitudes are inputs, too, "without
+  /// `names_cotangent` says which inputs are cotangents. In bodies of loops their magnitudes are inputs, too, "without
   /// sign NAME".
-  without_signs(const program& from, std::function<bool(const std::string&)> of_cotangents, bool in_body)
-      : from_(from), to_(made_), of_cotangents_(std::move(of_cotangents)), is_in_body_(in_body) {}
+  without_signs(const program& from, std::function<bool(const std::string&)> names_cotangent, bool in_body)
+      : from_(from), to_(made_), names_cotangent_(std::move(names_cotangent)), is_in_body_(in_body) {}
 
   /// The program with outputs without signs; in bodies they come after the outputs with signs.
   program run() {
     for (node_id k = 0; k < from_.nodes().size(); ++k) {
       const node& n = from_.nodes()[k];
-      const bool is_cotangent = n.what == op::input && of_cotangents_(n.text);
+      const bool is_cotangent = n.what == op::input && names_cotangent_(n.text);
       const bool is_made_of_one = from_.type_of(k).kind == number_kind::real &&
                                   std::ranges::any_of(n.in, [&](node_id taken) { return is_linear_[taken]; });
       is_linear_.push_back(is_cotangent || is_made_of_one);
       to_.set_stage(n.stage);
       plain_.push_back(copied(n));
-      now_.push_back(is_cotangent || is_made_of_one ? of_terms(n, k) : plain_.back());
+      now_.push_back(is_cotangent || is_made_of_one ? magnitude_of_terms(n, k) : plain_.back());
     }
     to_.set_stage({});
     if (is_in_body_)
-      for (const program::output& o : from_.outputs()) name(o.name, plain_[o.of]);
+      for (const program::output& o : from_.outputs()) name(o.name, plain_[o.node]);
     for (const program::output& o : from_.outputs())
-      name(is_in_body_ ? without_sign_of(o.name) : o.name, is_in_body_ ? without_sign(o.of) : now_[o.of]);
+      name(is_in_body_ ? without_sign_of(o.name) : o.name, is_in_body_ ? without_sign(o.node) : now_[o.node]);
     return std::move(made_);
   }
   [[nodiscard]] bool needs_signs() const { return needs_signs_; }
   static std::string without_sign_of(const std::string& name) { return "without sign " + name; }
 
  private:
-  void name(const std::string& output, node_id of) {
-    if (auto ok = made_.name_output(output, of); !ok) throw unwritable(ok.error().message);
+  void name(const std::string& output, node_id node) {
+    if (auto ok = made_.name_output(output, node); !ok) throw unwritable(ok.error().message);
   }
   node_id copied(node n) {
     for (node_id& taken : n.in) taken = plain_[taken];
     return to_.append(std::move(n));
   }
   node_id without_sign(node_id taken) {
-    return is_linear_[taken] ? now_[taken] : to_.of(op::magnitude, {plain_[taken]});
+    return is_linear_[taken] ? now_[taken] : to_.operation(op::magnitude, {plain_[taken]});
   }
 
-  node_id of_terms(const node& n, node_id k) {
+  node_id magnitude_of_terms(const node& n, node_id k) {
     if (n.what == op::input && is_in_body_) return to_.input(without_sign_of(n.text), from_.type_of(k).shape);
     if (n.what == op::input || n.what == op::subtract) {
       needs_signs_ = needs_signs_ || n.what == op::subtract;
-      return to_.of(op::magnitude, {plain_[k]});
+      return to_.operation(op::magnitude, {plain_[k]});
     }
-    if (n.what == op::scan) return of_turns(n);
-    if (n.what == op::skew_exponential_pullback) return of_exponential(n);
+    if (n.what == op::scan) return magnitude_of_turns(n);
+    if (n.what == op::skew_exponential_pullback) return magnitude_of_exponential(n);
     node made = n;
     for (node_id& taken : made.in)
       taken = from_.type_of(taken).kind == number_kind::real ? without_sign(taken) : plain_[taken];
@@ -68,15 +68,15 @@ class without_signs {
   }
 
   // The result for a cotangent with signs; its allowance comes from the terms of the cotangent without signs.
-  node_id of_exponential(const node& n) {
+  node_id magnitude_of_exponential(const node& n) {
     needs_signs_ = true;
     node made = n;
     made.in = {plain_[n.in[0]], plain_[n.in[1]], without_sign(n.in[2])};
-    return to_.of(op::magnitude, {to_.append(std::move(made))});
+    return to_.operation(op::magnitude, {to_.append(std::move(made))});
   }
 
   // The loop of a gradient: its cotangents exist without signs, and also with signs where its body needs them.
-  node_id of_turns(const node& n) {
+  node_id magnitude_of_turns(const node& n) {
     const program& body = *n.body;
     const scan_counts counts(n);
     const auto is_linear = [&](std::size_t k) { return k < counts.carried || is_linear_[n.in[k]]; };
@@ -133,13 +133,13 @@ class without_signs {
       p.shape = {elements_of(p.shape)};
       flat.push_back(to_.part(all, p));
     }
-    return to_.of(op::concatenate, std::move(flat), {0});
+    return to_.operation(op::concatenate, std::move(flat), {0});
   }
 
   const program& from_;
   program made_;
   program_writer to_;
-  const std::function<bool(const std::string&)> of_cotangents_;
+  const std::function<bool(const std::string&)> names_cotangent_;
   const bool is_in_body_;
   bool needs_signs_ = false;
   std::vector<bool> is_linear_{};

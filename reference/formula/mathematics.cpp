@@ -25,7 +25,7 @@ class printer {
     for (std::size_t k = 0; k < uses_.size(); ++k)
       if (last_[k] != 0)
         for (const node_id taken : p.nodes()[k].in) ++uses_[taken];
-    for (const program::output& o : p.outputs()) ++uses_[o.of];
+    for (const program::output& o : p.outputs()) ++uses_[o.node];
     for (const node_id k : p.inputs()) names_.insert(p.nodes()[k].text);
   }
 
@@ -47,7 +47,7 @@ class printer {
     lines outputs(text, "outputs");
     for (const program::output& o : program_.outputs())
       outputs.add(
-          [&] { return fmt::format("output {} = {}", left_side(shown_name(o.name), o.of), shown_[o.of].text); });
+          [&] { return fmt::format("output {} = {}", left_side(shown_name(o.name), o.node), shown_[o.node].text); });
     outputs.end();
     return text;
   }
@@ -73,7 +73,7 @@ class printer {
 
   void show(node_id k, lines& results) {
     const node& n = program_.nodes()[k];
-    const bool is_leaf = row_of(n.what).of == family::leaf;
+    const bool is_leaf = row_of(n.what).kind == family::leaf;
     if (n.body) return show_loop(k, results);
     std::vector<expression> in;
     for (std::size_t a = 0; a < n.in.size(); ++a)  // of inputs beyond these a call shows only the number
@@ -110,8 +110,9 @@ class printer {
       std::string text = fmt::format("{} = {} turns with {}{}:", name, counts.turns, fmt::join(taken, ", "),
                                      n.in.size() > most_shown_inputs ? ", ..." : "");
       const std::string body = printer(*n.body, static_cast<char>(letter_ + 1)).run();
-      for (std::size_t at = 0; at < body.size(); at = body.find('\n', at) + 1)
-        text += "\n  " + body.substr(at, body.find('\n', at) - at);
+      for (std::size_t begin_of_line = 0; begin_of_line < body.size();
+           begin_of_line = body.find('\n', begin_of_line) + 1)
+        text += "\n  " + body.substr(begin_of_line, body.find('\n', begin_of_line) - begin_of_line);
       return text;
     });
     has_line_[k] = true;

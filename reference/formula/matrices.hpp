@@ -11,7 +11,7 @@ namespace assay::reference::formula {
 
 /// f(matrices...) for the matrices at the same place of all operands.
 template <class R, class F, class... Operands>
-reals<R> of_each_matrix(std::size_t b, F f, const reals<R>& x, const Operands&... others) {
+reals<R> mapped_matrices(std::size_t b, F f, const reals<R>& x, const Operands&... others) {
   reals<R> made;
   made.reserve(x.size());
   for (std::size_t first = 0; first < x.size(); first += b * b) {
@@ -28,7 +28,7 @@ reals<R> of_each_matrix(std::size_t b, F f, const reals<R>& x, const Operands&..
 template <class R>
 reals<R> exponentials(const reals<R>& x, std::size_t b) {
   if constexpr (exponentiates_matrices<R>)
-    return of_each_matrix<R>(
+    return mapped_matrices<R>(
         b, [b](const square_matrix<R>& own) { return skew_exponential(own, b); }, x);
   else
     throw core::contract_violation("no exponential of matrices in this reading");
@@ -36,10 +36,10 @@ reals<R> exponentials(const reals<R>& x, std::size_t b) {
 template <class R>
 reals<R> back_through_exponentials(const reals<R>& x, const reals<R>& g, const reals<R>& terms, std::size_t b) {
   if constexpr (exponentiates_matrices<R> && !carries_derivatives<R>)
-    return of_each_matrix<R>(
+    return mapped_matrices<R>(
         b,
-        [b](const square_matrix<R>& own, const square_matrix<R>& to, const square_matrix<R>& of_terms) {
-          return back_through_exponential(own, to, of_terms, b);
+        [b](const square_matrix<R>& own, const square_matrix<R>& to, const square_matrix<R>& own_terms) {
+          return back_through_exponential(own, to, own_terms, b);
         },
         x, g, terms);
   else

@@ -135,7 +135,7 @@ struct attribute {
   /// `word` is the name of a kind; `letters` and `name` are texts; `values` are the elements of an array.
   enum class form : std::uint8_t { one, list, real, truth, word, name, letters, values, program };
   std::string_view name;
-  form of = form::one;
+  form kind = form::one;
 };
 
 /// The number of inputs of an operator that takes one or more.
@@ -144,7 +144,7 @@ inline constexpr std::size_t any_number = SIZE_MAX;
 struct operator_row {
   op what;
   std::string_view name;
-  family of;
+  family kind;
   std::size_t arity;
   std::span<const attribute> attributes{};
 };

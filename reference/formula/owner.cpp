@@ -49,7 +49,7 @@ void check_program(const program& p, const core::operation& op, const core::axis
   for (const program::output& o : p.outputs()) {
     const core::tensor_declaration* d = op.output(o.name);
     if (d == nullptr) refuse(fmt::format("the program has an output '{}'", o.name));
-    check(*d, o.of);
+    check(*d, o.node);
   }
   for (const core::tensor_declaration& d : op.inputs)
     if (std::ranges::none_of(p.inputs(), [&](node_id n) { return p.nodes()[n].text == d.name; }))
@@ -177,25 +177,25 @@ class program_owner::known_programs {
     friend bool operator==(const key&, const key&) = default;
   };
 
-  std::shared_ptr<const program> find(const key& asked) {
+  std::shared_ptr<const program> find(const key& id) {
     const std::lock_guard lock(mutex_);
     auto& by_key = all_.get<1>();
-    const auto known = by_key.find(asked);
+    const auto known = by_key.find(id);
     if (known == by_key.end()) return nullptr;
     all_.relocate(all_.begin(), all_.project<0>(known));
     return known->made;
   }
-  void keep(key of, std::shared_ptr<const program> made) {
+  void keep(key id, std::shared_ptr<const program> made) {
     const std::lock_guard lock(mutex_);
     nodes_ += made->nodes_in_all();
-    if (!all_.push_front({std::move(of), made}).second) nodes_ -= made->nodes_in_all();
+    if (!all_.push_front({std::move(id), made}).second) nodes_ -= made->nodes_in_all();
     for (; nodes_ > most_nodes_kept && all_.size() > 1; all_.pop_back()) nodes_ -= all_.back().made->nodes_in_all();
   }
 
  private:
   static constexpr std::size_t most_nodes_kept = std::size_t{1} << 14;
   struct entry {
-    key of;
+    key id;
     std::shared_ptr<const program> made;
   };
   struct hash_of_key {
@@ -214,7 +214,7 @@ class program_owner::known_programs {
   boost::multi_index_container<
       entry, boost::multi_index::indexed_by<
                  boost::multi_index::sequenced<>,
-                 boost::multi_index::hashed_unique<boost::multi_index::member<entry, key, &entry::of>, hash_of_key>>>
+                 boost::multi_index::hashed_unique<boost::multi_index::member<entry, key, &entry::id>, hash_of_key>>>
       all_;
   std::mutex mutex_;
   std::size_t nodes_ = 0;
@@ -242,14 +242,14 @@ const recorded_operation& program_owner::recorded_of(const core::request& call) 
 
 std::shared_ptr<const program> program_owner::program_of(const core::request& call, purpose for_what,
                                                          accuracy_class algorithm, std::size_t form) const {
-  known_programs::key of{
+  known_programs::key key{
       call.operation->name, for_what, algorithm, form, core::completed(*call.operation, call.attributes),
       core::sizes_of(call)};
-  if (auto known = known_->find(of)) return known;
+  if (auto known = known_->find(key)) return known;
   const recorded_operation& r = recorded_of(call);
   auto made = std::make_shared<const program>(made_for(
-      r, call, {r.declaration, of.settings, of.sizes, for_what, algorithm, form, !call.operation->is_forward()}));
-  known_->keep(std::move(of), made);
+      r, call, {r.declaration, key.settings, key.sizes, for_what, algorithm, form, !call.operation->is_forward()}));
+  known_->keep(std::move(key), made);
   return made;
 }
 
@@ -311,8 +311,9 @@ void program_owner::narrow(law_outputs& law, const core::request& call, accuracy
     return widest;
   };
   const auto is_too_wide = [&](const auto& sketch) {
-    const auto of = scales.find(sketch.first);
-    return of != scales.end() && median_of_finite(law.at(sketch.first).k) > too_wide * median_of_finite(sketch.second);
+    const auto scale = scales.find(sketch.first);
+    return scale != scales.end() &&
+           median_of_finite(law.at(sketch.first).k) > too_wide * median_of_finite(sketch.second);
   };
   if (std::ranges::none_of(sketches(few), is_too_wide)) return;
   for (const auto& sketch : sketches(many)) {

@@ -7,10 +7,10 @@
 //       "mine", summary,
 //       std::vector<recorded_operation>{{.declaration = {.name = "mine/bias", ...},
 //                                        .record = [](const program_sizes& s) {
-//         recording of;
-//         of.output("bias", bias(of.input("slope", {s.of("h"), 1, 1}),
-//                                of.input("distance", {1, s.of("n"), s.of("m")})));
-//         return of.finish();
+//         recording recorder;
+//         recorder.output("bias", bias(recorder.input("slope", {s.size("h"), 1, 1}),
+//                                      recorder.input("distance", {1, s.size("n"), s.size("m")})));
+//         return recorder.finish();
 //       }}}));
 //
 // The program has the inputs and outputs of the declaration: the same numbers of elements, in row-major order, in
@@ -45,7 +45,7 @@ struct program_sizes {
 
   bool is_of_gradient = false;  ///< differentiate() takes the program
 
-  [[nodiscard]] std::size_t of(const std::string& axis) const { return axes.at(axis); }
+  [[nodiscard]] std::size_t size(const std::string& axis) const { return axes.at(axis); }
 };
 
 /// The names of the stages, in the order in which a recording numbers them.

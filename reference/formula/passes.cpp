@@ -30,7 +30,7 @@ core::result<program> needed_nodes(Program&& p, const std::vector<node_id>& inpu
     return {};
   };
   std::vector<bool> lives(p.nodes().size(), false);
-  for (const program::output& o : outputs) lives[same_as[o.of]] = true;
+  for (const program::output& o : outputs) lives[same_as[o.node]] = true;
   for (std::size_t k = lives.size(); k-- > 0;)
     if (lives[k])
       for (const node_id taken : p.nodes()[k].in) lives[same_as[taken]] = true;
@@ -41,7 +41,7 @@ core::result<program> needed_nodes(Program&& p, const std::vector<node_id>& inpu
     if (lives[k])
       if (auto ok = append(k); !ok) return tl::make_unexpected(ok.error());
   for (const program::output& o : outputs)
-    if (auto ok = made.name_output(o.name, now[same_as[o.of]]); !ok) return tl::make_unexpected(ok.error());
+    if (auto ok = made.name_output(o.name, now[same_as[o.node]]); !ok) return tl::make_unexpected(ok.error());
   return made;
 }
 

@@ -49,10 +49,10 @@ law_outputs law_of(const program& p, const core::tensors& inputs, const core::pr
   try {
     const auto made = interpreter<tracked>(p, lifts, stages).run();
     for (const program::output& o : p.outputs())
-      out.emplace(o.name, law_output_of(p.type_of(o.of).shape, made.at(o.name), without));
+      out.emplace(o.name, law_output_of(p.type_of(o.node).shape, made.at(o.name), without));
   } catch (const undecided_integer&) {
     for (const program::output& o : p.outputs()) {
-      const core::shape& shape = p.type_of(o.of).shape;
+      const core::shape& shape = p.type_of(o.node).shape;
       const auto all = [&](double x) { return shaped(shape, std::vector<double>(elements_of(shape), x)); };
       out.emplace(o.name, law_output{all(nothing_judged), all(0.0)});
     }
@@ -71,7 +71,7 @@ core::tensors plain_arithmetic(const program& p, const core::tensors& inputs, co
   core::tensors out;
   const auto made = interpreter<rounded>(p, lifts, stages).run();
   for (const program::output& o : p.outputs())
-    out.emplace(o.name, rounded_tensor(p.type_of(o.of), storage(o.name), made.at(o.name)));
+    out.emplace(o.name, rounded_tensor(p.type_of(o.node), storage(o.name), made.at(o.name)));
   return out;
 }
 

@@ -50,12 +50,12 @@ program program::without_outputs() const {
   return same;
 }
 
-core::result<void> program::name_output(std::string name, node_id of) {
-  if (of >= nodes_.size()) return core::failure(fmt::format("output '{}': there is no node {}", name, of));
+core::result<void> program::name_output(std::string name, node_id node) {
+  if (node >= nodes_.size()) return core::failure(fmt::format("output '{}': there is no node {}", name, node));
   const bool is_there =
       std::any_of(outputs_.begin(), outputs_.end(), [&](const output& other) { return other.name == name; });
   if (name.empty() || is_there) return core::failure(fmt::format("output '{}': every output has its own name", name));
-  outputs_.push_back({std::move(name), of});
+  outputs_.push_back({std::move(name), node});
   return {};
 }
 
@@ -73,7 +73,7 @@ std::vector<node_place> all_nodes(const program& p) {
 
 std::vector<node_id> program::last_uses() const {
   std::vector<node_id> last(nodes_.size(), 0);
-  for (const output& o : outputs_) last[o.of] = static_cast<node_id>(nodes_.size());
+  for (const output& o : outputs_) last[o.node] = static_cast<node_id>(nodes_.size());
   for (auto k = static_cast<node_id>(nodes_.size()); k-- > 0;)
     if (last[k] != 0)
       for (const node_id taken : nodes_[k].in) last[taken] = std::max(last[taken], k);

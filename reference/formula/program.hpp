@@ -58,14 +58,14 @@ class program {
  public:
   struct output {
     std::string name;
-    node_id of;
+    node_id node;
   };
 
   /// Appends a node after the others and finds its type. An error says what is wrong, and with which node.
   core::result<node_id> append(node n);
   /// The same for a node of another program, whose type is known.
   core::result<node_id> append(node n, array_type type);
-  core::result<void> name_output(std::string name, node_id of);
+  core::result<void> name_output(std::string name, node_id node);
 
   [[nodiscard]] const std::vector<node>& nodes() const { return nodes_; }
   [[nodiscard]] const array_type& type_of(node_id n) const { return types_[n]; }
@@ -95,7 +95,7 @@ class program {
 /// A node of a program or of its bodies; the nodes of a body come before their loop.
 struct node_place {
   const program* in;
-  node_id at;
+  node_id node;
 };
 std::vector<node_place> all_nodes(const program& p);
 

@@ -63,10 +63,10 @@ node_id program_writer::input(const std::string& name, const core::shape& shape)
 }
 
 node_id program_writer::reshape(node_id x, const core::shape& shape) {
-  return shape_of(x) == shape ? x : of(op::reshape, {x}, list(shape.begin(), shape.end()));
+  return shape_of(x) == shape ? x : operation(op::reshape, {x}, list(shape.begin(), shape.end()));
 }
 node_id program_writer::broadcast(node_id x, const core::shape& shape) {
-  return shape_of(x) == shape ? x : of(op::broadcast, {x}, list(shape.begin(), shape.end()));
+  return shape_of(x) == shape ? x : operation(op::broadcast, {x}, list(shape.begin(), shape.end()));
 }
 // If a box of an update or of a concatenation lies entirely in one of its sources, moves x and the box to that source.
 bool program_writer::steps_back(node_id& x, list& start, list& stop) const {
@@ -126,7 +126,9 @@ node_id program_writer::reversed(node_id x, std::size_t axis) {
   return slice(x, std::move(start), std::move(stop), std::move(step));
 }
 
-node_id program_writer::sum(node_id x, list axes) { return axes.empty() ? x : of(op::sum, {x}, std::move(axes)); }
+node_id program_writer::sum(node_id x, list axes) {
+  return axes.empty() ? x : operation(op::sum, {x}, std::move(axes));
+}
 
 node_id program_writer::sum_to(node_id x, const core::shape& shape) {
   const core::shape from = shape_of(x);

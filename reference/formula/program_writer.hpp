@@ -32,21 +32,21 @@ class program_writer {
 
   /// Throws unwritable where the program cannot have the node.
   node_id append(node n);
-  node_id of(op what, std::vector<node_id> in) { return append({.what = what, .in = std::move(in)}); }
-  node_id of(op what, std::vector<node_id> in, list attribute) {
+  node_id operation(op what, std::vector<node_id> in) { return append({.what = what, .in = std::move(in)}); }
+  node_id operation(op what, std::vector<node_id> in, list attribute) {
     return append({.what = what, .in = std::move(in), .integers = {std::move(attribute)}});
   }
   node_id input(const std::string& name, const core::shape& shape);
   node_id number(double x) { return append({.what = op::number, .number = x}); }
-  node_id integer(std::size_t x) { return of_fraction(static_cast<std::int64_t>(x), 1); }
-  node_id of_fraction(std::int64_t p, std::int64_t q) {
+  node_id integer(std::size_t x) { return fraction(static_cast<std::int64_t>(x), 1); }
+  node_id fraction(std::int64_t p, std::int64_t q) {
     return append({.what = op::fraction, .integers = {list{p}, list{q}}});
   }
   node_id zeros(const core::shape& shape) { return broadcast(number(0.0), shape); }
 
-  node_id negative(node_id x) { return of(op::negative, {x}); }
-  node_id product(node_id x, node_id y) { return of(op::multiply, {x, y}); }
-  node_id where(node_id condition, node_id x, node_id y) { return of(op::where, {condition, x, y}); }
+  node_id negative(node_id x) { return operation(op::negative, {x}); }
+  node_id product(node_id x, node_id y) { return operation(op::multiply, {x, y}); }
+  node_id where(node_id condition, node_id x, node_id y) { return operation(op::where, {condition, x, y}); }
   node_id reshape(node_id x, const core::shape& shape);
   node_id broadcast(node_id x, const core::shape& shape);
   /// A slice of x. If the slice lies where something was written, it reads that.

@@ -18,7 +18,7 @@ struct pullback {
                                                        ///< so far
   const std::vector<std::vector<node_id>>& uses;       ///< the uses of each node of the formula; an output is used by
                                                        ///< itself, too
-  gradient_form how;
+  gradient_form form;
 
   [[nodiscard]] node_id in(std::size_t k) const { return n.in[k]; }
   [[nodiscard]] core::shape shape_of(node_id k) const { return to.shape_of(k); }
@@ -27,7 +27,7 @@ struct pullback {
   [[nodiscard]] node_id hidden(node_id where_hidden) const {
     if (!is_masked(g)) return to.where(where_hidden, to.number(0.0), g);
     const node masked = to.node_of(g);
-    return to.where(to.of(op::either_one, {where_hidden, masked.in[0]}), masked.in[1], masked.in[2]);
+    return to.where(to.operation(op::either_one, {where_hidden, masked.in[0]}), masked.in[1], masked.in[2]);
   }
   /// f of the cotangent; f is elementwise and linear. Where a branch of the formula is not taken, the cotangent is 0,
   /// and 0 times anything is 0 there: f applies to the other branch alone.
@@ -51,12 +51,12 @@ struct pullback {
 using cotangents = std::vector<std::optional<node_id>>;
 
 /// The cotangents of elementwise operators.
-cotangents of_function(const pullback& b);
+cotangents cotangents_of_function(const pullback& b);
 /// The cotangents of operators that move elements, and of their transposes.
-cotangents of_movement(const pullback& b);
+cotangents cotangents_of_movement(const pullback& b);
 /// The cotangents of reductions, and of operators along an axis.
-cotangents of_sums(const pullback& b);
+cotangents cotangents_of_sums(const pullback& b);
 /// The cotangents of loops.
-cotangents of_scan(const pullback& b);
+cotangents cotangents_of_scan(const pullback& b);
 
 }  // namespace assay::reference::formula

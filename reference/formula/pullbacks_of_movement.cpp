@@ -26,7 +26,7 @@ node_id spread(const pullback& b, node_id x, std::size_t axis, std::size_t step)
   };
   const std::size_t length = shape[axis], before = length_of(0, axis), behind = length_of(axis + 1, shape.size());
   const node_id single = to.reshape(x, {before, length, 1, behind});
-  const node_id wide = to.of(op::update, {to.zeros({before, length, step, behind}), single}, list(4, 0));
+  const node_id wide = to.operation(op::update, {to.zeros({before, length, step, behind}), single}, list(4, 0));
   shape[axis] = length * step;
   const node_id all = to.reshape(wide, shape);
   shape[axis] = (length - 1) * step + 1;
@@ -47,10 +47,10 @@ node_id back_through_slice(const pullback& b) {
     }
     if (step > 1 && made[k] > 1) g = spread(b, g, k, static_cast<std::size_t>(step));
   }
-  return b.shape_of(g) == shape ? g : b.to.of(op::update, {b.to.zeros(shape), g}, first);
+  return b.shape_of(g) == shape ? g : b.to.operation(op::update, {b.to.zeros(shape), g}, first);
 }
 
-cotangents of_concatenation(const pullback& b) {
+cotangents cotangents_of_concatenation(const pullback& b) {
   const auto axis = static_cast<std::size_t>(b.n.integer(0));
   cotangents all;
   list start(b.shape_of(b.y).size(), 0);
@@ -67,18 +67,18 @@ node_id inverse_transpose(const pullback& b) {
   list inverse(axes.size());
   for (std::size_t k = 0; k < axes.size(); ++k)
     inverse[static_cast<std::size_t>(axes[k])] = static_cast<std::int64_t>(k);
-  return b.to.of(op::transpose, {b.g}, inverse);
+  return b.to.operation(op::transpose, {b.g}, inverse);
 }
 
 cotangents back_through_update(const pullback& b) {
   const core::shape part = b.shape_of(b.in(1));
   const list& start = b.n.integers[0];
-  return {b.to.of(op::update, {b.g, b.to.zeros(part)}, start), box(b, b.g, start, part)};
+  return {b.to.operation(op::update, {b.g, b.to.zeros(part)}, start), box(b, b.g, start, part)};
 }
 
 }  // namespace
 
-cotangents of_movement(const pullback& b) {
+cotangents cotangents_of_movement(const pullback& b) {
   program_writer& to = b.to;
   const auto zeros = [&] { return to.zeros(b.shape_of(b.in(0))); };
   switch (b.n.what) {
@@ -91,18 +91,18 @@ cotangents of_movement(const pullback& b) {
     case op::slice:
       return {back_through_slice(b)};
     case op::concatenate:
-      return of_concatenation(b);
+      return cotangents_of_concatenation(b);
     case op::update:
       return back_through_update(b);
     case op::gather:
-      return {to.of(op::scatter_add, {zeros(), b.in(1), b.g}, b.n.integers[0]), std::nullopt};
+      return {to.operation(op::scatter_add, {zeros(), b.in(1), b.g}, b.n.integers[0]), std::nullopt};
     case op::take_along:
-      return {to.of(op::scatter_add_along, {zeros(), b.in(1), b.g}, b.n.integers[0]), std::nullopt};
+      return {to.operation(op::scatter_add_along, {zeros(), b.in(1), b.g}, b.n.integers[0]), std::nullopt};
     case op::scatter_add:
-      return {b.g, std::nullopt, to.of(op::gather, {b.g, b.in(1)}, b.n.integers[0])};
+      return {b.g, std::nullopt, to.operation(op::gather, {b.g, b.in(1)}, b.n.integers[0])};
     default:
       ASSAY_EXPECTS(b.n.what == op::scatter_add_along);
-      return {b.g, std::nullopt, to.of(op::take_along, {b.g, b.in(1)}, b.n.integers[0])};
+      return {b.g, std::nullopt, to.operation(op::take_along, {b.g, b.in(1)}, b.n.integers[0])};
   }
 }
 

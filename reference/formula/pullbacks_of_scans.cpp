@@ -124,7 +124,7 @@ class scan_pullback {
                        std::vector<bool>(b_.n.in.size(), false), true};
     const program_writer made(turn.made);
     for (std::size_t k = 0; k < b_.n.in.size(); ++k) {
-      turn.reaches[k] = is_wanted(k) && !made.is_zeros(gradient_of(turn, k).of);
+      turn.reaches[k] = is_wanted(k) && !made.is_zeros(gradient_of(turn, k).node);
       turn.keeps = turn.keeps && (!is_carried(k) || turn.reaches[k] == behind_[k].has_value());
     }
     return turn;
@@ -196,13 +196,13 @@ class scan_pullback {
     }
     to_.set_stage(b_.n.stage);
     for (std::size_t k = 0; k < b_.n.in.size(); ++k) {
-      const some_node g = turn.reaches[k] ? some_node(now[gradient_of(turn, k).of]) : std::nullopt;
+      const some_node g = turn.reaches[k] ? some_node(now[gradient_of(turn, k).node]) : std::nullopt;
       if (is_carried(k))
         behind_[k] = g;
       else if (g && is_stepped(k))
         rows_[k].insert(rows_[k].begin(), {left_ - 1, left_, to_.reshape(*g, with_turns(k, 1))});
       else if (g)
-        sums_[k] = sums_[k] ? to_.of(op::add, {*sums_[k], *g}) : *g;
+        sums_[k] = sums_[k] ? to_.operation(op::add, {*sums_[k], *g}) : *g;
     }
     --left_;
   }
@@ -235,23 +235,23 @@ class scan_pullback {
     });
     take([&](node_id k) { return last[k] != 0 && is_whole(k); });
     std::vector<program::output> given;
-    std::vector<std::size_t> of;
+    std::vector<std::size_t> operands;
     for (std::size_t k = 0; k < b_.n.in.size(); ++k)
       if (is_carried(k) ? behind_[k].has_value() : turn.reaches[k])
-        given.push_back(gradient_of(turn, k)), of.push_back(k);
+        given.push_back(gradient_of(turn, k)), operands.push_back(k);
     back.integers = {program_writer::list{static_cast<std::int64_t>(left_ - until_)}, {carried}, {stepped}};
     back.body = std::make_shared<const program>(or_unwritable(part_of(turn.made, inputs, given)));
     const std::vector<scan_part> made = parts_of(back);
     const node_id all = to_.append(std::move(back));
-    for (std::size_t j = 0; j < of.size(); ++j) {
-      const std::size_t k = of[j];
+    for (std::size_t j = 0; j < operands.size(); ++j) {
+      const std::size_t k = operands[j];
       const node_id g = to_.part(all, made[j]);
       if (is_carried(k))
         behind_[k] = g;
       else if (is_stepped(k))
         rows_[k].insert(rows_[k].begin(), {until_, left_, to_.reversed(g, 0)});
       else
-        sums_[k] = sums_[k] ? to_.of(op::add, {*sums_[k], to_.sum(g, {0})}) : to_.sum(g, {0});
+        sums_[k] = sums_[k] ? to_.operation(op::add, {*sums_[k], to_.sum(g, {0})}) : to_.sum(g, {0});
     }
     left_ = until_;
   }
@@ -275,7 +275,7 @@ class scan_pullback {
       first = end;
     }
     zeros_until(counts_.turns);
-    return all.size() == 1 ? all.front() : to_.of(op::concatenate, std::move(all), {0});
+    return all.size() == 1 ? all.front() : to_.operation(op::concatenate, std::move(all), {0});
   }
 
   static constexpr std::size_t all_turns = SIZE_MAX;
@@ -301,6 +301,6 @@ class scan_pullback {
 
 }  // namespace
 
-cotangents of_scan(const pullback& b) { return scan_pullback(b).run(); }
+cotangents cotangents_of_scan(const pullback& b) { return scan_pullback(b).run(); }
 
 }  // namespace assay::reference::formula

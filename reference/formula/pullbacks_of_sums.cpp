@@ -9,7 +9,7 @@ namespace {
 
 // softmax over several axes at once.
 node_id softmax_over(program_writer& to, node_id x, const program_writer::list& axes) {
-  if (axes.size() == 1) return to.of(op::softmax, {x}, axes);
+  if (axes.size() == 1) return to.operation(op::softmax, {x}, axes);
   const core::shape shape = to.shape_of(x);
   program_writer::list order;
   for (std::size_t k = 0; k < shape.size(); ++k)
@@ -23,29 +23,29 @@ node_id softmax_over(program_writer& to, node_id x, const program_writer::list& 
   program_writer::list inverse(order.size());
   for (std::size_t k = 0; k < order.size(); ++k)
     inverse[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
-  const node_id sorted = to.of(op::transpose, {x}, order);
+  const node_id sorted = to.operation(op::transpose, {x}, order);
   const node_id y =
-      to.of(op::softmax, {to.reshape(sorted, rows_shape)}, {static_cast<std::int64_t>(rows_shape.size()) - 1});
-  return to.of(op::transpose, {to.reshape(y, to.shape_of(sorted))}, inverse);
+      to.operation(op::softmax, {to.reshape(sorted, rows_shape)}, {static_cast<std::int64_t>(rows_shape.size()) - 1});
+  return to.operation(op::transpose, {to.reshape(y, to.shape_of(sorted))}, inverse);
 }
 
 // 0 for elements that are not the largest: never 0 times a number.
-node_id of_largest(const pullback& b, node_id g) {
+node_id cotangent_of_largest(const pullback& b, node_id g) {
   program_writer& to = b.to;
-  const node_id zero = to.number(0.0), share = to.of(op::largest_share, {b.in(0)}, b.n.integers[0]);
-  return to.where(to.of(op::equal, {share, zero}), zero, to.product(g, share));
+  const node_id zero = to.number(0.0), share = to.operation(op::largest_share, {b.in(0)}, b.n.integers[0]);
+  return to.where(to.operation(op::equal, {share, zero}), zero, to.product(g, share));
 }
 
 // A row of -inf alone has no slope.
-node_id of_log_sum_exp(const pullback& b, node_id g, const core::shape& shape) {
+node_id cotangent_of_log_sum_exp(const pullback& b, node_id g, const core::shape& shape) {
   program_writer& to = b.to;
   const program_writer::list& axes = b.n.integers[0];
-  const node_id none = to.of(op::equal, {b.y, to.number(-std::numeric_limits<double>::infinity())});
+  const node_id none = to.operation(op::equal, {b.y, to.number(-std::numeric_limits<double>::infinity())});
   const node_id weighted = to.product(g, softmax_over(to, b.in(0), axes));
   return to.where(to.beside(none, axes, shape), to.number(0.0), weighted);
 }
 
-node_id of_reduction(const pullback& b) {
+node_id cotangent_of_reduction(const pullback& b) {
   program_writer& to = b.to;
   const program_writer::list& axes = b.n.integers[0];
   const core::shape shape = b.shape_of(b.in(0));
@@ -56,13 +56,13 @@ node_id of_reduction(const pullback& b) {
     case op::mean: {
       std::size_t count = 1;
       for (const std::int64_t axis : axes) count *= shape[static_cast<std::size_t>(axis)];
-      return to.broadcast(to.of(op::divide, {g, to.integer(count)}), shape);
+      return to.broadcast(to.operation(op::divide, {g, to.integer(count)}), shape);
     }
     case op::log_sum_exp:
-      return of_log_sum_exp(b, g, shape);
+      return cotangent_of_log_sum_exp(b, g, shape);
     default:
       ASSAY_EXPECTS(b.n.what == op::largest);
-      return of_largest(b, g);
+      return cotangent_of_largest(b, g);
   }
 }
 
@@ -118,21 +118,21 @@ std::optional<node_id> mean_from_output(const pullback& b, const core::shape& ro
 }
 
 // y (g - sum g y)
-node_id of_softmax(const pullback& b) {
+node_id cotangent_of_softmax(const pullback& b) {
   program_writer& to = b.to;
   const program_writer::list& axis = b.n.integers[0];
-  const node_id g = b.how.is_for_proofs ? to.of(op::less_heaviest, {b.g, b.y}, axis) : b.g;
+  const node_id g = b.form.is_for_proofs ? to.operation(op::less_heaviest, {b.g, b.y}, axis) : b.g;
   node_id mean = to.sum(to.product(g, b.y), axis);
-  if (!b.how.is_for_proofs)
-    if (const auto other = mean_from_output(b, b.shape_of(mean))) mean = to.of(op::another_way, {mean, *other});
-  return to.product(b.y, to.of(op::subtract, {g, to.beside(mean, axis, b.shape_of(b.y))}));
+  if (!b.form.is_for_proofs)
+    if (const auto other = mean_from_output(b, b.shape_of(mean))) mean = to.operation(op::another_way, {mean, *other});
+  return to.product(b.y, to.operation(op::subtract, {g, to.beside(mean, axis, b.shape_of(b.y))}));
 }
 
 // Each letter of the result is in an operand, so g and the other operand have all letters that an operand needs.
 cotangents back_through_contraction(const pullback& b) {
   const contraction letters = *contraction_of(b.n.text);
-  const auto contracted = [&](node_id x, node_id y, const std::string& of) {
-    return b.to.append({.what = op::contract, .in = {x, y}, .text = of});
+  const auto contracted = [&](node_id x, node_id y, const std::string& letters_of_product) {
+    return b.to.append({.what = op::contract, .in = {x, y}, .text = letters_of_product});
   };
   return {contracted(b.g, b.in(1), letters.result + "," + letters.y + "->" + letters.x),
           contracted(b.g, b.in(0), letters.result + "," + letters.x + "->" + letters.y)};
@@ -141,8 +141,9 @@ cotangents back_through_contraction(const pullback& b) {
 // A cotangent at other places of the result reaches nothing.
 cotangents back_through_contraction_at(const pullback& b) {
   const contraction letters = *contraction_of(b.n.text);
-  const auto contracted = [&](node_id y, const std::string& of) {
-    return b.to.append({.what = op::contract_where, .in = {b.g, y, b.in(2)}, .text = letters.result + "," + of});
+  const auto contracted = [&](node_id y, const std::string& letters_of_product) {
+    return b.to.append(
+        {.what = op::contract_where, .in = {b.g, y, b.in(2)}, .text = letters.result + "," + letters_of_product});
   };
   return {contracted(b.in(1), letters.y + "->" + letters.x), contracted(b.in(0), letters.x + "->" + letters.y),
           std::nullopt};
@@ -160,7 +161,7 @@ cotangents back_through_masked_contraction(const pullback& b) {
 }
 
 // -p base^(-p / q) / (q base) for exponents in lowest terms
-node_id of_frequencies(const pullback& b) {
+node_id cotangent_of_frequencies(const pullback& b) {
   program_writer& to = b.to;
   std::vector<double> p, q;
   for (std::int64_t k = 0; k < b.n.integer(1); ++k) {
@@ -172,12 +173,12 @@ node_id of_frequencies(const pullback& b) {
     node n{.what = op::data, .values = std::move(values)};
     n.integers[0] = {static_cast<std::int64_t>(number_kind::integer)};
     n.integers[1] = {b.n.integer(1)};
-    return to.of(op::to_real, {to.append(std::move(n))});
+    return to.operation(op::to_real, {to.append(std::move(n))});
   };
   const auto along = static_cast<std::int64_t>(b.shape_of(b.in(0)).size());
   const node_id bases = to.beside(b.in(0), {along}, b.shape_of(b.y));
   const node_id slope =
-      to.of(op::divide, {to.product(integers(std::move(p)), b.y), to.product(integers(std::move(q)), bases)});
+      to.operation(op::divide, {to.product(integers(std::move(p)), b.y), to.product(integers(std::move(q)), bases)});
   return to.sum(to.product(b.g, slope), {along});
 }
 
@@ -191,13 +192,14 @@ node_id differences_of_rows(const pullback& b) {
     start[along - 1] = row, stop[along - 1] = row + 1;
     return to.reversed(to.slice(b.g, std::move(start), std::move(stop), program_writer::list(both.size(), 1)), along);
   };
-  const node_id sums = to.of(op::cumulative_difference, {backwards(0), to.negative(backwards(1))}, b.n.integers[0]);
+  const node_id sums =
+      to.operation(op::cumulative_difference, {backwards(0), to.negative(backwards(1))}, b.n.integers[0]);
   return to.reversed(sums, along);
 }
 
 }  // namespace
 
-cotangents of_sums(const pullback& b) {
+cotangents cotangents_of_sums(const pullback& b) {
   switch (b.n.what) {
     case op::contract:
       return back_through_contraction(b);
@@ -206,28 +208,28 @@ cotangents of_sums(const pullback& b) {
     case op::contract_where:
       return back_through_masked_contraction(b);
     case op::softmax:
-      return {of_softmax(b)};
+      return {cotangent_of_softmax(b)};
     case op::geometric_frequencies:
-      return {of_frequencies(b)};
+      return {cotangent_of_frequencies(b)};
     case op::largest_share:
       return {std::nullopt};
     case op::skew_exponential:
-      return {b.to.of(op::skew_exponential_pullback, {b.in(0), b.g, b.g})};
+      return {b.to.operation(op::skew_exponential_pullback, {b.in(0), b.g, b.g})};
     case op::cumulative_sum:
     case op::cumulative_sum_by_rest: {
       const auto axis = static_cast<std::size_t>(b.n.integer(0));
       const op back = b.n.what == op::cumulative_sum ? b.n.what : op::cumulative_sum_from_total;
-      return {b.to.reversed(b.to.of(back, {b.to.reversed(b.g, axis)}, b.n.integers[0]), axis)};
+      return {b.to.reversed(b.to.operation(back, {b.to.reversed(b.g, axis)}, b.n.integers[0]), axis)};
     }
     case op::cumulative_sum_twice:
       return {differences_of_rows(b)};
     case op::interpolated: {
       const auto size = static_cast<std::int64_t>(b.shape_of(b.in(0)).back());
-      return {b.to.of(op::interpolation_shares, {b.g, b.in(1)}, {size}),
-              b.to.product(b.g, b.to.of(op::interpolation_slope, {b.in(0), b.in(1)}))};
+      return {b.to.operation(op::interpolation_shares, {b.g, b.in(1)}, {size}),
+              b.to.product(b.g, b.to.operation(op::interpolation_slope, {b.in(0), b.in(1)}))};
     }
     default:
-      return {of_reduction(b)};
+      return {cotangent_of_reduction(b)};
   }
 }
 

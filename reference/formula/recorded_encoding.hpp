@@ -27,7 +27,7 @@ struct recorded_scheme {
 template <class Scheme>
 struct recorded_formula {
   core::operation declaration;
-  std::function<formula::program(const Scheme& how, const formula::program_sizes& sizes)> record;
+  std::function<formula::program(const Scheme& steps, const formula::program_sizes& sizes)> record;
   std::vector<accuracy_class> algorithms{accuracy_class::sequential};
   std::size_t other_gradients = 0;  ///< see recorded_operation
 
@@ -60,13 +60,13 @@ std::vector<formula::recorded_operation> recorded_operations() {
 
 /// The operations recorded by the scheme of a variant.
 template <class Encoding>
-std::vector<formula::recorded_operation> operations_by_scheme(const typename Encoding::scheme& how) {
+std::vector<formula::recorded_operation> operations_by_scheme(const typename Encoding::scheme& steps) {
   using scheme = typename Encoding::scheme;
-  const scheme of_gradient = how.of_gradient ? *how.of_gradient : scheme{};
+  const scheme of_gradient = steps.of_gradient ? *steps.of_gradient : scheme{};
   std::vector<formula::recorded_operation> all;
   for (const auto& f : Encoding::formulas()) {
-    all.push_back(f.by([record = f.record, how, of_gradient](const formula::program_sizes& sizes) {
-      return record(sizes.is_of_gradient ? of_gradient : how, sizes);
+    all.push_back(f.by([record = f.record, steps, of_gradient](const formula::program_sizes& sizes) {
+      return record(sizes.is_of_gradient ? of_gradient : steps, sizes);
     }));
   }
   return all;

@@ -35,7 +35,7 @@ recording& recording::current() {
 // An exact node has no stage, so that it is one node for all stages.
 node_id recording::add(node n) {
   const bool is_rounded = n.what == op::fraction || n.what == op::pi || n.what == op::setting;
-  const bool is_exact = row_of(n.what).of == family::leaf && !is_rounded;
+  const bool is_exact = row_of(n.what).kind == family::leaf && !is_rounded;
   return write([&](program_writer& to) {
     if (is_exact) to.set_stage({});
     return to.append(std::move(n));
@@ -49,7 +49,7 @@ node_id recording::add_input(const std::string& name, const core::shape& s, numb
   return add(std::move(n));
 }
 traced recording::input(const std::string& name, const core::shape& s) {
-  return traced::at(add_input(name, s, number_kind::real));
+  return traced::from_node(add_input(name, s, number_kind::real));
 }
 traced_integer recording::integers(const std::string& name, const core::shape& s) {
   return {add_input(name, s, number_kind::integer)};
@@ -72,7 +72,7 @@ traced::stage_scope::stage_scope(std::size_t stage) {
 }
 traced::stage_scope::~stage_scope() { recording::current().stage_ = std::move(before_); }
 
-traced::traced(double x) : of_(add({.what = op::number, .number = x})) {}
+traced::traced(double x) : node_(add({.what = op::number, .number = x})) {}
 traced traced::from_integer(double x) {
   ASSAY_EXPECTS(std::fabs(x) <= 0x1p53);
   const auto whole = static_cast<std::int64_t>(x);
@@ -80,69 +80,74 @@ traced traced::from_integer(double x) {
   return to_real(traced_integer::constant(whole));
 }
 traced_integer traced_integer::constant(std::int64_t x) {
-  node n{.what = op::integer};
+  formula::node n{.what = op::integer};
   n.integers[0] = {x};
   return {add(std::move(n))};
 }
 
-traced recorded(op what, const traced& x) { return traced::at(add({.what = what, .in = {x.of()}})); }
+traced recorded(op what, const traced& x) { return traced::from_node(add({.what = what, .in = {x.node()}})); }
 traced recorded(op what, const traced& x, const traced& y) {
-  return traced::at(add({.what = what, .in = {x.of(), y.of()}}));
+  return traced::from_node(add({.what = what, .in = {x.node(), y.node()}}));
 }
 traced power(const traced& x, rational e) {
-  node n{.what = op::power, .in = {x.of()}};
+  node n{.what = op::power, .in = {x.node()}};
   n.integers[0] = {e.p};
   n.integers[1] = {e.q};
-  return traced::at(add(std::move(n)));
+  return traced::from_node(add(std::move(n)));
 }
 traced reciprocal_root(const traced& x, std::size_t count) {
-  node n{.what = op::reciprocal_root, .in = {x.of()}};
+  node n{.what = op::reciprocal_root, .in = {x.node()}};
   n.integers[0] = {static_cast<std::int64_t>(count)};
-  return traced::at(add(std::move(n)));
+  return traced::from_node(add(std::move(n)));
 }
-traced setting(double x) { return traced::at(add({.what = op::setting, .number = x})); }
+traced setting(double x) { return traced::from_node(add({.what = op::setting, .number = x})); }
 traced geometric_frequencies(const traced& base, std::size_t first, std::size_t count, std::size_t steps) {
-  node n{.what = op::geometric_frequencies, .in = {base.of()}};
+  node n{.what = op::geometric_frequencies, .in = {base.node()}};
   for (const auto& [k, x] : {std::pair(0, first), std::pair(1, count), std::pair(2, steps)})
     n.integers[static_cast<std::size_t>(k)] = {static_cast<std::int64_t>(x)};
-  return traced::at(add(std::move(n)));
+  return traced::from_node(add(std::move(n)));
 }
 traced taken_from(std::size_t stage, const traced& x) {
-  return traced::at(add({.what = op::taken_by, .in = {x.of()}, .text = recording::current().name_of_stage(stage)}));
+  return traced::from_node(
+      add({.what = op::taken_by, .in = {x.node()}, .text = recording::current().name_of_stage(stage)}));
 }
 traced clamp(const traced& x, double low, double high) {
   return recorded(op::minimum, recorded(op::maximum, x, traced(low)), traced(high));
 }
 
-traced_truth less(const traced& x, const traced& y) { return truth(op::less, {x.of(), y.of()}); }
-traced_truth less(const traced_integer& x, const traced_integer& y) { return truth(op::less, {x.of, y.of}); }
-traced_truth equal(const traced& x, const traced& y) { return truth(op::equal, {x.of(), y.of()}); }
-traced_truth equal(const traced_integer& x, const traced_integer& y) { return truth(op::equal, {x.of, y.of}); }
-traced_truth is_nan(const traced& x) { return truth(op::is_nan, {x.of()}); }
-traced_truth operator!(const traced_truth& x) { return truth(op::negation, {x.of}); }
-traced_truth operator&&(const traced_truth& x, const traced_truth& y) { return truth(op::both, {x.of, y.of}); }
-traced_truth operator||(const traced_truth& x, const traced_truth& y) { return truth(op::either_one, {x.of, y.of}); }
+traced_truth less(const traced& x, const traced& y) { return truth(op::less, {x.node(), y.node()}); }
+traced_truth less(const traced_integer& x, const traced_integer& y) { return truth(op::less, {x.node, y.node}); }
+traced_truth equal(const traced& x, const traced& y) { return truth(op::equal, {x.node(), y.node()}); }
+traced_truth equal(const traced_integer& x, const traced_integer& y) { return truth(op::equal, {x.node, y.node}); }
+traced_truth is_nan(const traced& x) { return truth(op::is_nan, {x.node()}); }
+traced_truth operator!(const traced_truth& x) { return truth(op::negation, {x.node}); }
+traced_truth operator&&(const traced_truth& x, const traced_truth& y) { return truth(op::both, {x.node, y.node}); }
+traced_truth operator||(const traced_truth& x, const traced_truth& y) {
+  return truth(op::either_one, {x.node, y.node});
+}
 traced either(const traced_truth& condition, const traced& x, const traced& y) {
-  return traced::at(add({.what = op::where, .in = {condition.of, x.of(), y.of()}}));
+  return traced::from_node(add({.what = op::where, .in = {condition.node, x.node(), y.node()}}));
 }
 
 traced_integer either(const traced_truth& condition, const traced_integer& x, const traced_integer& y) {
-  return integer(op::where, {condition.of, x.of, y.of});
+  return integer(op::where, {condition.node, x.node, y.node});
 }
 
-traced_integer operator+(const traced_integer& x, const traced_integer& y) { return integer(op::add, {x.of, y.of}); }
+traced_integer operator+(const traced_integer& x, const traced_integer& y) {
+  return integer(op::add, {x.node, y.node});
+}
 traced_integer operator-(const traced_integer& x, const traced_integer& y) {
-  return integer(op::subtract, {x.of, y.of});
+  return integer(op::subtract, {x.node, y.node});
 }
 traced_integer operator*(const traced_integer& x, const traced_integer& y) {
-  return integer(op::multiply, {x.of, y.of});
+  return integer(op::multiply, {x.node, y.node});
 }
 traced_integer floor_divide(const traced_integer& x, const traced_integer& y) {
-  return integer(op::floor_divide, {x.of, y.of});
+  return integer(op::floor_divide, {x.node, y.node});
 }
 traced_integer clamp(const traced_integer& x, std::int64_t low, std::int64_t high) {
-  const traced_integer above = integer(op::maximum, {x.of, traced_integer::constant(low).of});
-  return integer(op::minimum, {above.of, traced_integer::constant(high).of});
+  const traced_integer above = integer(op::maximum, {x.node, traced_integer::constant(low).node});
+  return integer(op::minimum, {above.node, traced_integer::constant(high).node});
 }
 traced_integer counted(std::size_t size) {
   node n{.what = op::iota};
@@ -167,14 +172,16 @@ traced_integer known_integers(const core::shape& s, const std::vector<std::int64
 traced_truth known_truths(const core::shape& s, const std::vector<bool>& values) {
   return {known(number_kind::boolean, s, values)};
 }
-traced_integer magnitude_of(const traced_integer& x) { return integer(op::magnitude, {x.of}); }
+traced_integer magnitude_of(const traced_integer& x) { return integer(op::magnitude, {x.node}); }
 traced held_in(core::dtype held, const traced& x) {
-  node n{.what = op::held_in, .in = {x.of()}};
+  node n{.what = op::held_in, .in = {x.node()}};
   n.integers[0] = {static_cast<std::int64_t>(held)};
-  return traced::at(add(std::move(n)));
+  return traced::from_node(add(std::move(n)));
 }
-traced index_number(const traced_integer& x) { return traced::at(add({.what = op::index_number, .in = {x.of}})); }
-traced to_real(const traced_integer& x) { return traced::at(add({.what = op::to_real, .in = {x.of}})); }
+traced index_number(const traced_integer& x) {
+  return traced::from_node(add({.what = op::index_number, .in = {x.node}}));
+}
+traced to_real(const traced_integer& x) { return traced::from_node(add({.what = op::to_real, .in = {x.node}})); }
 
 namespace {
 
@@ -187,45 +194,45 @@ node_id broadcast_node(node_id x, const core::shape& s) {
 
 }  // namespace
 
-core::shape shape_of(const traced_integer& x) { return recording::current().shape_of(x.of); }
-core::shape shape_of(const traced& x) { return recording::current().shape_of(x.of()); }
-traced reshaped(const traced& x, const core::shape& s) { return traced::at(reshaped_node(x.of(), s)); }
-traced_integer reshaped(const traced_integer& x, const core::shape& s) { return {reshaped_node(x.of, s)}; }
-traced broadcast(const traced& x, const core::shape& s) { return traced::at(broadcast_node(x.of(), s)); }
-traced_integer broadcast(const traced_integer& x, const core::shape& s) { return {broadcast_node(x.of, s)}; }
+core::shape shape_of(const traced_integer& x) { return recording::current().shape_of(x.node); }
+core::shape shape_of(const traced& x) { return recording::current().shape_of(x.node()); }
+traced reshaped(const traced& x, const core::shape& s) { return traced::from_node(reshaped_node(x.node(), s)); }
+traced_integer reshaped(const traced_integer& x, const core::shape& s) { return {reshaped_node(x.node, s)}; }
+traced broadcast(const traced& x, const core::shape& s) { return traced::from_node(broadcast_node(x.node(), s)); }
+traced_integer broadcast(const traced_integer& x, const core::shape& s) { return {broadcast_node(x.node, s)}; }
 traced summed(const traced& x, std::vector<std::int64_t> axes) {
-  node n{.what = op::sum, .in = {x.of()}};
+  node n{.what = op::sum, .in = {x.node()}};
   n.integers[0] = std::move(axes);
-  return traced::at(add(std::move(n)));
+  return traced::from_node(add(std::move(n)));
 }
 traced softmax_along(const traced& x, std::int64_t axis) {
-  node n{.what = op::softmax, .in = {x.of()}};
+  node n{.what = op::softmax, .in = {x.node()}};
   n.integers[0] = {axis};
-  return traced::at(add(std::move(n)));
+  return traced::from_node(add(std::move(n)));
 }
 traced contracted(const traced& x, const traced& y, const std::string& letters) {
-  return traced::at(add({.what = op::contract, .in = {x.of(), y.of()}, .text = letters}));
+  return traced::from_node(add({.what = op::contract, .in = {x.node(), y.node()}, .text = letters}));
 }
 
 traced contracted_where(const traced_truth& mask, const traced& x, const traced& y, const std::string& letters) {
-  return traced::at(add({.what = op::contract_where, .in = {x.of(), y.of(), mask.of}, .text = letters}));
+  return traced::from_node(add({.what = op::contract_where, .in = {x.node(), y.node(), mask.node}, .text = letters}));
 }
 traced contracted_at(const traced_truth& mask, const traced& x, const traced& y, const std::string& letters) {
-  return traced::at(add({.what = op::contract_at, .in = {x.of(), y.of(), mask.of}, .text = letters}));
+  return traced::from_node(add({.what = op::contract_at, .in = {x.node(), y.node(), mask.node}, .text = letters}));
 }
 traced_truth any_along(const traced_truth& x, std::int64_t axis) {
-  node n{.what = op::any, .in = {x.of}};
+  node n{.what = op::any, .in = {x.node}};
   n.integers[0] = {axis};
   return {add(std::move(n))};
 }
-traced_truth broadcast(const traced_truth& x, const core::shape& s) { return {broadcast_node(x.of, s)}; }
-traced_truth reshaped(const traced_truth& x, const core::shape& s) { return {reshaped_node(x.of, s)}; }
-core::shape shape_of(const traced_truth& x) { return recording::current().shape_of(x.of); }
+traced_truth broadcast(const traced_truth& x, const core::shape& s) { return {broadcast_node(x.node, s)}; }
+traced_truth reshaped(const traced_truth& x, const core::shape& s) { return {reshaped_node(x.node, s)}; }
+core::shape shape_of(const traced_truth& x) { return recording::current().shape_of(x.node); }
 
 traced transposed(const traced& x, std::vector<std::int64_t> axes) {
-  node n{.what = op::transpose, .in = {x.of()}};
+  node n{.what = op::transpose, .in = {x.node()}};
   n.integers[0] = std::move(axes);
-  return traced::at(add(std::move(n)));
+  return traced::from_node(add(std::move(n)));
 }
 namespace {
 
@@ -259,7 +266,7 @@ loop_turn looped(std::size_t turns, const std::vector<traced>& carried, const st
   const std::vector<core::shape> carried_shapes = shapes_of(carried, 0), stepped_shapes = shapes_of(stepped, 1);
   node loop{.what = op::scan};
   for (const std::vector<traced>* taken : {&carried, &stepped})
-    for (const traced& x : *taken) loop.in.push_back(x.of());
+    for (const traced& x : *taken) loop.in.push_back(x.node());
   for (std::size_t k = 0; const std::size_t count : {turns, carried.size(), stepped.size()})
     loop.integers[k++] = {static_cast<std::int64_t>(count)};
   {
@@ -283,18 +290,19 @@ loop_turn looped(std::size_t turns, const std::vector<traced>& carried, const st
   const node_id flat = add(std::move(loop));
   for (std::size_t k = 0; k < parts.size(); ++k)
     (k < carried.size() ? all.left : all.given)
-        .push_back(traced::at(recording::current().write([&](program_writer& to) { return to.part(flat, parts[k]); })));
+        .push_back(
+            traced::from_node(recording::current().write([&](program_writer& to) { return to.part(flat, parts[k]); })));
   return all;
 }
 
 traced between(const traced& x, std::size_t axis, std::size_t first, std::size_t last) {
-  return traced::at(slice_of(x.of(), axis, first, last));
+  return traced::from_node(slice_of(x.node(), axis, first, last));
 }
 traced_integer between(const traced_integer& x, std::size_t axis, std::size_t first, std::size_t last) {
-  return {slice_of(x.of, axis, first, last)};
+  return {slice_of(x.node, axis, first, last)};
 }
 traced_truth between(const traced_truth& x, std::size_t axis, std::size_t first, std::size_t last) {
-  return {slice_of(x.of, axis, first, last)};
+  return {slice_of(x.node, axis, first, last)};
 }
 namespace {
 
@@ -308,38 +316,38 @@ node_id along_axis(op what, std::vector<node_id> in, std::size_t axis) {
 
 traced joined(const std::vector<traced>& parts, std::size_t axis) {
   std::vector<node_id> in;
-  for (const traced& x : parts) in.push_back(x.of());
-  return traced::at(along_axis(op::concatenate, std::move(in), axis));
+  for (const traced& x : parts) in.push_back(x.node());
+  return traced::from_node(along_axis(op::concatenate, std::move(in), axis));
 }
 traced_truth joined(const std::vector<traced_truth>& parts, std::size_t axis) {
   std::vector<node_id> in;
-  for (const traced_truth& x : parts) in.push_back(x.of);
+  for (const traced_truth& x : parts) in.push_back(x.node);
   return {along_axis(op::concatenate, std::move(in), axis)};
 }
 traced gathered(const traced& x, const traced_integer& places, std::size_t axis) {
-  return traced::at(along_axis(op::gather, {x.of(), places.of}, axis));
+  return traced::from_node(along_axis(op::gather, {x.node(), places.node}, axis));
 }
 traced_integer gathered(const traced_integer& x, const traced_integer& places, std::size_t axis) {
-  return {along_axis(op::gather, {x.of, places.of}, axis)};
+  return {along_axis(op::gather, {x.node, places.node}, axis)};
 }
 traced taken_along(const traced& x, const traced_integer& places, std::size_t axis) {
-  return traced::at(along_axis(op::take_along, {x.of(), places.of}, axis));
+  return traced::from_node(along_axis(op::take_along, {x.node(), places.node}, axis));
 }
 traced summed_by_place(const traced& x, const traced_integer& places, std::size_t count, std::size_t axis) {
   core::shape shape = shape_of(x);
   shape[axis] = count;
   const traced none = broadcast(traced(0.0), shape);
-  return traced::at(along_axis(op::scatter_add_along, {none.of(), places.of, x.of()}, axis));
+  return traced::from_node(along_axis(op::scatter_add_along, {none.node(), places.node, x.node()}, axis));
 }
 traced cumulative_sum(const traced& x, std::size_t axis) {
-  return traced::at(along_axis(op::cumulative_sum, {x.of()}, axis));
+  return traced::from_node(along_axis(op::cumulative_sum, {x.node()}, axis));
 }
 
 namespace {
 
 traced sums_backwards(op what, const traced& x, std::size_t axis) {
-  return traced::at(recording::current().write([&](program_writer& to) {
-    const node_id sums = to.of(what, {to.reversed(x.of(), axis)}, {static_cast<std::int64_t>(axis)});
+  return traced::from_node(recording::current().write([&](program_writer& to) {
+    const node_id sums = to.operation(what, {to.reversed(x.node(), axis)}, {static_cast<std::int64_t>(axis)});
     return to.reversed(sums, axis);
   }));
 }
@@ -351,10 +359,10 @@ traced sums_from_each_on_by_total(const traced& x, std::size_t axis) {
   return sums_backwards(op::cumulative_sum_by_rest, x, axis);
 }
 traced cumulative_sum_twice(const traced& x) {
-  return traced::at(along_axis(op::cumulative_sum_twice, {x.of()}, shape_of(x).size() - 1));
+  return traced::from_node(along_axis(op::cumulative_sum_twice, {x.node()}, shape_of(x).size() - 1));
 }
 traced_integer cumulative_sum(const traced_integer& x, std::size_t axis) {
-  return {along_axis(op::cumulative_sum, {x.of}, axis)};
+  return {along_axis(op::cumulative_sum, {x.node}, axis)};
 }
 
 // A binary search; the number of places is filled up to a power of two.
@@ -415,11 +423,11 @@ traced_integer stepwise(const traced_integer& x, std::int64_t low, std::int64_t 
   return gathered(known_integers({all.value.size()}, all.value), last_reached(x, std::move(all.first), high + 1), 0);
 }
 traced largest_along(const traced& x, std::int64_t axis) {
-  return traced::at(along_axis(op::largest, {x.of()}, static_cast<std::size_t>(axis)));
+  return traced::from_node(along_axis(op::largest, {x.node()}, static_cast<std::size_t>(axis)));
 }
 traced smallest_along(const traced& x, std::int64_t axis) { return -largest_along(-x, axis); }
 traced log_sum_exp_along(const traced& x, std::int64_t axis) {
-  return traced::at(along_axis(op::log_sum_exp, {x.of()}, static_cast<std::size_t>(axis)));
+  return traced::from_node(along_axis(op::log_sum_exp, {x.node()}, static_cast<std::size_t>(axis)));
 }
 
 }  // namespace assay::reference::formula
@@ -430,7 +438,7 @@ using formula::traced;
 
 template <>
 traced pi<traced>() {
-  return traced::at(formula::recording::current().add({.what = formula::op::pi}));
+  return traced::from_node(formula::recording::current().add({.what = formula::op::pi}));
 }
 
 void accumulator<traced>::add(const traced& x) { terms_.push_back({x, x, false}); }
@@ -441,8 +449,8 @@ traced accumulator<traced>::total() const {
   if (terms_.size() == 1) return terms_[0].is_product ? terms_[0].x * terms_[0].y : terms_[0].x;
   formula::node sum{.what = formula::op::sum_of_products};
   const traced one(1.0);
-  for (const term& t : terms_) sum.in.insert(sum.in.end(), {t.x.of(), (t.is_product ? t.y : one).of()});
-  return traced::at(formula::recording::current().add(std::move(sum)));
+  for (const term& t : terms_) sum.in.insert(sum.in.end(), {t.x.node(), (t.is_product ? t.y : one).node()});
+  return traced::from_node(formula::recording::current().add(std::move(sum)));
 }
 
 }  // namespace assay::reference

@@ -3,9 +3,9 @@
 //   template <class R>
 //   R bias(const R& slope, const R& distance) { return -(slope * log1p(distance)); }
 //
-//   recording of;
-//   of.output("bias", bias(of.input("slope", {8, 1, 1}), of.input("distance", {1, 64, 64})));
-//   const program p = of.finish();
+//   recording recorder;
+//   recorder.output("bias", bias(recorder.input("slope", {8, 1, 1}), recorder.input("distance", {1, 64, 64})));
+//   const program p = recorder.finish();
 //
 // A traced number is an array, and its arithmetic is elementwise, with broadcasting: a template that is written for one
 // element is recorded for all. Equal nodes are one node. A template may ask a number which way to go (to_double,
@@ -28,10 +28,10 @@ namespace assay::reference::formula {
 
 /// Nodes of the recording in scope; each type has one kind of number.
 struct traced_truth {
-  node_id of;
+  node_id node;
 };
 struct traced_integer {
-  node_id of = 0;
+  node_id node = 0;
   static traced_integer constant(std::int64_t x);
 };
 class traced {
@@ -39,8 +39,8 @@ class traced {
   traced() : traced(0.0) {}
   explicit traced(double x);
   static traced from_integer(double x);
-  static traced at(node_id n) { return traced(n); }
-  [[nodiscard]] node_id of() const { return of_; }
+  static traced from_node(node_id n) { return traced(n); }
+  [[nodiscard]] node_id node() const { return node_; }
 
   /// Nodes that are recorded while it is in scope belong to a stage (readings/stages.hpp).
   class stage_scope {
@@ -55,8 +55,8 @@ class traced {
   };
 
  private:
-  explicit traced(node_id n) : of_(n) {}
-  node_id of_;
+  explicit traced(node_id n) : node_(n) {}
+  node_id node_;
 };
 
 /// The arrays that a turn of a loop passes to the next turn, and its other results.
@@ -80,8 +80,8 @@ class recording {
 
   traced input(const std::string& name, const core::shape& s);
   traced_integer integers(const std::string& name, const core::shape& s);
-  void output(const std::string& name, const traced& x) { output_node(name, x.of()); }
-  void output(const std::string& name, const traced_integer& x) { output_node(name, x.of); }
+  void output(const std::string& name, const traced& x) { output_node(name, x.node()); }
+  void output(const std::string& name, const traced_integer& x) { output_node(name, x.node); }
   /// All that was recorded. Precondition: there is an output.
   program finish();
 

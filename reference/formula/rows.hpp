@@ -144,13 +144,13 @@ template <class R>
 std::vector<R> less_heaviest(std::vector<R> x, const std::vector<R>& weights, const rows_along& rows) {
   if constexpr (computes_in_formats<R>) return x;
   for (std::size_t r = 0; r < rows.count; ++r) {
-    const auto at = [&](std::size_t i) { return rows.first(r) + i * rows.step; };
+    const auto index = [&](std::size_t i) { return rows.first(r) + i * rows.step; };
     std::size_t heaviest = 0;
     for (std::size_t i = 1; i < rows.size; ++i)
-      if (to_double(weights[at(i)]) > to_double(weights[at(heaviest)])) heaviest = i;
-    if (rows.size == 0 || !std::isfinite(to_double(x[at(heaviest)]))) continue;
-    const R subtracted = x[at(heaviest)];
-    for (std::size_t i = 0; i < rows.size; ++i) x[at(i)] = i == heaviest ? R(0.0) : x[at(i)] - subtracted;
+      if (to_double(weights[index(i)]) > to_double(weights[index(heaviest)])) heaviest = i;
+    if (rows.size == 0 || !std::isfinite(to_double(x[index(heaviest)]))) continue;
+    const R subtracted = x[index(heaviest)];
+    for (std::size_t i = 0; i < rows.size; ++i) x[index(i)] = i == heaviest ? R(0.0) : x[index(i)] - subtracted;
   }
   return x;
 }

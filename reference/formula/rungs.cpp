@@ -30,7 +30,7 @@ rung_output rounded_output(const array_type& type, core::dtype storage, const ar
           else
             all.storage()[i] = round(own, values[i]);
         }
-        return rung_output::of(own, all, [](const rounding& r) { return r; });
+        return rung_output::from_field(own, all, [](const rounding& r) { return r; });
       },
       made);
 }
@@ -39,10 +39,10 @@ rung_output rounded_output(const array_type& type, core::dtype storage, const ar
 rung_outputs nothing_known(const program& p, const storage_of& storage) {
   rung_outputs out;
   for (const program::output& o : p.outputs()) {
-    const array_type& type = p.type_of(o.of);
+    const array_type& type = p.type_of(o.node);
     xt::xarray<int> none = xt::xarray<int>::from_shape(type.shape);
-    out.emplace(o.name, rung_output::of(type_of_output(type.kind, storage(o.name)), none,
-                                        [](int) { return unknown_rounding(); }));
+    out.emplace(o.name, rung_output::from_field(type_of_output(type.kind, storage(o.name)), none,
+                                                [](int) { return unknown_rounding(); }));
   }
   return out;
 }
@@ -53,7 +53,7 @@ rung_outputs decided(const program& p, const core::tensors& inputs, const storag
   rung_outputs out;
   const auto made = interpreter<R>(p, lifts).run();
   for (const program::output& o : p.outputs())
-    out.emplace(o.name, rounded_output<R>(p.type_of(o.of), storage(o.name), made.at(o.name), round));
+    out.emplace(o.name, rounded_output<R>(p.type_of(o.node), storage(o.name), made.at(o.name), round));
   return out;
 }
 
@@ -75,8 +75,9 @@ rung_outputs enclosed(const program& p, const core::tensors& inputs, const stora
 
 }  // namespace
 
-rung_outputs enclose(const program& p, const core::tensors& inputs, const storage_of& storage, doubles of_number) {
-  if (of_number == doubles::one) return enclosed<double_ball>(p, inputs, storage, round_ball<double>);
+rung_outputs enclose(const program& p, const core::tensors& inputs, const storage_of& storage,
+                     doubles doubles_per_number) {
+  if (doubles_per_number == doubles::one) return enclosed<double_ball>(p, inputs, storage, round_ball<double>);
   return enclosed<two_double_ball>(p, inputs, storage, round_ball<two_double>);
 }
 

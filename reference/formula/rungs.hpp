@@ -12,7 +12,8 @@ namespace assay::reference::formula {
 /// The dtype to which a real output is rounded.
 using storage_of = std::function<core::dtype(const std::string& output)>;
 
-rung_outputs enclose(const program& p, const core::tensors& inputs, const storage_of& storage, doubles of_number);
+rung_outputs enclose(const program& p, const core::tensors& inputs, const storage_of& storage,
+                     doubles doubles_per_number);
 rung_outputs enclose(const program& p, const core::tensors& inputs, const storage_of& storage, unsigned digits);
 
 /// The law of an element where the program gives no number.

@@ -11,7 +11,7 @@ std::vector<scan_part> parts_of(const node& scan) {
   std::vector<scan_part> parts;
   std::size_t first = 0;
   for (const program::output& o : scan.body->outputs()) {
-    core::shape shape = scan.body->type_of(o.of).shape;
+    core::shape shape = scan.body->type_of(o.node).shape;
     if (parts.size() >= counts.carried) shape.insert(shape.begin(), counts.turns);
     const std::size_t size = elements_of(shape);
     parts.push_back({first, std::move(shape)});
@@ -59,7 +59,7 @@ core::result<array_type> scanned(const node& n, const types& in) {
     return failure("its body gives all that is carried");
   std::uint64_t size = 0;
   for (std::size_t k = 0; k < body.outputs().size(); ++k) {
-    const array_type& given = body.type_of(body.outputs()[k].of);
+    const array_type& given = body.type_of(body.outputs()[k].node);
     if (given.kind != number_kind::real || (k < counts.carried && given != *in[k]))
       return failure(fmt::format("its output '{}' is {}", body.outputs()[k].name,
                                  given.kind != number_kind::real ? "no real" : "not what it carries"));

@@ -19,8 +19,8 @@ expression shown_number(double x) {
 }
 
 // x sign y, from left to right: y needs parentheses where it binds equally loosely.
-expression infix(const expression& x, std::string_view sign, const expression& y, binding of) {
-  return {fmt::format("{} {} {}", x.at_least(of), sign, y.above(of)), of};
+expression infix(const expression& x, std::string_view sign, const expression& y, binding outermost) {
+  return {fmt::format("{} {} {}", x.at_least(outermost), sign, y.above(outermost)), outermost};
 }
 
 expression shown_power(const expression& x, std::int64_t p, std::int64_t q) {
@@ -180,7 +180,7 @@ expression shown_operator(const node& n, const std::vector<expression>& in) {
     case op::minimum:
       return shown_call("min", in);
     default:
-      return row_of(n.what).of == family::movement ? shown_movement(n, in) : shown_call(name, in);
+      return row_of(n.what).kind == family::movement ? shown_movement(n, in) : shown_call(name, in);
   }
 }
 

@@ -13,9 +13,9 @@ enum class binding { in_stage, choice, either_one, both, negation, comparison, s
 
 struct expression {
   std::string text;
-  binding of = binding::whole;
-  [[nodiscard]] std::string at_least(binding least) const { return of < least ? "(" + text + ")" : text; }
-  [[nodiscard]] std::string above(binding most) const { return of <= most ? "(" + text + ")" : text; }
+  binding outermost = binding::whole;
+  [[nodiscard]] std::string at_least(binding least) const { return outermost < least ? "(" + text + ")" : text; }
+  [[nodiscard]] std::string above(binding most) const { return outermost <= most ? "(" + text + ")" : text; }
 };
 
 inline constexpr std::size_t most_shown_inputs = 16;

@@ -36,9 +36,9 @@ std::optional<std::map<std::string, xt::xarray<double>>> sketch_of(const program
   constexpr std::size_t most_numbers = std::size_t{1} << 18, most_of_outputs = std::size_t{1} << 16;
   for (node_id k = 0; k < p.nodes().size(); ++k)
     if (elements_of(p.type_of(k).shape) > most_numbers) return std::nullopt;
-  std::size_t of_outputs = 0;
-  for (const program::output& o : p.outputs()) of_outputs += elements_of(p.type_of(o.of).shape);
-  if (of_outputs > most_of_outputs) return std::nullopt;
+  std::size_t elements_of_outputs = 0;
+  for (const program::output& o : p.outputs()) elements_of_outputs += elements_of(p.type_of(o.node).shape);
+  if (elements_of_outputs > most_of_outputs) return std::nullopt;
   std::vector<magnitudes> runs(experiments / sketched::experiments);
   try {
     tbb::parallel_for(std::size_t{0}, runs.size(),
@@ -50,7 +50,7 @@ std::optional<std::map<std::string, xt::xarray<double>>> sketch_of(const program
   std::map<std::string, xt::xarray<double>> all;
   for (const program::output& o : p.outputs()) {
     if (!runs.front().contains(o.name)) continue;
-    xt::xarray<double> k = xt::zeros<double>(p.type_of(o.of).shape);
+    xt::xarray<double> k = xt::zeros<double>(p.type_of(o.node).shape);
     for (std::size_t i = 0; i < k.size(); ++i) {
       std::vector<double> seen;
       for (const magnitudes& run : runs) {

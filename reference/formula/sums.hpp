@@ -40,8 +40,8 @@ R reduced_row(op what, const reals<R>& x, std::size_t first, const reduced_rows&
     return most;
   }
   accumulator<R> sum;
-  for (const std::size_t at : rows.within)
-    if (!adds_nothing(x[first + at])) sum.add(x[first + at]);
+  for (const std::size_t offset : rows.within)
+    if (!adds_nothing(x[first + offset])) sum.add(x[first + offset]);
   const R total = total_of_terms(sum, rows.additions);
   return what == op::sum ? total : total / reference::from_integer<R>(static_cast<double>(rows.within.size()));
 }
@@ -67,15 +67,15 @@ reals<R> with_shares_of_largest(reals<R> x, const reduced_rows& rows) {
 template <class R>
 reals<R> along_rows(op what, reals<R> x, const rows_along& rows) {
   for (std::size_t r = 0; r < rows.count; ++r) {
-    const auto at = [&](std::size_t i) -> R& { return x[rows.first(r) + i * rows.step]; };
+    const auto element = [&](std::size_t i) -> R& { return x[rows.first(r) + i * rows.step]; };
     std::vector<R> row;
     row.reserve(rows.size);
-    for (std::size_t i = 0; i < rows.size; ++i) row.push_back(at(i));
+    for (std::size_t i = 0; i < rows.size; ++i) row.push_back(element(i));
     row = what == op::softmax                  ? softmax_of(row)
           : what == op::cumulative_sum         ? reference::cumulative_sums(row)
           : what == op::cumulative_sum_by_rest ? cumulative_sums_by_rest(row)
                                                : cumulative_sums_from_total(row);
-    for (std::size_t i = 0; i < rows.size; ++i) at(i) = std::move(row[i]);
+    for (std::size_t i = 0; i < rows.size; ++i) element(i) = std::move(row[i]);
   }
   return x;
 }
@@ -96,8 +96,8 @@ reals<R> differences_along(const reals<R>& x, const reals<R>& y, const rows_alon
   for (std::size_t r = 0; r < rows.count; ++r) {
     cumulative_difference<R> all;
     for (std::size_t i = 0; i < rows.size; ++i) {
-      const std::size_t at = rows.first(r) + i * rows.step;
-      made[at] = all.with(x[at], y[at]);
+      const std::size_t index = rows.first(r) + i * rows.step;
+      made[index] = all.with(x[index], y[index]);
     }
   }
   return made;
@@ -116,7 +116,7 @@ reals<R> interpolated(op what, const reals<R>& z, const reals<R>& p, const inter
   made.reserve(p.size());
   for (std::size_t k = 0; k < p.size(); ++k) {
     const interpolated_table<R> table(z.data() + k / rows.places * rows.size, rows.size);
-    made.push_back(what == op::interpolated ? table.at(p[k]) : table.slope(p[k]));
+    made.push_back(what == op::interpolated ? table.value(p[k]) : table.slope(p[k]));
   }
   return made;
 }
@@ -129,8 +129,8 @@ reals<R> shared_by_places(const reals<R>& g, const reals<R>& p, const interpolat
     std::vector<accumulator<R>> sums(size);
     for (std::size_t k = r * rows.places; size > 0 && k < (r + 1) * rows.places; ++k)
       if (!adds_nothing(g[k]))
-        place_in_table<R>(p[k], size).share([&](std::size_t at, const R& share) {
-          if (!adds_nothing(g[k], share)) sums[at].add_product(g[k], share);
+        place_in_table<R>(p[k], size).share([&](std::size_t index, const R& share) {
+          if (!adds_nothing(g[k], share)) sums[index].add_product(g[k], share);
         });
     for (const accumulator<R>& sum : sums) made.push_back(total_of_products(sum, static_cast<double>(rows.places)));
   }
@@ -158,7 +158,7 @@ template <class R>
 std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& added, const std::vector<place>& places,
                               double additions) {
   std::vector<std::vector<std::size_t>> reaching(x.size());
-  for (std::size_t k = 0; k < places.size(); ++k) reaching[places[k].at].push_back(k);
+  for (std::size_t k = 0; k < places.size(); ++k) reaching[places[k].element].push_back(k);
   std::vector<R> made;
   made.reserve(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -185,12 +185,12 @@ std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& add
 template <class R>
 inline constexpr std::size_t sums_side_by_side = computes_in_formats<R>&& std::is_trivially_copyable_v<R> ? 4 : 1;
 
-/// add(sum, at_x, at_y) is called for each pair of terms. `at` says where the result has a sum; elsewhere it is 0.
+/// add(sum, at_x, at_y) is called for each pair of terms. `mask` says where the result has a sum; elsewhere it is 0.
 template <class R, class Add>
-reals<R> sums_of_products(const contracted_places& places, const truths* at, Add add) {
+reals<R> sums_of_products(const contracted_places& places, const truths* mask, Add add) {
   std::vector<std::size_t> wanted;
   for (std::size_t k = 0; k < places.first.size(); ++k)
-    if (at == nullptr || !bool(!(*at)[k])) wanted.push_back(k);
+    if (mask == nullptr || !bool(!(*mask)[k])) wanted.push_back(k);
   reals<R> made(places.first.size(), R(0.0));
   for (std::size_t first = 0; first < wanted.size(); first += sums_side_by_side<R>) {
     const std::size_t count = std::min(sums_side_by_side<R>, wanted.size() - first);
@@ -204,21 +204,22 @@ reals<R> sums_of_products(const contracted_places& places, const truths* at, Add
   return made;
 }
 
-/// `at` says where the result has a sum; elsewhere it is 0.
+/// `mask` says where the result has a sum; elsewhere it is 0.
 template <class R>
-reals<R> contracted(const reals<R>& x, const reals<R>& y, const contracted_places& places, const truths* at = nullptr) {
-  if constexpr (requires { contracted_by_bounds(x, y, places, at); })
-    if (auto made = contracted_by_bounds(x, y, places, at)) return std::move(*made);
+reals<R> contracted(const reals<R>& x, const reals<R>& y, const contracted_places& places,
+                    const truths* mask = nullptr) {
+  if constexpr (requires { contracted_by_bounds(x, y, places, mask); })
+    if (auto made = contracted_by_bounds(x, y, places, mask)) return std::move(*made);
   if (places.within.size() == 1) {
     reals<R> made;
     made.reserve(places.first.size());
     for (const auto& [a, b] : places.first)
-      made.push_back(at != nullptr && bool(!(*at)[made.size()]) ? R(0.0) : x[a] * y[b]);
+      made.push_back(mask != nullptr && bool(!(*mask)[made.size()]) ? R(0.0) : x[a] * y[b]);
     return made;
   }
   if constexpr (std::is_same_v<R, rounded>)
-    if (auto made = contracted_natively(x, y, places, {.sums = at})) return std::move(*made);
-  return sums_of_products<R>(places, at, [&](accumulator<R>& sum, std::size_t a, std::size_t b) {
+    if (auto made = contracted_natively(x, y, places, {.sums = mask})) return std::move(*made);
+  return sums_of_products<R>(places, mask, [&](accumulator<R>& sum, std::size_t a, std::size_t b) {
     if (!adds_nothing(x[a], y[b])) sum.add_product(x[a], y[b]);
   });
 }

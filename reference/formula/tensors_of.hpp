@@ -20,9 +20,9 @@ typename interpreter<R>::arrays lifted(const program& p, const core::tensors& in
   typename interpreter<R>::arrays all;
   for (const node_id k : p.inputs()) {
     const auto& values = inputs.at(p.nodes()[k].text).values;
-    const auto each_as = [&](auto of) {
-      std::vector<decltype(of(0.0))> made;
-      for (const double x : values) made.push_back(of(x));
+    const auto each_as = [&](auto element) {
+      std::vector<decltype(element(0.0))> made;
+      for (const double x : values) made.push_back(element(x));
       return made;
     };
     array<R>& one = all[p.nodes()[k].text];

@@ -43,12 +43,12 @@ bool is_name(const json& j) {
 }
 
 // Takes an attribute; false where the member does not have the attribute's form.
-bool take_attribute(const json& j, form of, std::size_t k, node& n) {
+bool take_attribute(const json& j, form kind, std::size_t k, node& n) {
   const auto keep = [&](std::optional<std::int64_t> x) {
     if (x) n.integers[k] = {*x};
     return x.has_value();
   };
-  switch (of) {
+  switch (kind) {
     case form::one:
       return keep(integer_of(j));
     case form::truth:
@@ -118,11 +118,11 @@ result<node> node_from(const json& j, std::size_t depth) {
   for (std::size_t k = 0; k < row->attributes.size(); ++k) {
     const std::string name(row->attributes[k].name);
     if (!j.contains(name)) return failure(fmt::format("{} needs the member {}", row->name, name));
-    if (row->attributes[k].of == form::program) {
+    if (row->attributes[k].kind == form::program) {
       auto body = program_from(j[name], depth + 1);
       if (!body) return failure("its body: " + body.error().message);
       n.body = std::make_shared<const program>(std::move(*body));
-    } else if (!take_attribute(j[name], row->attributes[k].of, k, n))
+    } else if (!take_attribute(j[name], row->attributes[k].kind, k, n))
       return failure(fmt::format("{}: {} cannot be {}", row->name, name, shown(j[name])));
     ++known;
   }
@@ -163,7 +163,7 @@ json json_of(double x) {
 json json_of(const program& p);
 
 json member_of(const node& n, const attribute& a, std::size_t k) {
-  switch (a.of) {
+  switch (a.kind) {
     case form::one:
       return n.integer(k);
     case form::truth:
@@ -199,7 +199,7 @@ json json_of(const program& p) {
     if (!n.stage.empty()) j["stage"] = n.stage;
     nodes.push_back(std::move(j));
   }
-  for (const program::output& o : p.outputs()) outputs.push_back({{"name", o.name}, {"node", o.of}});
+  for (const program::output& o : p.outputs()) outputs.push_back({{"name", o.name}, {"node", o.node}});
   return {{"nodes", std::move(nodes)}, {"outputs", std::move(outputs)}};
 }
 

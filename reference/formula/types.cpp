@@ -84,8 +84,8 @@ result<array_type> cast_or_choice(const node& n, const types& in) {
 }
 
 result<array_type> reduced(const node& n, const array_type& x) {
-  const bool of_truths = n.what == op::any || n.what == op::all;
-  if (x.kind != (of_truths ? number_kind::boolean : number_kind::real))
+  const bool takes_truths = n.what == op::any || n.what == op::all;
+  if (x.kind != (takes_truths ? number_kind::boolean : number_kind::real))
     return failure(fmt::format("takes no {}", name_of(x.kind)));
   array_type made{x.kind, {}};
   const list& axes = n.integers[0];
@@ -111,13 +111,13 @@ result<array_type> contracted(const node& n, const types& in) {
   if (!letters) return tl::make_unexpected(letters.error());
   std::array<std::size_t, 128> sizes{};
   std::string seen;
-  for (const auto& [of, t] : {std::pair(&letters->x, in[0]), std::pair(&letters->y, in[1])}) {
-    if (of->size() != t->shape.size()) return failure(fmt::format("'{}' for {} axes", *of, t->shape.size()));
-    for (std::size_t k = 0; k < of->size(); ++k) {
-      std::size_t& size = sizes[static_cast<std::size_t>((*of)[k])];
-      if (seen.find((*of)[k]) != std::string::npos && size != t->shape[k])
-        return failure(fmt::format("'{}' is {} and {}", (*of)[k], size, t->shape[k]));
-      seen += (*of)[k];
+  for (const auto& [operand, t] : {std::pair(&letters->x, in[0]), std::pair(&letters->y, in[1])}) {
+    if (operand->size() != t->shape.size()) return failure(fmt::format("'{}' for {} axes", *operand, t->shape.size()));
+    for (std::size_t k = 0; k < operand->size(); ++k) {
+      std::size_t& size = sizes[static_cast<std::size_t>((*operand)[k])];
+      if (seen.find((*operand)[k]) != std::string::npos && size != t->shape[k])
+        return failure(fmt::format("'{}' is {} and {}", (*operand)[k], size, t->shape[k]));
+      seen += (*operand)[k];
       size = t->shape[k];
     }
   }
@@ -160,7 +160,7 @@ result<array_type> interpolated(const node& n, const types& in) {
   return array_type{number_kind::real, std::move(places)};
 }
 
-result<array_type> of_square_matrices(const types& in) {
+result<array_type> type_of_square_matrices(const types& in) {
   if (const auto ok = require_kinds(in, {number_kind::real}); !ok) return tl::make_unexpected(ok.error());
   const core::shape& s = in[0]->shape;
   if (s.size() < 2 || s[s.size() - 1] != s[s.size() - 2]) return failure("takes square matrices");
@@ -170,7 +170,7 @@ result<array_type> of_square_matrices(const types& in) {
 }
 
 result<array_type> along(const node& n, const types& in) {
-  if (n.what == op::skew_exponential || n.what == op::skew_exponential_pullback) return of_square_matrices(in);
+  if (n.what == op::skew_exponential || n.what == op::skew_exponential_pullback) return type_of_square_matrices(in);
   if (n.what == op::interpolated || n.what == op::interpolation_slope || n.what == op::interpolation_shares)
     return interpolated(n, in);
   if (n.what == op::contract || n.what == op::contract_where || n.what == op::contract_at) return contracted(n, in);
@@ -232,7 +232,7 @@ result<contraction> contraction_of(const std::string& text) {
 
 result<array_type> type_of(const node& n, const types& in) {
   using enum number_kind;
-  switch (row_of(n.what).of) {
+  switch (row_of(n.what).kind) {
     case family::leaf:
       return leaf(n);
     case family::real_function:

@@ -103,8 +103,8 @@ result<array_type> gathered(const node& n, const types& in) {
   if (!axis) return tl::make_unexpected(axis.error());
   array_type made = x;
   if (n.what == op::gather || n.what == op::scatter_add) {
-    const auto at = made.shape.erase(made.shape.begin() + static_cast<std::ptrdiff_t>(*axis));
-    made.shape.insert(at, index.shape.begin(), index.shape.end());
+    const auto place = made.shape.erase(made.shape.begin() + static_cast<std::ptrdiff_t>(*axis));
+    made.shape.insert(place, index.shape.begin(), index.shape.end());
     return made;
   }
   if (index.shape.size() == x.shape.size()) made.shape[*axis] = index.shape[*axis];

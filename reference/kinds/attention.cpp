@@ -27,9 +27,9 @@ struct seen_rows {
         one(beside(shape_of(seen))),
         has_key(reshaped(any_along(seen, axis), one)) {}
   /// The logits of seen keys, and -inf elsewhere; 0 in rows that see nothing.
-  [[nodiscard]] traced logits(const traced& of, const traced_truth& seen) const {
+  [[nodiscard]] traced logits(const traced& given_logits, const traced_truth& seen) const {
     const traced hidden(-std::numeric_limits<double>::infinity());
-    return either(has_key, either(seen, of, hidden), traced(0.0));
+    return either(has_key, either(seen, given_logits, hidden), traced(0.0));
   }
 };
 
@@ -54,12 +54,12 @@ traced log_sum_exp_of_seen(const traced& logits, const traced_truth& seen) {
   return reshaped(log_sum_exp_along(either(seen, logits, hidden), rows.axis), rows.one);
 }
 
-traced attended(const attention_scheme& how, const recorded_call& in, const traced& logits, const traced_truth& seen,
+traced attended(const attention_scheme& steps, const recorded_call& in, const traced& logits, const traced_truth& seen,
                 const reading_of_weights& read) {
   const auto into_output = [&](const traced& x) { return taken_from(static_cast<std::size_t>(stage::softmax), x); };
   const auto by_weights = [&] {
     const traced weights = in_stage<traced>(stage::softmax, [&] {
-      const traced all = how.weights(logits, seen);
+      const traced all = steps.weights(logits, seen);
       if (!in.is_truth()) return all;
       return either(is_alone(seen, seen_rows(seen)) && !is_nan(logits), traced(1.0), all);
     });
@@ -77,30 +77,31 @@ traced attended(const attention_scheme& how, const recorded_call& in, const trac
     return in_stage<traced>(stage::output, [&] { return read(into_output(below)) / sum; });
   };
   if (shape_of(seen).back() == 0) return in_stage<traced>(stage::output, [&] { return read(logits); });
-  return how.mean_from_output ? by_quotient() : by_weights();
+  return steps.mean_from_output ? by_quotient() : by_weights();
 }
 
-traced attended(const attention_scheme& how, const recorded_call& in, const traced& logits, const traced_truth& seen) {
+traced attended(const attention_scheme& steps, const recorded_call& in, const traced& logits,
+                const traced_truth& seen) {
   const traced v = in["v"];
-  return attended(how, in, logits, seen,
+  return attended(steps, in, logits, seen,
                   [&](const traced& weights) { return contracted_where(seen, weights, v, "bhij,bhjc->bhic"); });
 }
 
-traced logits_of(const attention_scheme& how, const recorded_call& in, const traced& bias, const traced_truth& seen) {
+traced logits_of(const attention_scheme& steps, const recorded_call& in, const traced& bias, const traced_truth& seen) {
   const traced q = in["q"], k = in["k"];
   return in_stage<traced>(stage::scores, [&] {
-    return how.logit(contracted_at(seen, q, k, "bhid,bhjd->bhij"), bias,
-                     factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
+    return steps.logit(contracted_at(seen, q, k, "bhid,bhjd->bhij"), bias,
+                       factor_of_logits(in.setting<std::string>("scale"), in.size("d")));
   });
 }
 
 recorded_places::recorded_places(const recorded_call& in)
     : query_places(in.settings(), in.size("n"), in.size("m")), queries_(in.size("n")), keys_(in.size("m")) {}
-traced_integer recorded_places::of_queries() const {
+traced_integer recorded_places::query_numbers() const {
   return reshaped(formula::counted(queries_) + traced_integer::constant(static_cast<std::int64_t>(first)),
                   {queries_, 1});
 }
-traced_integer recorded_places::of_keys() const { return reshaped(formula::counted(keys_), {1, keys_}); }
+traced_integer recorded_places::key_numbers() const { return reshaped(formula::counted(keys_), {1, keys_}); }
 traced_integer recorded_places::last_key() const {
   return traced_integer::constant(static_cast<std::int64_t>(keys_) - 1);
 }
@@ -112,17 +113,17 @@ std::vector<bool> recorded_places::all_seen() const {
   return all;
 }
 
-traced attended_by_places(const attention_scheme& how, const recorded_call& in,
+traced attended_by_places(const attention_scheme& steps, const recorded_call& in,
                           const std::function<traced(const recorded_places&)>& bias) {
   const recorded_places places(in);
   const std::size_t own = attention_stages().size();
   const auto factor = in.setting<std::string>("bias_factor");
-  const traced of_pairs = in_stage<traced>(own, [&] {
+  const traced bias_of_pairs = in_stage<traced>(own, [&] {
     const traced b = bias(places);
     return factor == "one" ? b : b * factor_of_logits(factor, in.size("d"));
   });
   const traced_truth seen = seen_of(in, places.all_seen());
-  return attended(how, in, logits_of(how, in, of_pairs, seen), seen);
+  return attended(steps, in, logits_of(steps, in, bias_of_pairs, seen), seen);
 }
 
 std::vector<bool> seen_by_last_queries(std::size_t n, std::size_t m, bool causal) {
@@ -133,9 +134,9 @@ std::vector<bool> seen_by_last_queries(std::size_t n, std::size_t m, bool causal
   return all;
 }
 
-traced_truth seen_of(const recorded_call& in, const std::vector<bool>& of_pairs) {
+traced_truth seen_of(const recorded_call& in, const std::vector<bool>& seen_pairs) {
   const std::size_t n = in.size("n"), m = in.size("m");
-  return broadcast(formula::known_truths({n, m}, of_pairs), {in.size("B"), in.size("h"), n, m});
+  return broadcast(formula::known_truths({n, m}, seen_pairs), {in.size("B"), in.size("h"), n, m});
 }
 
 }  // namespace assay::reference

@@ -37,7 +37,7 @@ struct attention_scheme {
 };
 
 /// scale q . k + bias for seen pairs; elsewhere q . k counts as 0. The bias broadcasts to [B, h, n, m].
-formula::traced logits_of(const attention_scheme& how, const recorded_call& in, const formula::traced& bias,
+formula::traced logits_of(const attention_scheme& steps, const recorded_call& in, const formula::traced& bias,
                           const formula::traced_truth& seen);
 
 /// The output of queries for given weights: these are the weights of the stage softmax, cast as the stage output takes
@@ -47,19 +47,19 @@ using reading_of_weights = std::function<formula::traced(const formula::traced& 
 /// The output of queries; `read` makes it from the weights. Allowances of gradients cover the errors of both ways of
 /// attention_scheme::mean_from_output. Proofs use that the weight of a single key is 1 whatever its logit is, except
 /// NaN.
-formula::traced attended(const attention_scheme& how, const recorded_call& in, const formula::traced& logits,
+formula::traced attended(const attention_scheme& steps, const recorded_call& in, const formula::traced& logits,
                          const formula::traced_truth& seen, const reading_of_weights& read);
 
 /// The same, where the queries read the values `v`.
-formula::traced attended(const attention_scheme& how, const recorded_call& in, const formula::traced& logits,
+formula::traced attended(const attention_scheme& steps, const recorded_call& in, const formula::traced& logits,
                          const formula::traced_truth& seen);
 
 /// The places of a call's queries among its keys.
 class recorded_places : public query_places {
  public:
   explicit recorded_places(const recorded_call& in);
-  [[nodiscard]] formula::traced_integer of_queries() const;  ///< [n, 1]
-  [[nodiscard]] formula::traced_integer of_keys() const;     ///< [1, m]
+  [[nodiscard]] formula::traced_integer query_numbers() const;  ///< [n, 1]
+  [[nodiscard]] formula::traced_integer key_numbers() const;    ///< [1, m]
   [[nodiscard]] formula::traced_integer last_key() const;
   [[nodiscard]] std::vector<bool> all_seen() const;  ///< [n, m]
 
@@ -68,12 +68,12 @@ class recorded_places : public query_places {
 };
 /// Attention with a bias [h, n, m] that is made from those places, in a stage of its own after the stages of attention,
 /// and multiplied by the setting `bias_factor`.
-formula::traced attended_by_places(const attention_scheme& how, const recorded_call& in,
+formula::traced attended_by_places(const attention_scheme& steps, const recorded_call& in,
                                    const std::function<formula::traced(const recorded_places&)>& bias);
 
 /// Whether each query sees each of m keys, [n, m], row by row, where the queries are the last n of the keys.
 std::vector<bool> seen_by_last_queries(std::size_t n, std::size_t m, bool causal);
 /// The same truths for all rows and heads.
-formula::traced_truth seen_of(const recorded_call& in, const std::vector<bool>& of_pairs);
+formula::traced_truth seen_of(const recorded_call& in, const std::vector<bool>& seen_pairs);
 
 }  // namespace assay::reference

@@ -25,13 +25,13 @@ inline std::vector<core::stage_declaration> attention_stages() {
 }
 
 /// An operation of this kind, with keys along the axis `keys`, and the input from which the bias is made.
-inline core::operation attention_operation(const char* called, const char* keys, core::tensor_declaration of_bias) {
+inline core::operation attention_operation(const char* called, const char* keys, core::tensor_declaration bias_input) {
   using std::string;
   return {.name = called,
           .inputs = {{.name = "q", .axes = {"B", "h", "n", "d"}, .meaning = "queries"},
                      {.name = "k", .axes = {"B", "h", keys, "d"}, .meaning = "keys"},
                      {.name = "v", .axes = {"B", "h", keys, "e"}, .meaning = "values"},
-                     std::move(of_bias)},
+                     std::move(bias_input)},
           // The output is linear in the values: an error scale of 1 would mean nothing for it.
           .outputs = {{.name = "o",
                        .axes = {"B", "h", "n", "e"},

@@ -34,15 +34,15 @@ struct query_places {
         chunk(settings.contains("chunk") && core::setting<std::int64_t>(settings, "chunk") > 0
                   ? static_cast<double>(core::setting<std::int64_t>(settings, "chunk"))
                   : std::numeric_limits<double>::infinity()) {}
-  [[nodiscard]] double of(std::size_t query) const { return first + static_cast<double>(query); }
+  [[nodiscard]] double position(std::size_t query) const { return first + static_cast<double>(query); }
   [[nodiscard]] bool sees(std::size_t query, std::size_t key) const {
-    const double ahead = static_cast<double>(key) - of(query);
+    const double ahead = static_cast<double>(key) - position(query);
     return ahead >= -left && ahead <= right && (!causal || ahead <= 0.0) &&
-           std::floor(of(query) / chunk) == std::floor(static_cast<double>(key) / chunk);
+           std::floor(position(query) / chunk) == std::floor(static_cast<double>(key) / chunk);
   }
   /// Whether the query sees one of these keys.
   [[nodiscard]] bool sees_any(std::size_t query, std::size_t keys) const {
-    const double here = of(query), start = std::isinf(chunk) ? 0.0 : std::floor(here / chunk) * chunk;
+    const double here = position(query), start = std::isinf(chunk) ? 0.0 : std::floor(here / chunk) * chunk;
     const double last = std::min({static_cast<double>(keys) - 1.0, here + (causal ? 0.0 : right), start + chunk - 1.0});
     return last >= std::max({0.0, here - left, start});
   }

@@ -45,13 +45,13 @@ struct masks_of_groups {
   const formula::traced_truth *terms = nullptr, *sums = nullptr;
 };
 /// "id,jd->ij" for each head of queries, x, and its head of keys, y.
-formula::traced of_groups(const formula::traced& x, const formula::traced& y, const std::string& letters, bool by_heads,
-                          const masks_of_groups& masks);
+formula::traced products_of_groups(const formula::traced& x, const formula::traced& y, const std::string& letters,
+                                   bool by_heads, const masks_of_groups& masks);
 
 /// The output of queries with a sink: `sink` [h u] are logits of a key without a value; -inf means that there is none.
 /// A query that sees no key gives 0.
-formula::traced attended_beside_sink(const grouped_scheme& how, const recorded_call& in, const formula::traced& logits,
-                                     const formula::traced_truth& seen, const formula::traced& sink,
-                                     const reading_of_weights& read);
+formula::traced attended_beside_sink(const grouped_scheme& steps, const recorded_call& in,
+                                     const formula::traced& logits, const formula::traced_truth& seen,
+                                     const formula::traced& sink, const reading_of_weights& read);
 
 }  // namespace assay::reference

@@ -30,16 +30,16 @@ traced entries_below(const traced& matrices) {
   return entries_at(matrices, [](std::int64_t i, std::int64_t j, std::int64_t b) { return j * b + i; });
 }
 
-traced rotations_by(const matrix_scheme& how, const traced& entries, std::size_t b) {
+traced rotations_by(const matrix_scheme& steps, const traced& entries, std::size_t b) {
   core::shape s = shape_of(entries);
   const std::size_t last = s.size() - 1, count = s.back();
   s.back() = 1;
   std::vector<std::int64_t> places(b * b, static_cast<std::int64_t>(2 * count));
-  std::int64_t at = 0;
+  std::int64_t entry = 0;
   for (std::size_t i = 0; i < b; ++i)
-    for (std::size_t j = i + 1; j < b; ++j, ++at) {
-      places[i * b + j] = at;
-      places[j * b + i] = at + static_cast<std::int64_t>(count);
+    for (std::size_t j = i + 1; j < b; ++j, ++entry) {
+      places[i * b + j] = entry;
+      places[j * b + i] = entry + static_cast<std::int64_t>(count);
     }
   const traced x = in_stage<traced>(matrix_stage::exponent, [&] {
     const traced signed_ones = formula::joined({entries, -entries, broadcast(traced(0.0), s)}, last);
@@ -47,14 +47,14 @@ traced rotations_by(const matrix_scheme& how, const traced& entries, std::size_t
     s.push_back(b);
     return reshaped(gathered(signed_ones, formula::known_integers({b * b}, places), last), s);
   });
-  return b == 0 ? x : in_stage<traced>(matrix_stage::exponential, [&] { return how.exponential(x); });
+  return b == 0 ? x : in_stage<traced>(matrix_stage::exponential, [&] { return steps.exponential(x); });
 }
 
-traced rotated_blocks(const matrix_scheme& how, const traced& x, const traced& entries, std::size_t b) {
+traced rotated_blocks(const matrix_scheme& steps, const traced& x, const traced& entries, std::size_t b) {
   const core::shape s = shape_of(x);
   const std::size_t blocks = shape_of(entries)[2], turning = blocks * b;
   if (turning == 0) return x;
-  const traced r = rotations_by(how, entries, b);
+  const traced r = rotations_by(steps, entries, b);
   return in_stage<traced>(matrix_stage::product, [&] {
     const traced taken = taken_from(static_cast<std::size_t>(matrix_stage::exponential), r),
                  own = reshaped(between(x, 3, 0, turning), {s[0], s[1], s[2], blocks, b});

@@ -42,9 +42,9 @@ struct matrix_scheme {
 formula::traced entries_above(const formula::traced& matrices);
 formula::traced entries_below(const formula::traced& matrices);
 /// exp(X) [..., b, b], given the entries of X above the diagonal.
-formula::traced rotations_by(const matrix_scheme& how, const formula::traced& entries, std::size_t b);
+formula::traced rotations_by(const matrix_scheme& steps, const formula::traced& entries, std::size_t b);
 /// x [B, n, h, d] with its blocks of b rotated; `entries` [n, h, c, b (b - 1) / 2] are those of each X.
-formula::traced rotated_blocks(const matrix_scheme& how, const formula::traced& x, const formula::traced& entries,
+formula::traced rotated_blocks(const matrix_scheme& steps, const formula::traced& x, const formula::traced& entries,
                                std::size_t b);
 
 /// The reason why blocks do not fit into d coordinates; empty where they fit.

@@ -21,23 +21,24 @@ traced rounded_times(const traced& x, const traced& roundings) { return off_by(x
 /// loses numbers that are small beside 1. Its lse_1 - log sigmoid(lse_1 - lse_2) loses numbers that are small beside
 /// their difference.
 struct merge_roundings {
-  traced merges, of_lse, of_sum, of_weight, of_difference;
+  traced merges, error_of_lse, error_of_sum, error_of_weight, error_of_difference;
   /// The roundings for this number of parts with keys.
   explicit merge_roundings(const traced& parts)
       : merges(larger(parts - traced(1.0), traced(0.0))),
-        of_lse(traced(3.0) * merges),
-        of_sum(of_lse * (log(larger(parts, traced(1.0))) / log(traced(2.0)))),
-        of_weight(traced(accuracy::exp + 4.0) * merges),
-        of_difference(traced(accuracy::sigmoid + 2.0) * merges) {}
+        error_of_lse(traced(3.0) * merges),
+        error_of_sum(error_of_lse * (log(larger(parts, traced(1.0))) / log(traced(2.0)))),
+        error_of_weight(traced(accuracy::exp + 4.0) * merges),
+        error_of_difference(traced(accuracy::sigmoid + 2.0) * merges) {}
 };
 
-/// b^x of a part. Its slope has an error of `of_difference` u of the whole: a gradient may lose numbers that are small
-/// beside 1.
-traced power_of_part(const merge_rule& rule, const traced& x, const traced& of_difference, const recorded_call& in) {
+/// b^x of a part. Its slope has an error of `error_of_difference` u of the whole: a gradient may lose numbers that are
+/// small beside 1.
+traced power_of_part(const merge_rule& rule, const traced& x, const traced& error_of_difference,
+                     const recorded_call& in) {
   const traced power = rule.power(x);
   if (in.is_truth() || !in.is_of_gradient()) return power;
-  const traced of_whole = off_by(power, of_difference), unit = log(traced(2.0));
-  return with_slope(of_whole, x, rule.base_two ? of_whole * unit : of_whole);
+  const traced whole_power = off_by(power, error_of_difference), unit = log(traced(2.0));
+  return with_slope(whole_power, x, rule.base_two ? whole_power * unit : whole_power);
 }
 
 }  // namespace
@@ -63,24 +64,25 @@ merged_parts merge_by_shift(const attention_parts& parts, const merge_rule& rule
   const traced shift = detach(largest_along(masked, axis)),
                least = smallest_along(either(has_keys, parts.lses, infinite), axis);
   const traced exponent =
-      off_by(rounded_times(masked, each_part.of_lse) - beside(rounded_times(shift, each.of_lse)), each_part.of_sum);
-  const traced powers = either(has_keys, power_of_part(rule, exponent, each_part.of_difference, in), zero),
+      off_by(rounded_times(masked, each_part.error_of_lse) - beside(rounded_times(shift, each.error_of_lse)),
+             each_part.error_of_sum);
+  const traced powers = either(has_keys, power_of_part(rule, exponent, each_part.error_of_difference, in), zero),
                total = either(has_any, summed(powers, {axis}), one);
-  traced weights = rounded_times(powers / beside(total), each_part.of_weight);
+  traced weights = rounded_times(powers / beside(total), each_part.error_of_weight);
   if (in.is_truth()) {
     const traced unit = rule.base_two ? log(traced(2.0)) : one;
     const traced_truth is_alone =
         has_keys && reshaped(equal(count, one), column) && less(magnitude_of(parts.lses), infinite);
     weights = either(is_alone, one, either(has_keys, softmax_along(masked * unit, axis), zero));
   }
-  core::shape of_values = all;
-  of_values.push_back(1);
-  const traced magnitudes = either(reshaped(has_keys, of_values), magnitude_of(parts.values), zero);
+  core::shape shape_of_values = all;
+  shape_of_values.push_back(1);
+  const traced magnitudes = either(reshaped(has_keys, shape_of_values), magnitude_of(parts.values), zero);
   const traced o = off_by(contracted_where(has_keys, weights, parts.values, "bhnp,bhnpe->bhne"),
-                          traced(2.0) * beside(each.of_difference) * largest_along(magnitudes, axis));
-  const traced lse = off_by(rounded_times(shift + rule.logarithm(total), each.of_lse), each.of_sum);
+                          traced(2.0) * beside(each.error_of_difference) * largest_along(magnitudes, axis));
+  const traced lse = off_by(rounded_times(shift + rule.logarithm(total), each.error_of_lse), each.error_of_sum);
   return {either(reshaped(has_any, column), o, zero),
-          either(has_any, off_by(lse, each.of_difference * (shift - least)), rule.of_no_keys())};
+          either(has_any, off_by(lse, each.error_of_difference * (shift - least)), rule.of_no_keys())};
 }
 
 }  // namespace assay::reference

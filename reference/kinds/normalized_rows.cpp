@@ -16,8 +16,8 @@ traced over_root(square_norm what, const traced& x, const traced& epsilon, bool 
   const std::size_t count = what == square_norm::sum ? 1 : shape_of(x).back();
   const traced r = reciprocal_root(dot_of_rows(what, x, x) + epsilon, count), y = x * r;
   if (!is_of_gradient) return y;
-  const traced of_y = detach(y), dx = x * detach(r);
-  return with_gradient_of(y, dx - of_y * dot_of_rows(what, of_y, dx));
+  const traced y_without_slope = detach(y), dx = x * detach(r);
+  return with_gradient_of(y, dx - y_without_slope * dot_of_rows(what, y_without_slope, dx));
 }
 
 }  // namespace assay::reference

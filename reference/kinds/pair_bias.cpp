@@ -32,9 +32,9 @@ formula::program recorded_pairs::finish(const traced& bias) {
 }
 
 logarithm_scheme algorithm_of_logarithm(accuracy_class c) {
-  logarithm_scheme how;
-  if (c == accuracy_class::linear) how.log_of_one_plus = [](const traced& x) { return log(traced(1.0) + x); };
-  return how;
+  logarithm_scheme steps;
+  if (c == accuracy_class::linear) steps.log_of_one_plus = [](const traced& x) { return log(traced(1.0) + x); };
+  return steps;
 }
 
 traced leaky_relu(const traced& y, const traced& slope, bool vanishes) {

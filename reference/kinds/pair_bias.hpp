@@ -29,7 +29,7 @@ class recorded_pairs : public recorded_call {
   formula::program finish(const formula::traced& bias);
 
  private:
-  [[nodiscard]] bool has_future(future_keys::rule rule) const { return future_ && future_->of == rule; }
+  [[nodiscard]] bool has_future(future_keys::rule rule) const { return future_ && future_->treatment == rule; }
   std::optional<future_keys> future_{};
   formula::traced_integer query_, key_;
 };

@@ -13,15 +13,15 @@ namespace assay::reference {
 /// How an operation treats keys after the query.
 struct future_keys {
   enum class rule { masked, zero, symmetric };
-  rule of;
+  rule treatment;
 
   explicit future_keys(const core::attributes& settings)
-      : of(core::chosen<rule>(settings, "future",
-                              {{"masked", rule::masked}, {"zero", rule::zero}, {"symmetric", rule::symmetric}})) {}
+      : treatment(core::chosen<rule>(
+            settings, "future", {{"masked", rule::masked}, {"zero", rule::zero}, {"symmetric", rule::symmetric}})) {}
   /// The distance of a pair; nothing where the pair is masked.
   [[nodiscard]] std::optional<double> distance(double query, double key) const {
-    if (key > query && of == rule::masked) return std::nullopt;
-    return key > query && of == rule::zero ? 0.0 : std::fabs(query - key);
+    if (key > query && treatment == rule::masked) return std::nullopt;
+    return key > query && treatment == rule::zero ? 0.0 : std::fabs(query - key);
   }
   static core::attribute_declaration declared() {
     return choice(
@@ -41,7 +41,7 @@ inline std::vector<core::tensor_declaration> with_pair_positions(std::vector<cor
   return parameters;
 }
 /// Completes the declaration of such an operation: errors grow with the distance where keys have positions.
-inline core::operation of_pairs(core::operation declaration) {
+inline core::operation pair_operation(core::operation declaration) {
   if (core::places_of(declaration).key != nullptr) declaration.grows_with = core::with_distance;
   return declaration;
 }

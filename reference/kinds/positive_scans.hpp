@@ -24,12 +24,12 @@ inline shares complementary(const traced& k) { return {sigmoid(-k), sigmoid(k)};
 /// Shares from two gate logits. For equal logits each share is 1/2, and quotients of rounded sigmoids are 1/2, too; but
 /// no enclosure proves this. There the tangent is used.
 inline shares normalized(const traced& f, const traced& i) {
-  const traced of_f = sigmoid(f), of_i = sigmoid(i), both = of_f + of_i;
+  const traced share_of_f = sigmoid(f), share_of_i = sigmoid(i), both = share_of_f + share_of_i;
   const auto share = [&](const traced& own, const traced& other, const traced& x) {
     const traced quotient = x / both, tangent = traced(0.5) + traced(0.25) * sigmoid(-own) * (own - other);
     return with_gradient_of(either(equal(f, i), tangent, quotient), quotient);
   };
-  return {share(f, i, of_f), share(i, f, of_i)};
+  return {share(f, i, share_of_f), share(i, f, share_of_i)};
 }
 inline shares log_complementary(const traced& k) { return {log_sigmoid(-k), log_sigmoid(k)}; }
 inline shares log_normalized(const traced& f, const traced& i) {

@@ -24,7 +24,7 @@ class recorded_call {
     return recording_.integers(input, core::shape_of(*call_.function.input(input), call_.axes));
   }
   [[nodiscard]] bool has(const char* input) const { return call_.function.input(input) != nullptr; }
-  [[nodiscard]] std::size_t size(const char* axis) const { return call_.of(axis); }
+  [[nodiscard]] std::size_t size(const char* axis) const { return call_.size(axis); }
   [[nodiscard]] const core::attributes& settings() const { return call_.settings; }
   template <class T>
   [[nodiscard]] const T& setting(const char* name) const {

@@ -23,7 +23,7 @@ enum class score_stage { scores, accumulation };
 struct score_term {
   formula::traced x, y;
   std::string letters;
-  std::function<formula::traced(const formula::traced& products)> of_pairs{};  ///< picks the products of pairs
+  std::function<formula::traced(const formula::traced& products)> pick_pairs{};  ///< picks the products of pairs
 };
 /// A product of vectors. Programs may also multiply one of the vectors by the factor of the scores (microsoft/DeBERTa,
 /// disentangled_attention.py), which rounds each term once more: an allowance covers both.
@@ -45,17 +45,17 @@ struct score_scheme {
       scaled_sum;
   std::function<formula::traced(std::size_t width, std::size_t heads, std::size_t terms)> factor = factor_of_scores;
 
-  [[nodiscard]] formula::traced of(const formula::traced& scale, const std::vector<score_term>& terms) const;
+  [[nodiscard]] formula::traced scaled_scores(const formula::traced& scale, const std::vector<score_term>& terms) const;
 };
 
 /// row(i, j) of n queries and m keys, [n, m].
-formula::traced_integer of_each_pair(std::size_t n, std::size_t m,
-                                     const std::function<std::int64_t(std::size_t i, std::size_t j)>& row);
+formula::traced_integer integers_of_pairs(std::size_t n, std::size_t m,
+                                          const std::function<std::int64_t(std::size_t i, std::size_t j)>& row);
 /// Products of queries with all rows, [..., n, r], read at the row of each pair, `rows` [n, m].
-formula::traced of_query_and_row(const formula::traced& products, const formula::traced_integer& rows);
+formula::traced products_by_query(const formula::traced& products, const formula::traced_integer& rows);
 /// Products of keys with all rows, [..., m, r], read at the row that each key has with each query, `rows` [m, n].
-formula::traced of_key_and_row(const formula::traced& products, const formula::traced_integer& rows);
+formula::traced products_by_key(const formula::traced& products, const formula::traced_integer& rows);
 /// x [B, h, n, d] plus a vector for each head [h, d].
-formula::traced plus_vector_of_head(const formula::traced& x, const formula::traced& of_heads);
+formula::traced plus_vector_of_head(const formula::traced& x, const formula::traced& vectors);
 
 }  // namespace assay::reference

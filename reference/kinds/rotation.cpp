@@ -19,21 +19,21 @@ traced_rotation rotation_at(const traced& position, const traced& theta) {
 traced_pairs turned(const traced_pairs& x, const traced_rotation& by) {
   return {x.first * by.cosine - x.second * by.sine, x.first * by.sine + x.second * by.cosine};
 }
-traced_rotation of_magnitude(traced_rotation by, const traced& magnitude) {
+traced_rotation scaled_rotation(traced_rotation by, const traced& magnitude) {
   for (traced* wave : {&by.cosine, &by.sine})
     *wave = in_stage<traced>(rotary_stage::table, [&] { return *wave * magnitude; });
   return by;
 }
 
-traced geometric_frequencies(const traced& base, std::size_t pairs, std::size_t steps) {
-  return formula::geometric_frequencies(base, 0, pairs, std::max<std::size_t>(steps, 1));
+traced geometric_frequencies(const traced& base, std::size_t pairs, std::size_t divisor) {
+  return formula::geometric_frequencies(base, 0, pairs, std::max<std::size_t>(divisor, 1));
 }
 
-traced or_products_of_factors(const traced& theta, const traced& base, std::size_t steps) {
+traced or_products_of_factors(const traced& theta, const traced& base, std::size_t divisor) {
   const std::size_t pairs = shape_of(theta)[0];
   if (pairs < 2) return theta;
   return covering(theta, [&] {
-    traced products = reshaped(power(base, ratio(-1, static_cast<long>(steps))), {1});  // of 1, 2, 3, ... factors
+    traced products = reshaped(power(base, ratio(-1, static_cast<long>(divisor))), {1});  // of 1, 2, 3, ... factors
     for (std::size_t count = 1; count < pairs - 1; count *= 2)
       products = formula::joined({products, products * between(products, 0, count - 1, count)}, 0);
     return formula::joined({broadcast(traced(1.0), {1}), between(products, 0, 0, pairs - 1)}, 0);
@@ -48,7 +48,7 @@ traced position_of(const recorded_call& in, const char* called) {
   return in_stage<traced>(rotary_stage::angle, [&] { return reshaped(to_real(position), s); });
 }
 
-traced turned_features(const rotation_scheme& how, const traced& x, const rotary_layout& layout,
+traced turned_features(const rotation_scheme& steps, const traced& x, const rotary_layout& layout,
                        const traced_rotation& by) {
   const std::size_t r = layout.pairs, d = layout.features;
   if (r == 0) return x;
@@ -56,26 +56,26 @@ traced turned_features(const rotation_scheme& how, const traced& x, const rotary
   std::vector<std::int64_t> order;
   std::vector<bool> turns(d, false);
   for (std::size_t k = 0; k < 2 * r; ++k) {
-    const std::size_t at = k < r ? layout.first(k) : layout.second(k - r);
-    order.push_back(static_cast<std::int64_t>(at));
-    turns[at] = true;
+    const std::size_t feature = k < r ? layout.first(k) : layout.second(k - r);
+    order.push_back(static_cast<std::int64_t>(feature));
+    turns[feature] = true;
   }
   for (std::size_t k = 0; k < d; ++k)
     if (!turns[k]) order.push_back(static_cast<std::int64_t>(k));
   std::vector<std::int64_t> places(d);
   for (std::size_t k = 0; k < d; ++k) places[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
-  const auto in_order = [&](const traced& y, const std::vector<std::int64_t>& of) {
-    return std::ranges::is_sorted(of) ? y : gathered(y, formula::known_integers({d}, of), 3);
+  const auto in_order = [&](const traced& y, const std::vector<std::int64_t>& indices) {
+    return std::ranges::is_sorted(indices) ? y : gathered(y, formula::known_integers({d}, indices), 3);
   };
   const traced sorted = in_order(x, order);
-  const traced_pairs y = how.turn({between(sorted, 3, 0, r), between(sorted, 3, r, 2 * r)}, by);
+  const traced_pairs y = steps.turn({between(sorted, 3, 0, r), between(sorted, 3, r, 2 * r)}, by);
   std::vector<traced> parts{y.first, y.second};
   if (2 * r < d) parts.push_back(between(sorted, 3, 2 * r, d));
   return in_order(formula::joined(parts, 3), places);
 }
-traced turned_vectors_of(const rotation_scheme& how, const traced& x, const rotary_layout& layout,
+traced turned_vectors_of(const rotation_scheme& steps, const traced& x, const rotary_layout& layout,
                          const traced_rotation& by) {
-  return in_stage<traced>(rotary_stage::product, [&] { return turned_features(how, x, layout, by); });
+  return in_stage<traced>(rotary_stage::product, [&] { return turned_features(steps, x, layout, by); });
 }
 
 traced scores_of_turned(const recorded_call& in, const traced& q, const traced& k) {

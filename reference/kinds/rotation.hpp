@@ -108,13 +108,13 @@ inline std::size_t turning_pairs(std::size_t features, const core::attributes& s
 }
 /// How many of them each axis of positions has, up to the last axis that has any; empty where no setting says it.
 inline std::vector<std::size_t> sections_of(const core::attributes& settings) {
-  const auto of = [&](const char* name) {
+  const auto size = [&](const char* name) {
     const auto set = settings.find(name);
     return set == settings.end() ? 0 : static_cast<std::size_t>(std::get<std::int64_t>(set->second));
   };
-  std::vector<std::size_t> all{of("section_0"), of("section_1"), of("section_2")};
+  std::vector<std::size_t> all{size("section_0"), size("section_1"), size("section_2")};
   while (!all.empty() && all.back() == 0) all.pop_back();
-  if (!all.empty()) all.resize(std::max(all.size(), of("sections")), 0);
+  if (!all.empty()) all.resize(std::max(all.size(), size("sections")), 0);
   return all;
 }
 /// The same numbers, or equal shares where no setting gives them.
@@ -204,7 +204,7 @@ struct traced_pairs {
 traced_rotation rotation_at(const formula::traced& position, const formula::traced& theta);
 traced_pairs turned(const traced_pairs& x, const traced_rotation& by);
 /// Cosine and sine times a magnitude, as huggingface/transformers multiplies its tables by `attention_scaling`.
-traced_rotation of_magnitude(traced_rotation by, const formula::traced& magnitude);
+traced_rotation scaled_rotation(traced_rotation by, const formula::traced& magnitude);
 
 /// The steps that all encodings of this kind have.
 struct rotation_scheme {
@@ -213,21 +213,21 @@ struct rotation_scheme {
   std::function<traced_pairs(const traced_pairs& x, const traced_rotation& by)> turn = turned;
 };
 
-/// base^(-t / steps) for the first `pairs` pairs t; 1 for t = 0, and where `steps` is 0.
-formula::traced geometric_frequencies(const formula::traced& base, std::size_t pairs, std::size_t steps);
+/// base^(-t / divisor) for the first `pairs` pairs t; 1 for t = 0, and where `divisor` is 0.
+formula::traced geometric_frequencies(const formula::traced& base, std::size_t pairs, std::size_t divisor);
 /// Covers two ways to compute such a theta. Code that goes from pair to pair computes it as a product of t factors
-/// base^(-1 / steps), and rounds each time (ggml-org/llama.cpp, ggml_rope_cache_init): allowances are the larger of
+/// base^(-1 / divisor), and rounds each time (ggml-org/llama.cpp, ggml_rope_cache_init): allowances are the larger of
 /// both.
-formula::traced or_products_of_factors(const formula::traced& theta, const formula::traced& base, std::size_t steps);
+formula::traced or_products_of_factors(const formula::traced& theta, const formula::traced& base, std::size_t divisor);
 
 /// A position of the call, an input of integers [B, n] or [B, n, a], as a number [B, n, 1, 1] or [B, n, 1, a].
 formula::traced position_of(const recorded_call& in, const char* called);
 
 /// x [., ., ., d] with its pairs rotated, in the stage of the scope.
-formula::traced turned_features(const rotation_scheme& how, const formula::traced& x, const rotary_layout& layout,
+formula::traced turned_features(const rotation_scheme& steps, const formula::traced& x, const rotary_layout& layout,
                                 const traced_rotation& by);
 /// x [B, n, h, d] with its pairs rotated.
-formula::traced turned_vectors_of(const rotation_scheme& how, const formula::traced& x, const rotary_layout& layout,
+formula::traced turned_vectors_of(const rotation_scheme& steps, const formula::traced& x, const rotary_layout& layout,
                                   const traced_rotation& by);
 /// Scores of rotated queries and keys.
 formula::traced scores_of_turned(const recorded_call& in, const formula::traced& q, const formula::traced& k);

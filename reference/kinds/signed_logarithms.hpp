@@ -32,9 +32,9 @@ inline signed_logarithm logarithm_of(const formula::traced& sum, const formula::
                                              none(-std::numeric_limits<double>::infinity());
   const auto is_known = less(zero, magnitude_of(wide));
   const formula::traced known = log(magnitude_of(either(is_known, sum, one)));
-  const formula::traced of_zero = either(equal(x, zero), right_as_well(right_as_well(zero, one), -one), x);
+  const formula::traced sign_of_zero = either(equal(x, zero), right_as_well(right_as_well(zero, one), -one), x);
   return {either(is_known, known, none) + shift,
-          either(less(wide, zero), -one, either(less(zero, wide), one, of_zero))};
+          either(less(wide, zero), -one, either(less(zero, wide), one, sign_of_zero))};
 }
 
 /// Products of matrices [B, n, d] and [B, d, m], d > 0: each sum is shifted by its own largest term.

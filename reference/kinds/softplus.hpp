@@ -19,13 +19,13 @@ inline formula::traced log_of_sum(const formula::traced& x) {
 
 /// The setting `softplus`: above 20 it may be x itself, with the slope 1, as in torch.nn.functional.softplus. The
 /// difference, 2e-9, is visible in f64, and not in f32.
-inline core::attribute_declaration softplus_setting(const std::string& of_large) {
-  return choice("softplus", {"exact", "linear_above_20"}, of_large + ": log(1 + exp(x)), or x above 20");
+inline core::attribute_declaration softplus_setting(const std::string& large_input) {
+  return choice("softplus", {"exact", "linear_above_20"}, large_input + ": log(1 + exp(x)), or x above 20");
 }
 inline formula::traced softplus_by_setting(const recorded_call& in,
-                                           const std::function<formula::traced(const formula::traced&)>& of,
+                                           const std::function<formula::traced(const formula::traced&)>& exact_softplus,
                                            const formula::traced& x) {
-  const formula::traced exact = of(x);
+  const formula::traced exact = exact_softplus(x);
   return in.setting<std::string>("softplus") == "exact" ? exact : either(less(formula::traced(20.0), x), x, exact);
 }
 

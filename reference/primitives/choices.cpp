@@ -66,7 +66,7 @@ namespace {
 
 // An increasing function without roundings, computed from its values at the ends of the range of x.
 template <class Function>
-tracked of_step(const tracked& x, Function f) {
+tracked step_function(const tracked& x, Function f) {
   const double r = f(x.number), reach = tracked::u() * x.error;
   if (reach == 0.0) return tracked(r);
   if (std::isnan(reach)) return {r, reach};
@@ -97,7 +97,7 @@ tracked larger(const tracked& x, const tracked& y) {
   return {std::max(x.number, y.number), larger_error(x.error, y.error)};
 }
 tracked floor(const tracked& x) {
-  return of_step(x, [](double at) { return std::floor(at); });
+  return step_function(x, [](double y) { return std::floor(y); });
 }
 
 // Plain arithmetic.
@@ -146,7 +146,7 @@ namespace {
 
 // An increasing function of doubles, applied at the ends of the ball.
 template <class Number, class Function>
-ball<Number> of_ends(const ball<Number>& x, Function f) {
+ball<Number> ball_of_ends(const ball<Number>& x, Function f) {
   if (!x.is_finite()) return x;
   const double c = leading(x.centre),
                reach = rounded_up(std::fabs(trailing(x.centre)) + x.radius + 0x1p-52 * std::fabs(c));
@@ -159,7 +159,7 @@ ball<Number> of_ends(const ball<Number>& x, Function f) {
 
 template <class Number>
 ball<Number> floor(const ball<Number>& x) {
-  return of_ends(x, [](double end) { return std::floor(end); });
+  return ball_of_ends(x, [](double end) { return std::floor(end); });
 }
 
 template boost::tribool less(const double_ball&, const double_ball&);

@@ -73,7 +73,7 @@ ball<Number> log_sum_exp(const ball<Number>& x, const ball<Number>& y) {
   const auto z = sum(b.centre, negated(a.centre));
   const double radii = a.radius + b.radius;
   // Both terms count, so the truth is above the larger one.
-  const side truth = a.is_exact() || a.of_centre == side::above ? side::above : side::both;
+  const side truth = a.is_exact() || a.side_of_centre == side::above ? side::above : side::both;
   if (!(leading(z.value) > -640.0)) {
     // The smaller term adds less than e^-639.
     return radii < 0.5 ? result(a.centre, rounded_up(a.radius + 0x1p-920), truth) : result::unknown();

@@ -118,7 +118,7 @@ constexpr double unbounded = std::numeric_limits<double>::infinity();
 
 // |x'|^p - |x|^p is largest at the end that is farther from 0; near x = 0 the slope does not show this.
 template <class ByLogarithm>
-tracked of_integer_power(const tracked& x, double p, ByLogarithm by_logarithm) {
+tracked integer_power(const tracked& x, double p, ByLogarithm by_logarithm) {
   const double r = std::pow(x.number, p), reach = tracked::u() * x.error;
   const double products = std::fabs(p) * finite_magnitude(r) + tracked::tau();
   if (!(std::fabs(x.number) > reach) && reach != 0.0) {
@@ -140,7 +140,7 @@ tracked power(const tracked& x, rational e) {
     return by_exponential(r, 0.0, propagate(std::fabs(exponent / x.number), x.error),
                           std::fabs(exponent * std::log(std::fabs(x.number))));
   };
-  if (e.q == 1) return of_integer_power(x, exponent, by_logarithm);
+  if (e.q == 1) return integer_power(x, exponent, by_logarithm);
   return x.number == 0.0 ? tracked(r, unbounded) : by_logarithm();
 }
 tracked pow(const tracked& x, const tracked& e) {

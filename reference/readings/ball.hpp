@@ -40,12 +40,12 @@ template <class Number>
 struct ball {
   Number centre{};
   double radius = 0.0;
-  side of_centre = side::both;
+  side side_of_centre = side::both;
 
   ball() = default;
   explicit ball(double x) : centre(x) {}
   /// The ball is unknown where the centre overflowed.
-  ball(const Number& c, double r, side s = side::both) : centre(c), radius(r), of_centre(s) {
+  ball(const Number& c, double r, side s = side::both) : centre(c), radius(r), side_of_centre(s) {
     if (!std::isfinite(leading(c)) || !std::isfinite(trailing(c)) || !std::isfinite(r)) *this = unknown();
   }
   explicit ball(const bounded<Number>& x) : ball(x.value, x.error) {}
@@ -66,8 +66,8 @@ struct ball {
   [[nodiscard]] bool is_exact() const { return radius == 0.0; }
   /// The side of the sum of the centres on which the sum of two truths lies.
   static side common_side(const ball& x, const ball& y) {
-    if (x.is_exact()) return y.of_centre;
-    return y.is_exact() || x.of_centre == y.of_centre ? x.of_centre : side::both;
+    if (x.is_exact()) return y.side_of_centre;
+    return y.is_exact() || x.side_of_centre == y.side_of_centre ? x.side_of_centre : side::both;
   }
   [[nodiscard]] bool is_exact_zero() const { return leading(centre) == 0.0 && radius == 0.0; }
   /// An upper and a lower bound on |truth|; the lower one is at least 0.
@@ -89,7 +89,7 @@ struct ball {
   friend ball operator-(const ball& x) {
     ball r = x;
     r.centre = negated(x.centre);
-    r.of_centre = static_cast<side>(-static_cast<int>(x.of_centre));
+    r.side_of_centre = static_cast<side>(-static_cast<int>(x.side_of_centre));
     return r;
   }
   friend ball operator-(const ball& x, const ball& y) { return x + -y; }

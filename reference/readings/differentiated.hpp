@@ -118,10 +118,10 @@ D pow(const D& x, const D& e) {
   using R = typename D::underlying;
   const auto r = pow(x.number, e.number);
   // A positive power of 0 stays 0 when its exponent changes.
-  const bool of_zero = to_double(x) == 0.0 && bool(less(R(0.0), e.number));
+  const bool stays_zero = to_double(x) == 0.0 && bool(less(R(0.0), e.number));
   return D::made(
-      r, D::by(x, [&] { return of_zero ? e.number * pow(x.number, e.number - R(1.0)) : e.number * r / x.number; }),
-      D::by(e, [&] { return of_zero ? R(0.0) : r * log(x.number); }));
+      r, D::by(x, [&] { return stays_zero ? e.number * pow(x.number, e.number - R(1.0)) : e.number * r / x.number; }),
+      D::by(e, [&] { return stays_zero ? R(0.0) : r * log(x.number); }));
 }
 
 /// The slope (1 - cos x) / x = 2 sin^2(x / 2) / x.
@@ -149,8 +149,8 @@ D either(boost::tribool condition, const D& x, const D& y) {
 template <carries_derivatives D>
 D larger(const D& x, const D& y) {
   const boost::tribool below = less(x, y);
-  const D of_branch = either(below, y, x);
-  return D::made(larger(x.number, y.number), D::along(of_branch));
+  const D branch = either(below, y, x);
+  return D::made(larger(x.number, y.number), D::along(branch));
 }
 /// The derivative is 0, also at the jumps.
 template <carries_derivatives D>

@@ -61,21 +61,21 @@ struct constants {
       powers_of_two[static_cast<std::size_t>(j)] = two_doubles_of(x);
     }
     for (int j = 0; j < 2 * steps; ++j) {
-      const auto at = static_cast<std::size_t>(j);
+      const auto index = static_cast<std::size_t>(j);
       mpfr_const_pi(x, MPFR_RNDN);
       mpfr_mul_d(x, x, static_cast<double>(j) / steps, MPFR_RNDN);
       mpfr_sin_cos(x, y, x, MPFR_RNDN);
       // At multiples of pi / 2 the table is exact.
-      sines[at] = j % steps == 0 ? two_double(0.0) : two_doubles_of(x);
-      cosines[at] = j % steps == steps / 2 ? two_double(0.0) : two_doubles_of(y);
+      sines[index] = j % steps == 0 ? two_double(0.0) : two_doubles_of(x);
+      cosines[index] = j % steps == steps / 2 ? two_double(0.0) : two_doubles_of(y);
     }
     for (int j = 0; j < logarithm_steps; ++j) {
-      const auto at = static_cast<std::size_t>(j);
+      const auto index = static_cast<std::size_t>(j);
       const double c = j == 63 || j == 64 ? 1.0 : std::nearbyint(512.0 / (0.5 + (j + 0.5) / 128)) / 512.0;
-      reciprocals[at] = c;
+      reciprocals[index] = c;
       mpfr_set_d(x, c, MPFR_RNDN);
       mpfr_log(x, x, MPFR_RNDN);
-      logarithms[at] = -mpfr_get_d(x, MPFR_RNDN);
+      logarithms[index] = -mpfr_get_d(x, MPFR_RNDN);
     }
     mpfr_set_ui(x, 1, MPFR_RNDN);
     for (std::size_t n = 1; n < reciprocals_of_factorials.size(); ++n) {
@@ -246,8 +246,8 @@ reduced_angle reduce(const two_double& x) {
   const two_double nearly(exact_sum(x.high - first.product, x.low));
   const auto a = sum(nearly, two_double(exact_sum(-first.error, -second.product)));
   const auto b = sum(a.value, two_double(exact_sum(-second.error, -(k * table.angle_step[2]))));
-  const double of_circle = k - 2.0 * steps * std::floor(k / (2.0 * steps));
-  return {false, static_cast<std::size_t>(of_circle), {b.value, rounded_up(a.error + b.error + 0x1p-118)}};
+  const double place_on_circle = k - 2.0 * steps * std::floor(k / (2.0 * steps));
+  return {false, static_cast<std::size_t>(place_on_circle), {b.value, rounded_up(a.error + b.error + 0x1p-118)}};
 }
 
 // Sine and cosine of the angle of the table plus the rest.

@@ -35,11 +35,11 @@ rounding round_ball(core::dtype type, const ball<Number>& x) {
   // The sums of the low parts are rounded outwards.
   const double reach = x.radius == 0.0 ? 0.0 : x.radius + 0x1p-52 * (std::fabs(rest) + x.radius) + 0x1p-1074;
   // Near a tiny centre there may be a boundary nearer than the smallest double.
-  const side beside = std::fabs(c) < 0x1p-900 ? side::both : x.of_centre;
+  const side beside = std::fabs(c) < 0x1p-900 ? side::both : x.side_of_centre;
   const double below = beside == side::above ? rounded_sum(type, c, rest, beside) : rounded_sum(type, c, rest - reach);
   const double above = beside == side::below ? rounded_sum(type, c, rest, beside) : rounded_sum(type, c, rest + reach);
   // A zero has the sign of the centre, and is positive where the truth is above 0 or its sign is not known.
-  const double value = below == above && below == 0.0 && c == 0.0 && x.of_centre != side::below ? 0.0 : below;
+  const double value = below == above && below == 0.0 && c == 0.0 && x.side_of_centre != side::below ? 0.0 : below;
   rounding r{below == above ? value : rounded_sum(type, c, rest), 0.0, x.radius, below == above, false};
   if (std::isfinite(r.value)) {
     const exact_sum low(c - r.value, rest);

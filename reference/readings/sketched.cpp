@@ -13,7 +13,7 @@ double cauchy(std::uint32_t bits) {
   return v * (0.7853981633974483 - 0.5951122 * square) / (0.25 - square);
 }
 
-sketched of_increasing(const tracked& r, const sketched& x, double slope) {
+sketched increasing_function(const tracked& r, const sketched& x, double slope) {
   return sketched::made(r, sketched::along{x, slope});
 }
 
@@ -61,18 +61,18 @@ sketched floor(const sketched& x) {
 
 sketched exp(const sketched& x) {
   const tracked r = exp(x.alone());
-  return of_increasing(r, x, r.number);
+  return increasing_function(r, x, r.number);
 }
-sketched log(const sketched& x) { return of_increasing(log(x.alone()), x, 1.0 / x.number); }
-sketched log1p(const sketched& x) { return of_increasing(log1p(x.alone()), x, 1.0 / (1.0 + x.number)); }
+sketched log(const sketched& x) { return increasing_function(log(x.alone()), x, 1.0 / x.number); }
+sketched log1p(const sketched& x) { return increasing_function(log1p(x.alone()), x, 1.0 / (1.0 + x.number)); }
 sketched sin(const sketched& x) { return sketched::made(sin(x.alone()), sketched::along{x, std::cos(x.number)}); }
 sketched cos(const sketched& x) { return sketched::made(cos(x.alone()), sketched::along{x, -std::sin(x.number)}); }
 sketched tanh(const sketched& x) {
   const tracked r = tanh(x.alone());
-  return of_increasing(r, x, 1.0 - r.number * r.number);
+  return increasing_function(r, x, 1.0 - r.number * r.number);
 }
 sketched erf(const sketched& x) {
-  return of_increasing(erf(x.alone()), x, M_2_SQRTPI * std::exp(-x.number * x.number));
+  return increasing_function(erf(x.alone()), x, M_2_SQRTPI * std::exp(-x.number * x.number));
 }
 sketched entire_cosine_integral(const sketched& x) {
   const double sine = std::sin(x.number / 2.0), slope = x.number == 0.0 ? 0.0 : 2.0 * sine * (sine / x.number);
@@ -80,13 +80,13 @@ sketched entire_cosine_integral(const sketched& x) {
 }
 sketched sigmoid(const sketched& x) {
   const tracked r = sigmoid(x.alone());
-  return of_increasing(r, x, r.number * (1.0 - r.number));
+  return increasing_function(r, x, r.number * (1.0 - r.number));
 }
 sketched softplus(const sketched& x) {
-  return of_increasing(softplus(x.alone()), x, sigmoid(tracked(x.number)).number);
+  return increasing_function(softplus(x.alone()), x, sigmoid(tracked(x.number)).number);
 }
 sketched log_sigmoid(const sketched& x) {
-  return of_increasing(log_sigmoid(x.alone()), x, sigmoid(tracked(-x.number)).number);
+  return increasing_function(log_sigmoid(x.alone()), x, sigmoid(tracked(-x.number)).number);
 }
 sketched log_sum_exp(const sketched& x, const sketched& y) {
   const log_sum_exp_parts parts(x.number, y.number);

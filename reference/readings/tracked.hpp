@@ -183,9 +183,10 @@ class accumulator<tracked> {
 
  private:
   [[nodiscard]] tracked total_after(double roundings) const {
-    const double of_sums = arithmetic_of_sums().u;
-    if (of_sums == tracked::u()) return {sum_, propagated_ + roundings * magnitudes_};
-    return {sum_, propagated_ + roundings * (magnitudes_ * (of_sums / tracked::u()) + tracked::underflow_of_sums()) +
+    const double unit_of_sums = arithmetic_of_sums().u;
+    if (unit_of_sums == tracked::u()) return {sum_, propagated_ + roundings * magnitudes_};
+    return {sum_, propagated_ +
+                      roundings * (magnitudes_ * (unit_of_sums / tracked::u()) + tracked::underflow_of_sums()) +
                       finite_magnitude(sum_)};
   }
 
@@ -239,11 +240,11 @@ class rescaled_sum<tracked> {
     const log_sum_exp_parts parts(past.number, h.number);
     const double carried = is_minus_infinity(past) ? 0.0 : is_minus_infinity(h) ? 1.0 : parts.w;
     const double entered = is_minus_infinity(h) ? 0.0 : is_minus_infinity(past) ? 1.0 : parts.v;
-    const double of_carry = relative_ + a.error + finite_magnitude(t) + finite_magnitude(t - m) +
-                            finite_magnitude(a.number) + accuracy::exp + 1.0;
-    const double of_input =
+    const double error_of_carry = relative_ + a.error + finite_magnitude(t) + finite_magnitude(t - m) +
+                                  finite_magnitude(a.number) + accuracy::exp + 1.0;
+    const double error_of_input =
         h.error + std::max(finite_magnitude(h.number - m), finite_magnitude(h.number)) + accuracy::exp;
-    relative_ = propagate(carried, of_carry) + propagate(entered, of_input) + 1.0 + tracked::tau();
+    relative_ = propagate(carried, error_of_carry) + propagate(entered, error_of_input) + 1.0 + tracked::tau();
     shift_ = std::isinf(m) && m < 0.0 ? 0.0 : m;
     state_ = log_sum_exp(past, number(h.number));
   }

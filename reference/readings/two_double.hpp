@@ -12,8 +12,8 @@ namespace assay::reference {
 struct exact_sum {
   double sum, error;
   exact_sum(double x, double y) : sum(x + y) {
-    const double of_y = sum - x, of_x = sum - of_y;
-    error = (x - of_x) + (y - of_y);
+    const double y_part = sum - x, x_part = sum - y_part;
+    error = (x - x_part) + (y - y_part);
   }
 };
 

@@ -60,7 +60,7 @@ inline const working_format& arithmetic() { return detail::current_format; }
 inline bool stages_differ() { return detail::formats_of_stages != nullptr; }
 /// Precondition: stages_differ().
 inline const working_format& format_of_stage(std::size_t stage) {
-  return detail::format_of(detail::formats_of_stages->of(stage));
+  return detail::format_of(detail::formats_of_stages->format(stage));
 }
 /// The format in which sums of products are added up.
 inline const working_format& arithmetic_of_sums() {

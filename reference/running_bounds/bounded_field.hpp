@@ -64,7 +64,7 @@ struct kernels_of_decay {
 
 /// The kernels in one arithmetic.
 struct kernels_of_arithmetic {
-  kernels_of_decay of_log_p, of_gate_logits;
+  kernels_of_decay log_p_kernels, gate_logit_kernels;
   /// For tests: log(1 + e^z) = sum + low to within `error`, and e^z, for numbers z + z_low; `count` is a multiple of
   /// 32.
   void (*softplus)(std::size_t count, const double* z, const double* z_low, double* power, double* sum, double* low,

@@ -32,8 +32,8 @@ bool is_bounded(double x, double lowest, double highest) {
 }
 
 // With one lane alone every step waits for the step before: balls of one double are as fast.
-bool is_worth_while(const lanes_shape& s, doubles of_number) {
-  return s.tokens > 0 && s.batch * s.features > (of_number == doubles::one ? 1u : 0u);
+bool is_worth_while(const lanes_shape& s, doubles doubles_per_number) {
+  return s.tokens > 0 && s.batch * s.features > (doubles_per_number == doubles::one ? 1u : 0u);
 }
 
 // Marks the lanes of tensors [batch, tokens, features] and [batch, features]: 1 where a lane holds an unbounded input.
@@ -99,18 +99,19 @@ struct bounded_call {
   lanes_shape shape;
   excluded_lanes excluded;
 
-  bounded_call(const core::request& of, const kind_of_decay& kind)
-      : call(of), decay(kind), shape(shape_of(input(kind.name).shape())), excluded(shape) {}
+  bounded_call(const core::request& requested, const kind_of_decay& kind)
+      : call(requested), decay(kind), shape(shape_of(input(kind.name).shape())), excluded(shape) {}
   static lanes_shape shape_of(const core::shape& s) { return {s[0], s[1], s[2]}; }
 
   [[nodiscard]] const core::tensor& input(const std::string& name) const { return call.inputs.at(name); }
   [[nodiscard]] const double* numbers(const std::string& name) const { return input(name).values.data(); }
-  [[nodiscard]] std::string of_decay(const char* prefix) const { return std::string(prefix) + decay.name; }
+  [[nodiscard]] std::string name_of_output(const char* prefix) const { return std::string(prefix) + decay.name; }
   [[nodiscard]] rung_output whole() const { return empty_output(call.type, input(decay.name).shape()); }
   [[nodiscard]] target_format format() const { return target_of(call.type); }
-  [[nodiscard]] const kernels_of_decay& kernels_in(doubles of_number) const {
-    const kernels_of_arithmetic& all = of_number == doubles::one ? kernels().in_doubles : kernels().in_two_doubles;
-    return decay.is_gate_logit ? all.of_gate_logits : all.of_log_p;
+  [[nodiscard]] const kernels_of_decay& kernels_in(doubles doubles_per_number) const {
+    const kernels_of_arithmetic& all =
+        doubles_per_number == doubles::one ? kernels().in_doubles : kernels().in_two_doubles;
+    return decay.is_gate_logit ? all.gate_logit_kernels : all.log_p_kernels;
   }
 
   void look_at_point() {
@@ -125,69 +126,75 @@ struct bounded_call {
     mark_decided(o);
   }
   // The output of all tokens, and beside it the output of the last token.
-  [[nodiscard]] rung_outputs with_last(const std::string& name, rung_output&& of_tokens) const {
-    finish(of_tokens);
+  [[nodiscard]] rung_outputs with_last(const std::string& name, rung_output&& output_of_tokens) const {
+    finish(output_of_tokens);
     rung_outputs out;
-    out.emplace(name + "_n", last_token(of_tokens, shape));
-    out.emplace(name, std::move(of_tokens));
+    out.emplace(name + "_n", last_token(output_of_tokens, shape));
+    out.emplace(name, std::move(output_of_tokens));
     return out;
   }
 };
 
-rung_outputs forward(const core::request& call, doubles of_number, const kind_of_decay& decay) {
+rung_outputs forward(const core::request& call, doubles doubles_per_number, const kind_of_decay& decay) {
   bounded_call in(call, decay);
-  if (!is_worth_while(in.shape, of_number)) return {};
+  if (!is_worth_while(in.shape, doubles_per_number)) return {};
   in.look_at_point();
   rung_output s = in.whole();
-  in.kernels_in(of_number).scan(
-      {in.shape, in.numbers(decay.name), in.numbers("h"), in.numbers("s0"), in.format(), field_of(s)});
+  in.kernels_in(doubles_per_number)
+      .scan({in.shape, in.numbers(decay.name), in.numbers("h"), in.numbers("s0"), in.format(), field_of(s)});
   return in.with_last("s", std::move(s));
 }
 
-rung_outputs vjp(const core::request& call, doubles of_number, const kind_of_decay& decay) {
+rung_outputs vjp(const core::request& call, doubles doubles_per_number, const kind_of_decay& decay) {
   bounded_call in(call, decay);
-  if (!is_worth_while(in.shape, of_number)) return {};
+  if (!is_worth_while(in.shape, doubles_per_number)) return {};
   in.look_at_point();
   in.look_at_derivatives({"grad_s", "grad_s_n"});
   rung_output grad_decay = in.whole(), grad_h = in.whole(), grad_s0 = empty_output(call.type, in.input("s0").shape());
-  in.kernels_in(of_number).adjoint({in.shape, in.numbers(decay.name), in.numbers("h"), in.numbers("s0"),
-                                    in.numbers("grad_s"), in.numbers("grad_s_n"), in.format(), field_of(grad_decay),
-                                    field_of(grad_h), field_of(grad_s0)});
+  in.kernels_in(doubles_per_number)
+      .adjoint({in.shape, in.numbers(decay.name), in.numbers("h"), in.numbers("s0"), in.numbers("grad_s"),
+                in.numbers("grad_s_n"), in.format(), field_of(grad_decay), field_of(grad_h), field_of(grad_s0)});
   for (rung_output* o : {&grad_decay, &grad_h, &grad_s0}) in.finish(*o);
   rung_outputs out;
-  out.emplace(in.of_decay("grad_"), std::move(grad_decay));
+  out.emplace(in.name_of_output("grad_"), std::move(grad_decay));
   out.emplace("grad_h", std::move(grad_h));
   out.emplace("grad_s0", std::move(grad_s0));
   return out;
 }
 
-rung_outputs jvp(const core::request& call, doubles of_number, const kind_of_decay& decay) {
+rung_outputs jvp(const core::request& call, doubles doubles_per_number, const kind_of_decay& decay) {
   bounded_call in(call, decay);
-  if (!is_worth_while(in.shape, of_number)) return {};
-  const std::string along_decay = in.of_decay("tangent_");
+  if (!is_worth_while(in.shape, doubles_per_number)) return {};
+  const std::string along_decay = in.name_of_output("tangent_");
   in.look_at_point();
   in.look_at_derivatives({along_decay, "tangent_h", "tangent_s0"});
   rung_output tangent_s = in.whole();
-  in.kernels_in(of_number).tangent({in.shape, in.numbers(decay.name), in.numbers("h"), in.numbers("s0"),
-                                    in.numbers(along_decay), in.numbers("tangent_h"), in.numbers("tangent_s0"),
-                                    in.format(), field_of(tangent_s)});
+  in.kernels_in(doubles_per_number)
+      .tangent({in.shape, in.numbers(decay.name), in.numbers("h"), in.numbers("s0"), in.numbers(along_decay),
+                in.numbers("tangent_h"), in.numbers("tangent_s0"), in.format(), field_of(tangent_s)});
   return in.with_last("tangent_s", std::move(tangent_s));
 }
 
 }  // namespace
 
-rung_outputs bound_scan(const core::request& call, doubles of_number) { return forward(call, of_number, log_p); }
-rung_outputs bound_scan_vjp(const core::request& call, doubles of_number) { return vjp(call, of_number, log_p); }
-rung_outputs bound_scan_jvp(const core::request& call, doubles of_number) { return jvp(call, of_number, log_p); }
+rung_outputs bound_scan(const core::request& call, doubles doubles_per_number) {
+  return forward(call, doubles_per_number, log_p);
+}
+rung_outputs bound_scan_vjp(const core::request& call, doubles doubles_per_number) {
+  return vjp(call, doubles_per_number, log_p);
+}
+rung_outputs bound_scan_jvp(const core::request& call, doubles doubles_per_number) {
+  return jvp(call, doubles_per_number, log_p);
+}
 
-rung_outputs bound_gated_scan(const core::request& call, doubles of_number) {
-  return forward(call, of_number, gate_logits);
+rung_outputs bound_gated_scan(const core::request& call, doubles doubles_per_number) {
+  return forward(call, doubles_per_number, gate_logits);
 }
-rung_outputs bound_gated_scan_vjp(const core::request& call, doubles of_number) {
-  return vjp(call, of_number, gate_logits);
+rung_outputs bound_gated_scan_vjp(const core::request& call, doubles doubles_per_number) {
+  return vjp(call, doubles_per_number, gate_logits);
 }
-rung_outputs bound_gated_scan_jvp(const core::request& call, doubles of_number) {
-  return jvp(call, of_number, gate_logits);
+rung_outputs bound_gated_scan_jvp(const core::request& call, doubles doubles_per_number) {
+  return jvp(call, doubles_per_number, gate_logits);
 }
 
 }  // namespace assay::reference::running

@@ -12,15 +12,15 @@
 namespace assay::reference::running {
 
 /// Inputs log_p, h [B, n, d], s0 [B, d]; outputs s [B, n, d], s_n [B, d].
-rung_outputs bound_scan(const core::request& call, doubles of_number);
+rung_outputs bound_scan(const core::request& call, doubles doubles_per_number);
 /// Inputs of the scan, and cotangents grad_s, grad_s_n; outputs grad_log_p, grad_h [B, n, d], grad_s0 [B, d].
-rung_outputs bound_scan_vjp(const core::request& call, doubles of_number);
+rung_outputs bound_scan_vjp(const core::request& call, doubles doubles_per_number);
 /// Inputs of the scan, and tangent_log_p, tangent_h, tangent_s0; outputs tangent_s [B, n, d], tangent_s_n [B, d].
-rung_outputs bound_scan_jvp(const core::request& call, doubles of_number);
+rung_outputs bound_scan_jvp(const core::request& call, doubles doubles_per_number);
 
 /// The same functions with gate logits g [B, n, d] in place of log_p = log sigmoid(g).
-rung_outputs bound_gated_scan(const core::request& call, doubles of_number);
-rung_outputs bound_gated_scan_vjp(const core::request& call, doubles of_number);
-rung_outputs bound_gated_scan_jvp(const core::request& call, doubles of_number);
+rung_outputs bound_gated_scan(const core::request& call, doubles doubles_per_number);
+rung_outputs bound_gated_scan_vjp(const core::request& call, doubles doubles_per_number);
+rung_outputs bound_gated_scan_jvp(const core::request& call, doubles doubles_per_number);
 
 }  // namespace assay::reference::running

@@ -91,10 +91,10 @@ TEST_CASE("heinsen/adjoint/tangents_dot_product_and_finite_differences", "[prope
 
       // Central differences of fourth order at 335 bits: step 1e-18, so 1e-72 and 1e-100 / 1e-18 remain.
       const value step(1e-18);
-      const auto at = [&](double k) {
+      const auto loss_at = [&](double k) {
         return paired(evaluate<encodings::heinsen, value>({name, moved(in, direction, value(k) * step)}, {}), out_bar);
       };
-      const value slope = (value(8.0) * (at(1) - at(-1)) - (at(2) - at(-2))) / (value(12.0) * step);
+      const value slope = (value(8.0) * (loss_at(1) - loss_at(-1)) - (loss_at(2) - loss_at(-2))) / (value(12.0) * step);
       CHECK(distance(pulled, slope) < 1e-65);
     }
 }
@@ -109,8 +109,8 @@ TEST_CASE("heinsen/adjoint/forms_agree", "[property][heinsen]") {
   by_cumsum.scan = cumsum_scan<value>;
   by_cumsum.adjoint = cumsum_adjoint<value>;
   const auto expected = evaluate<encodings::heinsen, value>({op.name, in}, {});
-  for (const auto& how : {by_exp, by_cumsum}) {
-    const auto other = evaluate<encodings::heinsen, value>({op.name, in}, how);
+  for (const auto& steps : {by_exp, by_cumsum}) {
+    const auto other = evaluate<encodings::heinsen, value>({op.name, in}, steps);
     for (const auto& [name, f] : expected)
       for (std::size_t i = 0; i < f.size(); ++i) CHECK(distance(f.storage()[i], other.at(name).storage()[i]) < 1e-90);
   }
@@ -161,9 +161,9 @@ class two_layer_map {
     const std::vector<R> z = hidden(x);
     std::vector<R> active(z.size()), grad_z(z.size());
     for (std::size_t k = 0; k < z.size(); ++k) active[k] = softplus(z[k]);
-    accumulators<R> of_active(z.size());
-    outer_.pull_back(active, grad_y, of_active, grad.outer);
-    for (std::size_t k = 0; k < z.size(); ++k) grad_z[k] = of_active[k].total() * sigmoid(z[k]);
+    accumulators<R> sums_of_active(z.size());
+    outer_.pull_back(active, grad_y, sums_of_active, grad.outer);
+    for (std::size_t k = 0; k < z.size(); ++k) grad_z[k] = sums_of_active[k].total() * sigmoid(z[k]);
     inner_.pull_back(x, grad_z, grad_x, grad.inner);
   }
 
@@ -233,7 +233,8 @@ TEST_CASE("heinsen/embed_position/maps_can_be_replaced", "[property][heinsen]") 
   for (std::size_t i = 0; i < s_bar.size(); ++i)
     pushed = pushed + out.at("s_n").storage()[i].derivative * s_bar.storage()[i];
 
-  const auto of_weights = totals(encodings::heinsen::module_stage::logits, grad.of_logits.inner.weight, {wide, e});
-  const value pulled = dot(grad.x, x_dot) + dot(of_weights, w_dot);
+  const auto totals_of_weights =
+      totals(encodings::heinsen::module_stage::logits, grad.logits_gradients.inner.weight, {wide, e});
+  const value pulled = dot(grad.x, x_dot) + dot(totals_of_weights, w_dot);
   CHECK(distance(pushed, pulled) < 1e-90);
 }

@@ -90,9 +90,10 @@ TEST_CASE("reference/certify/a_branch_on_an_unknown_number_proves_nothing", "[un
     for (const auto& balls :
          {owner_of(*call.operation).enclose_in_doubles(call), owner_of(*call.operation).enclose_in_two_doubles(call)}) {
       INFO(c.operation << " " << core::name_of(c.type) << " " << n);
-      const auto& of_balls = balls.at("grad_" + decay);
+      const auto& proved_by_balls = balls.at("grad_" + decay);
       for (std::size_t i = 0; i < n; ++i)
-        CHECK((!of_balls.decided[i] || of_balls.rounded.values.storage()[i] == truth.rounded.values.storage()[i]));
+        CHECK((!proved_by_balls.decided[i] ||
+               proved_by_balls.rounded.values.storage()[i] == truth.rounded.values.storage()[i]));
     }
     const certified grad = certify(call, precision_digits.size(), proof::value).at("grad_" + decay);
     CHECK(grad.rounded.values.storage()[n - 1] == 0.0);
@@ -132,8 +133,8 @@ TEST_CASE("reference/certify/parts_cover_a_call_and_hold_many_lanes_of_a_recurre
       CHECK(parts.size() == s.parts);
       std::vector<int> covered(s.batch * s.tokens * s.features);
       for (const core::kept_positions& kept : parts) {
-        const core::shape of_state = core::part_of(call, kept).call.inputs.at("s0").shape();
-        CHECK(of_state[0] * of_state[1] == s.lanes_of_part);
+        const core::shape shape_of_state = core::part_of(call, kept).call.inputs.at("s0").shape();
+        CHECK(shape_of_state[0] * shape_of_state[1] == s.lanes_of_part);
         for (const std::size_t place : core::places_in_whole(*op.input("h"), kept, {s.batch, s.tokens, s.features}))
           ++covered[place];
       }

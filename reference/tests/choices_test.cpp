@@ -40,7 +40,7 @@ struct range {
   explicit range(counter_random& random) : low(on_grid(random)), high(on_grid(random)) {
     if (high < low) std::swap(low, high);
   }
-  [[nodiscard]] double at(counter_random& random) const {
+  [[nodiscard]] double drawn(counter_random& random) const {
     switch (random.below(4)) {
       case 0:
         return low;
@@ -64,7 +64,7 @@ TEST_CASE("reference/choices/enclosures_contain_every_outcome", "[property]") {
   for (int k = 0; k < 20000; ++k) {
     const range x(random), y(random);
     const interval in_x = hull(x.low, x.high), in_y = hull(y.low, y.high);
-    const double t = x.at(random), s = y.at(random);
+    const double t = x.drawn(random), s = y.drawn(random);
     REQUIRE(contains(in_x, t));
     REQUIRE(contains(floor(in_x), std::floor(t)));
     const boost::tribool order = less(in_x, in_y);
@@ -171,11 +171,11 @@ TEST_CASE("reference/choices/one_formula_in_every_reading", "[property]") {
     CHECK(is_exactly(magnitude(interval(x)), std::fabs(x)));
     CHECK(in_format(dtype::bf16, [&] { return to_double(magnitude(rounded(x))); }) == std::fabs(x));
     CHECK(magnitude(tracked(x)).number == std::fabs(x));
-    const tangent at(value(x), value(1.0));
-    CHECK(magnitude(at).derivative.to_double() == std::copysign(1.0, x));
-    CHECK(ramp(at).derivative.to_double() == (x < 0.0 || x > 1.0 ? 0.0 : 1.0));
-    CHECK(ramp(at).number.to_double() == std::clamp(x, 0.0, 1.0));
+    const tangent point(value(x), value(1.0));
+    CHECK(magnitude(point).derivative.to_double() == std::copysign(1.0, x));
+    CHECK(ramp(point).derivative.to_double() == (x < 0.0 || x > 1.0 ? 0.0 : 1.0));
+    CHECK(ramp(point).number.to_double() == std::clamp(x, 0.0, 1.0));
     CHECK(is_exactly(ramp(interval(x)), std::clamp(x, 0.0, 1.0)));
-    CHECK(floor(at).derivative.to_double() == 0.0);
+    CHECK(floor(point).derivative.to_double() == 0.0);
   }
 }

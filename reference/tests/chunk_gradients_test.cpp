@@ -16,12 +16,13 @@ struct chunked_gradients {
 // The gradient of two chunks, split after m tokens; the second chunk passes the gradient of its state back, or does
 // not.
 chunked_gradients by_chunks(const graded_lane& g, std::size_t m, bool attached) {
-  const auto at = [m](const std::vector<value>& v) { return v.begin() + static_cast<std::ptrdiff_t>(m); };
-  const value_lane head{{g.x.a.begin(), at(g.x.a)}, {g.x.h.begin(), at(g.x.h)}, g.x.s0};
-  const value_lane tail{{at(g.x.a), g.x.a.end()}, {at(g.x.h), g.x.h.end()}, m == 0 ? g.x.s0 : g.s[m - 1]};
+  const auto begin_of_tail = [m](const std::vector<value>& v) { return v.begin() + static_cast<std::ptrdiff_t>(m); };
+  const value_lane head{{g.x.a.begin(), begin_of_tail(g.x.a)}, {g.x.h.begin(), begin_of_tail(g.x.h)}, g.x.s0};
+  const value_lane tail{
+      {begin_of_tail(g.x.a), g.x.a.end()}, {begin_of_tail(g.x.h), g.x.h.end()}, m == 0 ? g.x.s0 : g.s[m - 1]};
   chunked_gradients out;
-  out.second = gradient_of(tail, {at(g.grad_s), g.grad_s.end()}, g.grad_last);
-  out.first = gradient_of(head, {g.grad_s.begin(), at(g.grad_s)}, attached ? out.second.s0 : value(0.0));
+  out.second = gradient_of(tail, {begin_of_tail(g.grad_s), g.grad_s.end()}, g.grad_last);
+  out.first = gradient_of(head, {g.grad_s.begin(), begin_of_tail(g.grad_s)}, attached ? out.second.s0 : value(0.0));
   return out;
 }
 
@@ -33,9 +34,9 @@ TEST_CASE("heinsen/chunks/attached_gradient_is_the_full_gradient", "[property][h
       const chunked_gradients attached = by_chunks(g, m, true), detached = by_chunks(g, m, false);
       for (std::size_t i = 0; i < g.x.size(); ++i) {
         const value_vector& chunk = i < m ? attached.first : attached.second;
-        const std::size_t at = i < m ? i : i - m;
-        CHECK(deviation(chunk.a[at], g.grad.a[i]) < 1e-95);
-        CHECK(deviation(chunk.h[at], g.grad.h[i]) < 1e-95);
+        const std::size_t element = i < m ? i : i - m;
+        CHECK(deviation(chunk.a[element], g.grad.a[i]) < 1e-95);
+        CHECK(deviation(chunk.h[element], g.grad.h[i]) < 1e-95);
       }
       CHECK(deviation(attached.first.s0, g.grad.s0) < 1e-95);
       // The last chunk is not affected.
@@ -53,11 +54,11 @@ TEST_CASE("heinsen/chunks/what_detaching_takes_away", "[property][heinsen]") {  
       const value beta = attached.second.s0;
       value lambda = beta, sum = attached.first.s0 - detached.first.s0;
       for (std::size_t i = m; i-- > 0;) {
-        const value of_a = attached.first.a[i] - detached.first.a[i];
-        const value of_h = attached.first.h[i] - detached.first.h[i];
-        CHECK(deviation(of_a, g.weights[i].w * lambda) < 1e-90);
-        CHECK(deviation(of_h, g.weights[i].v * lambda) < 1e-90);
-        sum = sum + of_h;
+        const value difference_of_a = attached.first.a[i] - detached.first.a[i];
+        const value difference_of_h = attached.first.h[i] - detached.first.h[i];
+        CHECK(deviation(difference_of_a, g.weights[i].w * lambda) < 1e-90);
+        CHECK(deviation(difference_of_h, g.weights[i].v * lambda) < 1e-90);
+        sum = sum + difference_of_h;
         lambda = g.weights[i].w * lambda;
       }
       CHECK(deviation(sum, is_dead(g, m - 1) ? value(0.0) : beta) < 1e-90);

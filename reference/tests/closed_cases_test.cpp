@@ -86,8 +86,8 @@ lane_of<rounded> rounded_lane(const value_lane& x) {
 
 template <class R>
 lane_of<R> part(const lane_of<R>& x, std::size_t first, std::size_t last, const R& state) {
-  const auto at = [](const auto& v, std::size_t i) { return v.begin() + static_cast<std::ptrdiff_t>(i); };
-  return {{at(x.a, first), at(x.a, last)}, {at(x.h, first), at(x.h, last)}, state};
+  const auto element_at = [](const auto& v, std::size_t i) { return v.begin() + static_cast<std::ptrdiff_t>(i); };
+  return {{element_at(x.a, first), element_at(x.a, last)}, {element_at(x.h, first), element_at(x.h, last)}, state};
 }
 
 void check_chunks(core::dtype format, const value_lane& lane) {
@@ -144,18 +144,18 @@ TEST_CASE("heinsen/scan/features_are_independent", "[property][heinsen]") {  // 
                          {"h", core::make_tensor(dtype::f32, {1, n, d}, h)},
                          {"s0", core::make_tensor(dtype::f32, {1, d}, s0)}};
   const core::tensors permuted = core::restrict_axis(op, in, "d", order);
-  const auto check = [&](const core::tensors& out, const core::tensors& of_permuted) {
+  const auto check = [&](const core::tensors& out, const core::tensors& permuted_outputs) {
     for (const core::tensor_declaration& declared : op.outputs) {
       const core::tensor t = core::take(out.at(declared.name), *core::axis_of(declared, "d"), order);
       for (std::size_t i = 0; i < t.size(); ++i)
-        CHECK(t.values.storage()[i] == of_permuted.at(declared.name).values.storage()[i]);
+        CHECK(t.values.storage()[i] == permuted_outputs.at(declared.name).values.storage()[i]);
     }
   };
   for (const auto c : accuracy_classes)
     if (c != accuracy_class::uniform)
       check(evaluate({&op, dtype::f32, in}, c), evaluate({&op, dtype::f32, permuted}, c));
-  core::tensors truth, of_permuted;
+  core::tensors truth, permuted_outputs;
   for (const auto& [name, c] : certify({&op, dtype::f32, in})) truth.emplace(name, c.rounded);
-  for (const auto& [name, c] : certify({&op, dtype::f32, permuted})) of_permuted.emplace(name, c.rounded);
-  check(truth, of_permuted);
+  for (const auto& [name, c] : certify({&op, dtype::f32, permuted})) permuted_outputs.emplace(name, c.rounded);
+  check(truth, permuted_outputs);
 }

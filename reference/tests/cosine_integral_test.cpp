@@ -28,7 +28,7 @@ double relative_width(const enclosure& x) {
 }
 
 // The series at 1000 digits checks the auxiliary functions at 35 and 80 digits, and the other way round.
-enclosure at_digits(unsigned digits, double x) {
+enclosure enclosure_in_digits(unsigned digits, double x) {
   const computing_with_digits scope(digits);
   return entire_cosine_integral(enclosure(x));
 }
@@ -37,8 +37,8 @@ void check_enclosures(unsigned digits) {
   for (const double x : arguments_of_all_sizes)
     for (const double sign : {1.0, -1.0}) {
       INFO(digits << " digits, " << sign * x);
-      const auto r = at_digits(digits, sign * x);
-      CHECK(overlap(r, at_digits(1000, x)));
+      const auto r = enclosure_in_digits(digits, sign * x);
+      CHECK(overlap(r, enclosure_in_digits(1000, x)));
       CHECK(relative_width(r) <= std::ldexp(1.0, 6 - static_cast<int>(r.precision())));
     }
 }

@@ -119,7 +119,7 @@ TEST_CASE("heinsen/scan/monotone_between_slope_and_step", "[property][heinsen]")
             CHECK(is_minus_infinity(up[i]));
             continue;
           }
-          const value slope = gradient_of_state(x, i).at(k), difference = up[i] - s[i];
+          const value slope = gradient_of_state(x, i).element(k), difference = up[i] - s[i];
           CHECK(slope.number >= 0);
           CHECK(at_most(slope * delta, difference));
           CHECK(at_most(difference, delta));

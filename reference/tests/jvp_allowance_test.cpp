@@ -82,10 +82,10 @@ void measure_others(dtype type, std::vector<double>& largest) {
       const auto truth = truth_of({&op, type, in});
       const auto allowed = allow({&op, type, in}, type);
       for (std::size_t w = 0; w < ways.size(); ++w) {
-        encodings::heinsen::scheme<rounded> how;
-        how.scan = ways[w].scan;
-        how.tangent = ways[w].tangent;
-        const auto out = evaluate<encodings::heinsen, rounded>({op.name, lift<rounded>(in)}, how).at("tangent_s");
+        encodings::heinsen::scheme<rounded> steps;
+        steps.scan = ways[w].scan;
+        steps.tangent = ways[w].tangent;
+        const auto out = evaluate<encodings::heinsen, rounded>({op.name, lift<rounded>(in)}, steps).at("tangent_s");
         const auto& k = allowed.at("tangent_s").k[static_cast<std::size_t>(ways[w].c)].storage();
         const certified& t = truth.at("tangent_s");
         for (std::size_t i = 0; i < n; ++i) {

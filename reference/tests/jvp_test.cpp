@@ -47,7 +47,7 @@ value paired(const fields<value>& x, const std::string& x_prefix, const fields<v
 
 struct named_scheme {
   std::string name;
-  encodings::heinsen::scheme<value> how;
+  encodings::heinsen::scheme<value> steps;
   bool infinities = true;
 };
 
@@ -56,11 +56,11 @@ std::vector<named_scheme> all_schemes() {
   for (const accuracy_class c : accuracy_classes)
     if (c != accuracy_class::uniform)
       all.push_back({std::string(name_of(c)), encodings::heinsen::algorithm<value>(c), c != accuracy_class::cumsum});
-  encodings::heinsen::scheme<value> how;
-  how.tangent = balanced_tree_tangent<exp_form, value>;
-  all.push_back({"tree, exp form", how});
-  how.tangent = balanced_linear_tangent<sigmoid_form, value>;
-  all.push_back({"tree over the recurrence of ds", how});
+  encodings::heinsen::scheme<value> steps;
+  steps.tangent = balanced_tree_tangent<exp_form, value>;
+  all.push_back({"tree, exp form", steps});
+  steps.tangent = balanced_linear_tangent<sigmoid_form, value>;
+  all.push_back({"tree over the recurrence of ds", steps});
   return all;
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("heinsen/jvp/dual_numbers_and_dot_product", "[property][heinsen]") {
         for (const named_scheme& r : schemes) {
           if (!r.infinities && !is_finite(f)) continue;
           INFO(r.name);
-          const auto pushed = evaluate<encodings::heinsen, value>({op + ":jvp", forward}, r.how);
+          const auto pushed = evaluate<encodings::heinsen, value>({op + ":jvp", forward}, r.steps);
           for (const auto& [name, t] : pushed)
             for (std::size_t i = 0; i < t.size(); ++i) {
               const tangent& other = dual.at(name.substr(8)).storage()[i];

@@ -45,7 +45,7 @@ struct lane_vector {
     all.push_back(s0);
     return all;
   }
-  R& at(std::size_t k) { return k < a.size() ? a[k] : k < 2 * a.size() ? h[k - a.size()] : s0; }
+  R& element(std::size_t k) { return k < a.size() ? a[k] : k < 2 * a.size() ? h[k - a.size()] : s0; }
 };
 using value_vector = lane_vector<value>;
 
@@ -58,7 +58,7 @@ inline value_vector random_vector(std::size_t n, core::counter_random& random) {
 }
 inline value_vector unit_vector(std::size_t n, std::size_t k) {
   value_vector v(n);
-  v.at(k) = value(1.0);
+  v.element(k) = value(1.0);
   return v;
 }
 

@@ -101,9 +101,9 @@ TEST_CASE("heinsen/monoid/bracketing_does_not_change_the_gradient", "[property][
       scan_tangent<sigmoid_form, value>(read(x.a), read(x.h), x.s0, read(s), v.as_direction(), write(ds));
       std::vector<dual> product = dual_elements<sigmoid_form>(read(x.a), read(x.h), x.s0, v.as_direction());
       while (product.size() > 1) {
-        const auto at = product.begin() + static_cast<std::ptrdiff_t>(random.below(product.size() - 1));
-        *at = then(*at, *(at + 1));
-        product.erase(at + 1);
+        const auto element = product.begin() + static_cast<std::ptrdiff_t>(random.below(product.size() - 1));
+        *element = then(*element, *(element + 1));
+        product.erase(element + 1);
       }
       CHECK(deviation(product[0].step.input, s.back()) < 1e-95);
       CHECK(deviation(product[0].d_input, ds.back()) < 1e-90);

@@ -31,30 +31,31 @@ struct primitive {
 };
 
 template <class Function>
-primitive of(std::string name, double low, double high, bool of_either_sign, Function f) {
+primitive primitive_of_x(std::string name, double low, double high, bool of_either_sign, Function f) {
   return {std::move(name), low, high, of_either_sign, f, f, f, f, f, f, f};
 }
 
 std::vector<primitive> primitives() {
   return {
-      of("exp", -30, 5, true, [](const auto& x) { return exp(x); }),
-      of("log", -60, 60, false, [](const auto& x) { return log(x); }),
-      of("log1p", -40, 40, false, [](const auto& x) { return log1p(x); }),
-      of("sin", -20, 20, true, [](const auto& x) { return sin(x); }),
-      of("cos", -20, 20, true, [](const auto& x) { return cos(x); }),
-      of("sigmoid", -20, 6, true, [](const auto& x) { return sigmoid(x); }),
-      of("carry_weights.v", -20, 6, true, [](const auto& x) { return carry_weights(x).v; }),
-      of("softplus", -20, 6, true, [](const auto& x) { return softplus(x); }),
-      of("log_sigmoid", -20, 6, true, [](const auto& x) { return log_sigmoid(x); }),
-      of("log_sum_exp with 1.5", -20, 6, true,
-         [](const auto& x) { return log_sum_exp(x, std::decay_t<decltype(x)>(1.5)); }),
-      of("log_sum_exp with 2x", -20, 5, true, [](const auto& x) { return log_sum_exp(x, x + x); }),
-      of("power 2/3", -30, 30, false, [](const auto& x) { return power(x, ratio(2, 3)); }),
-      of("power -5/2", -12, 12, false, [](const auto& x) { return power(x, ratio(-5, 2)); }),
-      of("pow 0.7", -30, 30, false, [](const auto& x) { return pow(x, std::decay_t<decltype(x)>(0.7)); }),
-      of("pow of 3", -8, 4, true, [](const auto& x) { return pow(std::decay_t<decltype(x)>(3.0), x); }),
-      of("larger than 1", -6, 6, true, [](const auto& x) { return larger(x, std::decay_t<decltype(x)>(1.0)); }),
-      of("entire_cosine_integral", -10, 6, true, [](const auto& x) { return entire_cosine_integral(x); }),
+      primitive_of_x("exp", -30, 5, true, [](const auto& x) { return exp(x); }),
+      primitive_of_x("log", -60, 60, false, [](const auto& x) { return log(x); }),
+      primitive_of_x("log1p", -40, 40, false, [](const auto& x) { return log1p(x); }),
+      primitive_of_x("sin", -20, 20, true, [](const auto& x) { return sin(x); }),
+      primitive_of_x("cos", -20, 20, true, [](const auto& x) { return cos(x); }),
+      primitive_of_x("sigmoid", -20, 6, true, [](const auto& x) { return sigmoid(x); }),
+      primitive_of_x("carry_weights.v", -20, 6, true, [](const auto& x) { return carry_weights(x).v; }),
+      primitive_of_x("softplus", -20, 6, true, [](const auto& x) { return softplus(x); }),
+      primitive_of_x("log_sigmoid", -20, 6, true, [](const auto& x) { return log_sigmoid(x); }),
+      primitive_of_x("log_sum_exp with 1.5", -20, 6, true,
+                     [](const auto& x) { return log_sum_exp(x, std::decay_t<decltype(x)>(1.5)); }),
+      primitive_of_x("log_sum_exp with 2x", -20, 5, true, [](const auto& x) { return log_sum_exp(x, x + x); }),
+      primitive_of_x("power 2/3", -30, 30, false, [](const auto& x) { return power(x, ratio(2, 3)); }),
+      primitive_of_x("power -5/2", -12, 12, false, [](const auto& x) { return power(x, ratio(-5, 2)); }),
+      primitive_of_x("pow 0.7", -30, 30, false, [](const auto& x) { return pow(x, std::decay_t<decltype(x)>(0.7)); }),
+      primitive_of_x("pow of 3", -8, 4, true, [](const auto& x) { return pow(std::decay_t<decltype(x)>(3.0), x); }),
+      primitive_of_x("larger than 1", -6, 6, true,
+                     [](const auto& x) { return larger(x, std::decay_t<decltype(x)>(1.0)); }),
+      primitive_of_x("entire_cosine_integral", -10, 6, true, [](const auto& x) { return entire_cosine_integral(x); }),
   };
 }
 
@@ -194,13 +195,13 @@ TEST_CASE("primitives/balls_decide_what_lies_beside_a_tie", "[unit]") {
     // An exact decay in between keeps the side; an inexact one does not keep it.
     const auto later =
         log_sum_exp(double_ball(0.5) + log_sum_exp(double_ball(tie - 0.5), double_ball(far)), double_ball(far));
-    CHECK(later.of_centre == side::above);
+    CHECK(later.side_of_centre == side::above);
     CHECK(round_ball(dtype::f32, later).value == above);
-    CHECK((double_ball(0x1p-60) + later).of_centre == side::both);
+    CHECK((double_ball(0x1p-60) + later).side_of_centre == side::both);
   }
   // The difference may lie on either side, since both truths lie above their centres.
   const auto up = log_sum_exp(double_ball(tie), double_ball(-600.0));
-  CHECK((up - up).of_centre == side::both);
+  CHECK((up - up).side_of_centre == side::both);
 }
 
 TEST_CASE("primitives/balls_lose_nothing_to_underflow", "[unit]") {

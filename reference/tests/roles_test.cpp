@@ -22,7 +22,7 @@ operation with_other_names() {
           .axis_roles = {{"R", axis_role::batch}, {"t", axis_role::token}, {"c", axis_role::pairs}}};
 }
 
-operation of_pairs() {
+operation pairs_operation() {
   return {.name = "other/bias",
           .inputs = {integers("of_key", {"s"}, "", anywhere, input_role::position),
                      integers("of_query", {"t"}, "", anywhere, input_role::position)},
@@ -62,18 +62,18 @@ TEST_CASE("core/roles/follow_from_declarations_not_from_names", "[unit]") {
   CHECK(vjp.input("grad_w")->role == input_role::cotangent);
   CHECK(jvp_of(op).input("tangent_u")->role == input_role::tangent);
   const tensors inputs{{"where", make_tensor(dtype::i64, {1, 3}, {5, -9, 2})}};
-  CHECK(op.grows_with->of(op, inputs, {}) == 9);
-  CHECK(with_tokens.of(op, inputs, {{"t", 3}}) == 3);
+  CHECK(op.grows_with->value(op, inputs, {}) == 9);
+  CHECK(with_tokens.value(op, inputs, {{"t", 3}}) == 3);
   CHECK(with_tokens.words(op, 3) == "t = 3");
 }
 
 TEST_CASE("core/roles/a_position_is_of_queries_or_of_keys_as_its_axis_says", "[unit]") {
-  const operation op = of_pairs();
+  const operation op = pairs_operation();
   CHECK_NOTHROW(check_roles(op));
   CHECK(places_of(op).own->name == "of_query");
   CHECK(places_of(op).key->name == "of_key");
   CHECK(integer_positions(op) == nullptr);
-  CHECK(with_distance.of(op, {{"of_query", numbers({4, 7})}, {"of_key", numbers({1, 30})}}, {}) == 26);
+  CHECK(with_distance.value(op, {{"of_query", numbers({4, 7})}, {"of_key", numbers({1, 30})}}, {}) == 26);
 }
 
 TEST_CASE("core/roles/declared_axes_may_be_several_of_tokens_or_none", "[unit]") {
@@ -125,7 +125,7 @@ TEST_CASE("core/roles/declared_axes_may_be_several_of_tokens_or_none", "[unit]")
 TEST_CASE("core/roles/an_operation_owns_what_its_errors_grow_with_and_its_rule", "[unit]") {
   const auto made_here = [](const std::string& unit, std::size_t most) {
     operation op = with_other_names();
-    op.grows_with = error_growth{.quantity = "largest number of a " + unit, .at = unit + " {}"};
+    op.grows_with = error_growth{.quantity = "largest number of a " + unit, .value_words = unit + " {}"};
     op.conflict = [most, unit](const attributes&, const axis_sizes& sizes) {
       return sizes.at("t") > most ? "more of a " + unit + " than " + std::to_string(most) : "";
     };

@@ -141,8 +141,9 @@ struct share {
 };
 
 // Every decided element equals the result that intervals of 80 digits prove, and its remainder lies within the bound.
-void check_against_intervals(const core::request& call, doubles of_number, const rung_outputs& proved, share& found) {
-  for (const auto& [name, o] : declaration_of(*call.operation).bound(call, of_number)) {
+void check_against_intervals(const core::request& call, doubles doubles_per_number, const rung_outputs& proved,
+                             share& found) {
+  for (const auto& [name, o] : declaration_of(*call.operation).bound(call, doubles_per_number)) {
     const rung_output& truth = proved.at(name);
     for (std::size_t i = 0; i < o.decided.size(); ++i) {
       ++found.all;
@@ -236,14 +237,14 @@ void check_lanes(const char* operation, const std::vector<std::pair<const char*,
       for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         const core::request call = call_of(operation, lane, type, {2, 15, 5}, seed);
         const rung_outputs proved = owner_of(*call.operation).enclose(call, 80);
-        for (const doubles of_number : {doubles::one, doubles::two})
-          check_against_intervals(call, of_number, proved, found[of_number]);
+        for (const doubles doubles_per_number : {doubles::one, doubles::two})
+          check_against_intervals(call, doubles_per_number, proved, found[doubles_per_number]);
       }
-      for (const auto& [of_number, part] : found) {
+      for (const auto& [doubles_per_number, part] : found) {
         INFO(operation << " " << core::name_of(type) << " decided " << part.decided << " of " << part.all);
         // Cotangents above the largest f16 are infinite, and cotangents with few bits make ties.
         if (std::string_view(name) == "mild" && type != dtype::f16 &&
-            !(type == dtype::f64 && of_number == doubles::one))
+            !(type == dtype::f64 && doubles_per_number == doubles::one))
           CHECK(part.decided * 100 >= part.all * 80);
       }
     }
@@ -288,7 +289,7 @@ std::vector<double> run(const running::kernels_of_decay& kernels, const char* de
 }
 
 void check_instruction_sets(const char* operation, const char* decay,
-                            running::kernels_of_decay running::kernels_of_arithmetic::*of_decay,
+                            running::kernels_of_decay running::kernels_of_arithmetic::*decay_kernels,
                             const std::vector<std::pair<const char*, numbers_of_lane>>& lanes) {
   const auto& kernels = running::supported_kernels();
   REQUIRE(std::string(kernels.front()->name) == "baseline");
@@ -302,7 +303,7 @@ void check_instruction_sets(const char* operation, const char* decay,
       for (const auto arithmetic : {&running::kernel_table::in_doubles, &running::kernel_table::in_two_doubles})
         for (const auto& format : {f32, f64}) {
           const auto numbers = [&](const running::kernel_table* k) {
-            return run((k->*arithmetic).*of_decay, decay, call, s, format);
+            return run((k->*arithmetic).*decay_kernels, decay, call, s, format);
           };
           const std::vector<double> first = numbers(kernels.front());
           for (const running::kernel_table* k : kernels) {
@@ -318,8 +319,8 @@ void check_instruction_sets(const char* operation, const char* decay,
 
 TEST_CASE("reference/running_bounds/every_instruction_set_gives_the_same_bits", "[unit]") {
   using kernels = running::kernels_of_arithmetic;
-  check_instruction_sets("heinsen/scan:vjp", "log_p", &kernels::of_log_p, hard_lanes());
-  check_instruction_sets("heinsen/gated_scan:vjp", "g", &kernels::of_gate_logits, hard_gates());
+  check_instruction_sets("heinsen/scan:vjp", "log_p", &kernels::log_p_kernels, hard_lanes());
+  check_instruction_sets("heinsen/gated_scan:vjp", "g", &kernels::gate_logit_kernels, hard_gates());
 }
 
 TEST_CASE("reference/running_bounds/lanes_that_are_not_bounded_disturb_nobody", "[unit]") {
@@ -341,7 +342,7 @@ TEST_CASE("reference/running_bounds/lanes_that_are_not_bounded_disturb_nobody", 
 
 TEST_CASE("reference/running_bounds/infinite_gate_logits_are_exact", "[unit]") {
   // p = 1 keeps the whole past, p = 0 cuts it; the slope of log p is 0, or the weight of the past is 0.
-  for (const doubles of_number : {doubles::one, doubles::two}) {
+  for (const doubles doubles_per_number : {doubles::one, doubles::two}) {
     core::request call = call_of("heinsen/gated_scan:jvp", hard_gates().front().second, dtype::f32, {1, 3, 2}, 1);
     for (const std::size_t token : {0u, 1u, 2u}) {
       call.inputs.at("g").values(0, token, 0) = infinity;
@@ -349,10 +350,10 @@ TEST_CASE("reference/running_bounds/infinite_gate_logits_are_exact", "[unit]") {
       for (const std::size_t j : {0u, 1u}) call.inputs.at("h").values(0, token, j) = j == 0 ? -infinity : 2.5;
     }
     const auto& forward = *find_operation("heinsen/gated_scan");
-    const core::request of_value{
+    const core::request call_of_value{
         &forward, dtype::f32, {{"g", call.inputs.at("g")}, {"h", call.inputs.at("h")}, {"s0", call.inputs.at("s0")}}};
-    const rung_output s = declaration_of(forward).bound(of_value, of_number).at("s");
-    const rung_output ds = declaration_of(*call.operation).bound(call, of_number).at("tangent_s");
+    const rung_output s = declaration_of(forward).bound(call_of_value, doubles_per_number).at("s");
+    const rung_output ds = declaration_of(*call.operation).bound(call, doubles_per_number).at("tangent_s");
     const auto exact = [](const rung_output& o, std::size_t i, double value) {
       return o.decided[i] == 1 && o.rounded.values.storage()[i] == value && o.low.storage()[i] == 0.0 &&
              o.radius.storage()[i] == 0.0;

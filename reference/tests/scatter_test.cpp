@@ -12,7 +12,9 @@ using namespace assay::reference;
 
 namespace {
 
-core::precisions at_random(core::dtype type, std::uint64_t seed) { return core::precisions(type).at_random(seed); }
+core::precisions random_precisions(core::dtype type, std::uint64_t seed) {
+  return core::precisions(type).at_random(seed);
+}
 
 std::vector<double> numbers(std::size_t count) {
   core::counter_random random(7);
@@ -49,7 +51,7 @@ TEST_CASE("scatter/a_rounding_goes_to_a_neighbour_and_its_mean_is_right", "[unit
       double mean = 0;
       constexpr int runs = 4000;
       for (int seed = 0; seed < runs; ++seed) {
-        const computing_in format(at_random(type, seed));
+        const computing_in format(random_precisions(type, seed));
         const double y = rounded(x).number;
         CHECK((y == below || y == above));
         CHECK(rounded(-x).number == -y);
@@ -62,7 +64,7 @@ TEST_CASE("scatter/a_rounding_goes_to_a_neighbour_and_its_mean_is_right", "[unit
 
 TEST_CASE("scatter/what_is_a_number_of_the_format_stays", "[unit]") {
   for (const core::dtype type : {core::dtype::f32, core::dtype::f16, core::dtype::bf16}) {
-    const computing_in format(at_random(type, 3));
+    const computing_in format(random_precisions(type, 3));
     for (const double x : {0.0, 1.0, -0.75, core::largest_finite(type), core::smallest_normal(type),
                            std::ldexp(core::smallest_normal(type), -3), HUGE_VAL})
       CHECK(rounded(x).number == x);
@@ -70,7 +72,7 @@ TEST_CASE("scatter/what_is_a_number_of_the_format_stays", "[unit]") {
     CHECK(std::isinf(rounded(2.0 * core::largest_finite(type)).number));
   }
   // Inputs are lifted in a scope of their own, where nothing is rounded.
-  const computing_in outer(at_random(core::dtype::f32, 3));
+  const computing_in outer(random_precisions(core::dtype::f32, 3));
   const computing_in exact(core::dtype::f64);
   CHECK(rounded(0.1).number == 0.1);
 }
@@ -86,7 +88,7 @@ TEST_CASE("scatter/deviations_are_those_of_a_sweep_back", "[unit]") {
   double square = 0;
   constexpr int runs = 400;
   for (int seed = 0; seed < runs; ++seed) {
-    const computing_in format(at_random(core::dtype::f32, seed));
+    const computing_in format(random_precisions(core::dtype::f32, seed));
     square += std::pow(added(x).sums.back() - exact.sums.back(), 2.0) / runs;
   }
   const double predicted = std::sqrt(exact.squares / 6.0);

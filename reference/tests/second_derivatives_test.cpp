@@ -27,47 +27,49 @@ loss last_state(std::size_t n) { return {std::vector<value>(n, value(0.0)), valu
 
 // Cotangents of sum_i gbar_i s_i + curvature/2 s_i^2 + gbar_last s_n, where states are finite.
 template <class R>
-std::vector<R> cotangents(const loss& of, const std::vector<R>& s) {
+std::vector<R> cotangents(const loss& objective, const std::vector<R>& s) {
   std::vector<R> grad;
   for (std::size_t i = 0; i < s.size(); ++i)
-    grad.push_back(is_minus_infinity(s[i]) ? R(of.grad_s[i]) : R(of.grad_s[i]) + R(of.curvature) * s[i]);
+    grad.push_back(is_minus_infinity(s[i]) ? R(objective.grad_s[i])
+                                           : R(objective.grad_s[i]) + R(objective.curvature) * s[i]);
   return grad;
 }
 
-value_vector gradient(const loss& of, const value_lane& x) {
-  return gradient_of(x, cotangents(of, states_of(x)), of.grad_last);
+value_vector gradient(const loss& objective, const value_lane& x) {
+  return gradient_of(x, cotangents(objective, states_of(x)), objective.grad_last);
 }
 
-value_vector hessian_product(const loss& of, const value_lane& x, const value_vector& v) {
+value_vector hessian_product(const loss& objective, const value_lane& x, const value_vector& v) {
   const std::size_t n = x.size();
-  const std::vector<value> s = states_of(x), grad_s = cotangents(of, s);
+  const std::vector<value> s = states_of(x), grad_s = cotangents(objective, s);
   std::vector<value> ds(n), d_grad(n);
   scan_tangent<sigmoid_form, value>(read(x.a), read(x.h), x.s0, read(s), v.as_direction(), write(ds));
-  for (std::size_t i = 0; i < n; ++i) d_grad[i] = of.curvature * ds[i];
+  for (std::size_t i = 0; i < n; ++i) d_grad[i] = objective.curvature * ds[i];
   value_vector product(n);
   const value zero(0.0);
   scan_hessian_product<value>(read(x.a), read(x.h), x.s0, read(s), v.as_direction(), read(ds),
-                              {read(grad_s), of.grad_last}, {read(d_grad), zero}, product.as_gradient());
+                              {read(grad_s), objective.grad_last}, {read(d_grad), zero}, product.as_gradient());
   return product;
 }
 
 // The derivative by dual numbers through scan and adjoint.
-value_vector by_dual_numbers(const loss& of, const value_lane& x, const value_vector& v) {
+value_vector by_dual_numbers(const loss& objective, const value_lane& x, const value_vector& v) {
   lane_of<tangent> dual{{}, {}, tangent(x.s0, v.s0)};
   for (std::size_t i = 0; i < x.size(); ++i) {
     dual.a.emplace_back(x.a[i], v.a[i]);
     dual.h.emplace_back(x.h[i], v.h[i]);
   }
-  const auto grad = gradient_of(dual, cotangents(of, states_of(dual)), tangent(of.grad_last));
+  const auto grad = gradient_of(dual, cotangents(objective, states_of(dual)), tangent(objective.grad_last));
   value_vector product(x.size());
-  for (std::size_t k = 0; k < 2 * x.size() + 1; ++k) product.at(k) = lane_vector<tangent>(grad).at(k).derivative;
+  for (std::size_t k = 0; k < 2 * x.size() + 1; ++k)
+    product.element(k) = lane_vector<tangent>(grad).element(k).derivative;
   return product;
 }
 
-std::vector<std::vector<value>> hessian(const loss& of, const value_lane& x) {
+std::vector<std::vector<value>> hessian(const loss& objective, const value_lane& x) {
   std::vector<std::vector<value>> rows;
   for (std::size_t k = 0; k < 2 * x.size() + 1; ++k)
-    rows.push_back(hessian_product(of, x, unit_vector(x.size(), k)).flat());
+    rows.push_back(hessian_product(objective, x, unit_vector(x.size(), k)).flat());
   return rows;
 }
 
@@ -93,9 +95,9 @@ TEST_CASE("heinsen/hessian/dual_numbers_through_the_adjoint", "[property][heinse
         const value_lane x = make_lane(f, n, seed);
         INFO(x.name);
         core::counter_random random(seed + 50);
-        const loss of = random_loss(n, random, seed % 2 == 0 ? 0.0 : 1.0);
+        const loss objective = random_loss(n, random, seed % 2 == 0 ? 0.0 : 1.0);
         const value_vector v = random_vector(n, random);
-        CHECK(deviation(hessian_product(of, x, v).flat(), by_dual_numbers(of, x, v).flat()) < 1e-90);
+        CHECK(deviation(hessian_product(objective, x, v).flat(), by_dual_numbers(objective, x, v).flat()) < 1e-90);
       }
 }
 
@@ -106,15 +108,15 @@ TEST_CASE("heinsen/hessian/differences_of_gradients", "[property][heinsen]") {
       const value_lane x = make_lane(f, 7, seed);
       INFO(x.name);
       core::counter_random random(seed + 60);
-      const loss of = random_loss(7, random, 1.0);
+      const loss objective = random_loss(7, random, 1.0);
       const value_vector v = random_vector(7, random);
       const value step(1e-18);
-      const auto at = [&](double k) { return gradient(of, moved(x, v, value(k) * step)).flat(); };
-      const auto p1 = at(1), m1 = at(-1), p2 = at(2), m2 = at(-2);
+      const auto gradient_at = [&](double k) { return gradient(objective, moved(x, v, value(k) * step)).flat(); };
+      const auto p1 = gradient_at(1), m1 = gradient_at(-1), p2 = gradient_at(2), m2 = gradient_at(-2);
       std::vector<value> slope;
       for (std::size_t k = 0; k < p1.size(); ++k)
         slope.push_back((value(8.0) * (p1[k] - m1[k]) - (p2[k] - m2[k])) / (value(12.0) * step));
-      CHECK(deviation(slope, hessian_product(of, x, v).flat()) < 1e-65);
+      CHECK(deviation(slope, hessian_product(objective, x, v).flat()) < 1e-65);
     }
 }
 
@@ -124,10 +126,10 @@ TEST_CASE("heinsen/hessian/symmetry", "[property][heinsen]") {
       const value_lane x = make_lane(f, 17, seed);
       INFO(x.name);
       core::counter_random random(seed + 70);
-      const loss of = random_loss(17, random, 1.0);
+      const loss objective = random_loss(17, random, 1.0);
       const value_vector u = random_vector(17, random), v = random_vector(17, random);
-      const value uhv = dot(u.flat(), hessian_product(of, x, v).flat());
-      CHECK(deviation(uhv, dot(v.flat(), hessian_product(of, x, u).flat())) < 1e-90);
+      const value uhv = dot(u.flat(), hessian_product(objective, x, v).flat());
+      CHECK(deviation(uhv, dot(v.flat(), hessian_product(objective, x, u).flat())) < 1e-90);
     }
 }
 
@@ -184,7 +186,7 @@ TEST_CASE("heinsen/hessian/gate_logits", "[property][heinsen]") {
       const std::size_t n = 11;
       core::counter_random random(seed + 80);
       value_lane x = make_lane(f, n, seed);
-      const loss of = random_loss(n, random, 0.0);
+      const loss objective = random_loss(n, random, 0.0);
       const std::vector<value> g = random_values(n, random), dg = random_values(n, random);
       value_vector v = random_vector(n, random);
       lane_of<tangent> dual{{}, {}, tangent(x.s0, v.s0)};
@@ -195,8 +197,8 @@ TEST_CASE("heinsen/hessian/gate_logits", "[property][heinsen]") {
         v.a[i] = dual.a[i].derivative;
       }
       INFO(x.name);
-      const auto expected = gradient_of(dual, cotangents(of, states_of(dual)), tangent(of.grad_last));
-      const value_vector grad = gradient(of, x), product = hessian_product(of, x, v);
+      const auto expected = gradient_of(dual, cotangents(objective, states_of(dual)), tangent(objective.grad_last));
+      const value_vector grad = gradient(objective, x), product = hessian_product(objective, x, v);
       for (std::size_t i = 0; i < n; ++i) {
         const tangent through_gate = expected.a[i] * sigmoid(-tangent(g[i], dg[i]));
         CHECK(deviation(gate_hessian_product(g[i], dg[i], grad.a[i], product.a[i]), through_gate.derivative) < 1e-90);

@@ -151,10 +151,10 @@ TEST_CASE("skew_exponential/derivative_by_differences", "[reference]") {
   for (const double norm : {0.5, 30.0}) {
     const entries x = random_skew(b, norm, 3), e = random_skew(b, 1.0, 4);
     const value step(std::ldexp(1.0, -100));
-    square_matrix<value> later, at = lifted_matrix<value>(x);
+    square_matrix<value> later, matrix = lifted_matrix<value>(x);
     for (std::size_t k = 0; k < b * b; ++k) later.push_back(value(x[k]) + step * value(e[k]));
-    const auto r = exponential_of(at, b), moved = exponential_of(later, b),
-               slope = exponential_slope(at, lifted_matrix<value>(e), b);
+    const auto r = exponential_of(matrix, b), moved = exponential_of(later, b),
+               slope = exponential_slope(matrix, lifted_matrix<value>(e), b);
     for (std::size_t k = 0; k < b * b; ++k) CHECK(apart((moved[k] - r[k]) / step, slope[k]) < 1e-28);
   }
 }

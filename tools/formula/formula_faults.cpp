@@ -23,7 +23,7 @@ struct edited_place {
     const std::vector<formula::node_place> nodes = formula::all_nodes(p.made);
     std::vector<std::size_t> all;
     for (std::size_t k = 0; k < p.steps.size(); ++k)
-      if (p.steps[k] == step && nodes[k].in->nodes()[nodes[k].at].what == what) all.push_back(k);
+      if (p.steps[k] == step && nodes[k].in->nodes()[nodes[k].node].what == what) all.push_back(k);
     return all;
   }
 };
@@ -50,10 +50,10 @@ std::vector<formula::program_edit> edits_at(const placed_program& p, const edite
   const formula::node_place first = nodes[place.in(p).front()];
   const auto named = [&](formula::node_id k) {
     const auto it =
-        std::ranges::find_if(nodes, [&](const auto& other) { return other.in == first.in && other.at == k; });
+        std::ranges::find_if(nodes, [&](const auto& other) { return other.in == first.in && other.node == k; });
     return name_in_source(first.in->nodes()[k], p.steps[static_cast<std::size_t>(it - nodes.begin())], place.step);
   };
-  return formula::edits_of(*first.in, first.at, named);
+  return formula::edits_of(*first.in, first.node, named);
 }
 
 /// The formula with such an edit, in the arithmetic of most code.
@@ -100,7 +100,7 @@ std::vector<properties::variant> formula_faults(const std::shared_ptr<formula_so
     const auto p = source->placed({op, settings, sizes});
     const std::vector<formula::node_place> nodes = formula::all_nodes(p->made);
     for (std::size_t k = 0; k < p->steps.size() && all.size() < most; ++k) {
-      const formula::node& n = nodes[k].in->nodes()[nodes[k].at];
+      const formula::node& n = nodes[k].in->nodes()[nodes[k].node];
       const edited_place place{p->steps[k], n.what};
       const bool is_known = std::ranges::any_of(
           seen, [&](const edited_place& other) { return other.step == place.step && other.what == place.what; });

@@ -59,7 +59,7 @@ void read_and_run_program(std::string_view bytes) {
   require_of_program(law || names_a_node(law.error()), "an error of the allowance names a node");
   for (const auto& o : p->outputs())
     if (truth)
-      require_of_program(truth->at(o.name).rounded.shape() == p->type_of(o.of).shape, "an output has its shape");
+      require_of_program(truth->at(o.name).rounded.shape() == p->type_of(o.node).shape, "an output has its shape");
 }
 
 std::vector<std::string> program_seeds() {

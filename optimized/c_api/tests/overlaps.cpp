@@ -44,9 +44,9 @@ TEST_CASE("heinsen/scan/c_api_shared_elements", "[optimized][heinsen][c_api]") {
   int shared = 0, within_but_apart = 0;
   CHECK(rc::check("as the sets of elements say", [&] {
     const footprint a = drawn(), b = drawn();
-    const auto of_a = elements_of(a), of_b = elements_of(b);
+    const auto elements_of_a = elements_of(a), elements_of_b = elements_of(b);
     bool expected = false;
-    for (const std::uintptr_t place : of_a) expected = expected || of_b.count(place) > 0;
+    for (const std::uintptr_t place : elements_of_a) expected = expected || elements_of_b.count(place) > 0;
     shared += expected;
     within_but_apart += !expected && a.first <= b.last && b.first <= a.last;
     RC_ASSERT(c_api::share_elements(a, b) == expected);

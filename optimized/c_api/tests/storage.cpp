@@ -42,8 +42,8 @@ struct stored_call {
   int forward() { return assay_scan(&on, &in, &out); }
   int backward() { return assay_scan_vjp(&on, &in, &cotangents, &gradients); }
   // The call is refused with this code and for this reason, and not for another one.
-  void refuses(int code, const std::string& beginning, bool of_forward = true) {
-    CHECK((of_forward ? forward() : backward()) == code);
+  void refuses(int code, const std::string& beginning, bool is_forward = true) {
+    CHECK((is_forward ? forward() : backward()) == code);
     INFO(message.data());
     CHECK(std::string(message.data()).starts_with(beginning));
   }
@@ -98,10 +98,10 @@ TEMPLATE_TEST_CASE("heinsen/scan/c_api_storage_with_strides", "[optimized][heins
 
 TEST_CASE("heinsen/scan/c_api_storage_refusals", "[optimized][heinsen][c_api]") {
   using call = stored_call<bfloat16>;
-  const auto refused = [](int code, const char* beginning, auto change, bool of_forward = true) {
+  const auto refused = [](int code, const char* beginning, auto change, bool is_forward = true) {
     call c;
     change(c);
-    c.refuses(code, beginning, of_forward);
+    c.refuses(code, beginning, is_forward);
   };
   refused(ASSAY_SCAN_DTYPE, "log_p: expected the dtype 4 of h but it is 3", [](call& c) { c.in.decay.dtype = 3; });
   refused(ASSAY_SCAN_DTYPE, "s0: expected the dtype 1 but it is 4", [](call& c) { c.in.s0.dtype = 4; });

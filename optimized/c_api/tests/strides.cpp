@@ -35,13 +35,13 @@ struct spread_array {
   }
   // The place of element number i in row-major order.
   [[nodiscard]] std::size_t place(std::size_t i) const {
-    std::size_t at = first;
+    std::size_t offset = first;
     for (std::size_t k = size.size(); k-- > 0;) {
       const auto extent = static_cast<std::size_t>(size[k]);
-      at += i % extent * static_cast<std::size_t>(stride[k]);
+      offset += i % extent * static_cast<std::size_t>(stride[k]);
       i /= extent;
     }
-    return at;
+    return offset;
   }
   template <class Array>
   void use_in(Array& a) {

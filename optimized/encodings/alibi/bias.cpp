@@ -33,8 +33,8 @@ constexpr double hidden = -std::numeric_limits<double>::infinity();
 // For one query, the numbers that multiply the slopes, or `hidden`.
 auto coefficients_by(const bias_rule& rule) {
   return [rule](double query, const std::vector<double>& keys, std::vector<double>& out) {
-    const bool of_key = rule.form == bias_form::key || rule.form == bias_form::key_from_last;
-    const double origin = !of_key ? query : rule.form == bias_form::key ? 0.0 : rule.last;
+    const bool by_key = rule.form == bias_form::key || rule.form == bias_form::key_from_last;
+    const double origin = !by_key ? query : rule.form == bias_form::key ? 0.0 : rule.last;
     for (std::size_t j = 0; j < out.size(); ++j) {
       const double c = keys[j] - origin;
       out[j] = rule.causal && keys[j] > query ? hidden : rule.form == bias_form::absolute ? -std::fabs(c) : c;
@@ -45,10 +45,11 @@ auto coefficients_by(const bias_rule& rule) {
 }  // namespace
 
 template <class Real>
-void slopes(slope_rule rule, double alpha_max, const model_heads& of, const view<Real, 1>& slopes) {
+void slopes(slope_rule rule, double alpha_max, const model_heads& model, const view<Real, 1>& slopes) {
   ASSAY_EXPECTS(has_shape(slopes, slopes.shape));
   const long alpha = std::lround(alpha_max * parts), here = static_cast<long>(slopes.shape[0]),
-             first = static_cast<long>(of.first), heads = of.all == 0 ? first + here : static_cast<long>(of.all);
+             first = static_cast<long>(model.first),
+             heads = model.all == 0 ? first + here : static_cast<long>(model.all);
   ASSAY_EXPECTS(first + here <= heads);
   for (long k = 0; k < here; ++k) {
     const long head = first + k + 1;

@@ -55,9 +55,9 @@ void output_vjp(const execution& on, const inputs<Real>& in, const view<const Re
     for (std::size_t b = 0; b < batch; ++b)
       attend_vjp(*on.kernels, head_of(in, b, k), part(grad_o, b, k),
                  {part(out.q, b, k), part(out.k, b, k), part(out.v, b, k),
-                  [&](std::size_t first, std::size_t count, const double* of_logits) {
+                  [&](std::size_t first, std::size_t count, const double* grad_logits) {
                     double* to = sums.data() + first * m;
-                    for (std::size_t i = 0; i < count * m; ++i) to[i] += of_logits[i];
+                    for (std::size_t i = 0; i < count * m; ++i) to[i] += grad_logits[i];
                   }});
     store(sums, part(out.bias, k));
   });

@@ -59,13 +59,14 @@ void attention_vjp(const execution& on, const attention_inputs<Real>& in, const 
   ASSAY_EXPECTS(has_shape(grad_o, {B, h, n, in.v.shape[3]}) && has_shape(out.q, in.q.shape));
   ASSAY_EXPECTS(has_shape(out.k, in.k.shape) && has_shape(out.v, in.v.shape) && has_shape(out.log_f, in.log_f.shape));
   for_each_head(on, in, false, [&, n = n](std::size_t b, std::size_t k, const attention_head<Real>& head) {
-    std::vector<double> of_log_f(n);
-    attend_vjp(*on.kernels, head, part(grad_o, b, k),
-               {part(out.q, b, k), part(out.k, b, k), part(out.v, b, k),
-                [&](std::size_t first, std::size_t count, const double* of_D) {
-                  add_decay_gradient(dense<const double, 2>(of_D, {count, n}), first, of_log_f.data());
-                }});
-    store(of_log_f, lane_of(out.log_f, b, k));
+    std::vector<double> gradient_of_log_f(n);
+    attend_vjp(
+        *on.kernels, head, part(grad_o, b, k),
+        {part(out.q, b, k), part(out.k, b, k), part(out.v, b, k),
+         [&](std::size_t first, std::size_t count, const double* gradient_of_D) {
+           add_decay_gradient(dense<const double, 2>(gradient_of_D, {count, n}), first, gradient_of_log_f.data());
+         }});
+    store(gradient_of_log_f, lane_of(out.log_f, b, k));
   });
 }
 

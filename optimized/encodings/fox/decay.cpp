@@ -53,30 +53,30 @@ void add_decay_gradient(const view<const Real, 2>& rows, std::size_t first, doub
   for (std::size_t i = 0; i < count; ++i) {
     const view<const Real, 1> row = part(rows, i);
     with_step(row, [&](auto step) {
-      const auto at = [&](std::size_t j) {
+      const auto element = [&](std::size_t j) {
         return static_cast<double>(row.data[static_cast<std::ptrdiff_t>(j) * step]);
       };
       std::array<double, together> sums{};
       std::size_t j = 0;
       for (; j + together <= first; j += together)
         for (std::size_t k = 0; k < together; ++k) {
-          const double x = at(j + k);
+          const double x = element(j + k);
           columns[j + k] += x;
           sums[k] += x;
         }
-      for (; j < first; ++j) columns[j] += at(j), sums[0] += at(j);
+      for (; j < first; ++j) columns[j] += element(j), sums[0] += element(j);
       for (const double sum : sums) before[i] += sum;
     });
   }
   double sum = 0;
   for (std::size_t l = 1; l <= first; ++l) gradient[l] += sum += columns[l - 1];
 
-  double of_columns = 0;
+  double sum_of_columns = 0;
   for (std::size_t i = count; i-- > 0;) {
-    of_columns += before[i];
+    sum_of_columns += before[i];
     double inside = 0;
     for (std::size_t j = 0; j < i; ++j) inside += corner[j] += static_cast<double>(*rows.at(i, first + j));
-    if (i > 0) gradient[first + i] += of_columns + inside;
+    if (i > 0) gradient[first + i] += sum_of_columns + inside;
   }
 }
 
@@ -155,7 +155,7 @@ void gated_decay_vjp(const execution& on, const view<const Real, 3>& g, const vi
   std::vector<double> gradient(gates.size());
   decay_gradient(on, grad_D, dense<double, 3>(gradient.data(), grad_g.shape));
   std::transform(gradient.begin(), gradient.end(), gates.begin(), gradient.begin(),
-                 [](double of_log_f, double x) { return of_log_f * slope(x); });
+                 [](double gradient_of_log_f, double x) { return gradient_of_log_f * slope(x); });
   store(gradient, grad_g);
 }
 

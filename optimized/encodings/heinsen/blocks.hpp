@@ -19,16 +19,17 @@ struct block {
 class blocks {
  public:
   blocks(std::size_t batch, std::size_t tokens, std::size_t most) : batch_(batch), all_tokens_(tokens) {
-    of_group_ = std::max<std::size_t>(1, parts(tokens, most));
-    tokens_ = parts(tokens, of_group_);
-    const std::size_t together = of_group_ > 1 ? 1 : std::max<std::size_t>(1, most / std::max<std::size_t>(1, tokens_));
+    blocks_of_group_ = std::max<std::size_t>(1, parts(tokens, most));
+    tokens_ = parts(tokens, blocks_of_group_);
+    const std::size_t together =
+        blocks_of_group_ > 1 ? 1 : std::max<std::size_t>(1, most / std::max<std::size_t>(1, tokens_));
     groups_ = parts(batch, together);
     sequences_ = groups_ == 0 ? 0 : parts(batch, groups_);
   }
 
-  [[nodiscard]] std::size_t count() const { return groups_ * of_group_; }
+  [[nodiscard]] std::size_t count() const { return groups_ * blocks_of_group_; }
   [[nodiscard]] std::size_t groups() const { return groups_; }
-  [[nodiscard]] std::size_t of_group() const { return of_group_; }
+  [[nodiscard]] std::size_t blocks_of_group() const { return blocks_of_group_; }
   [[nodiscard]] std::size_t most_sequences() const { return sequences_; }
   [[nodiscard]] std::size_t most_rows() const { return sequences_ * tokens_; }
 
@@ -47,7 +48,7 @@ class blocks {
 
  private:
   std::size_t batch_, all_tokens_;
-  std::size_t of_group_, tokens_, groups_, sequences_;
+  std::size_t blocks_of_group_, tokens_, groups_, sequences_;
 };
 
 }  // namespace assay::optimized::heinsen

@@ -56,11 +56,11 @@ std::size_t side_of(std::size_t features, std::size_t lanes) { return lanes / st
 // The cost of a block whose groups have `side` chunks each and need `registers` registers.
 template <class Real>
 std::size_t cost(const plan& p, std::size_t side, std::size_t registers, std::size_t lanes) {
-  const std::size_t of_maps = std::is_same_v<Real, float>
-                                  ? static_cast<std::size_t>(std::bit_width(p.groups * side)) *
-                                        std::max(latency_of_join, 2 * p.groups * registers * time_of_maps)
-                                  : p.groups * registers * lanes * time_of_map;
-  return 2 * p.length * std::max(latency, p.groups * registers * time_of_register) + of_maps;
+  const std::size_t time_of_all_maps = std::is_same_v<Real, float>
+                                           ? static_cast<std::size_t>(std::bit_width(p.groups * side)) *
+                                                 std::max(latency_of_join, 2 * p.groups * registers * time_of_maps)
+                                           : p.groups * registers * lanes * time_of_map;
+  return 2 * p.length * std::max(latency, p.groups * registers * time_of_register) + time_of_all_maps;
 }
 
 // How the next block is cut from a sequence that has `tokens` tokens left.

@@ -115,18 +115,18 @@ struct states_pass {
 template <class Real>
 struct scratch {
   Real *x, *y, *logits, *s;
-  std::span<std::byte> of_scan;
+  std::span<std::byte> scan_memory;
 };
 template <class Real>
-std::vector<scratch<Real>> scratches(int threads, const embed_sizes& size, const blocks& all, std::size_t of_x,
-                                     std::size_t of_y, scoped_arrays& memory) {
+std::vector<scratch<Real>> scratches(int threads, const embed_sizes& size, const blocks& all, std::size_t elements_of_x,
+                                     std::size_t elements_of_y, scoped_arrays& memory) {
   std::vector<scratch<Real>> each(std::min(static_cast<std::size_t>(threads), all.count()));
   for (scratch<Real>& one : each) {
-    one.x = memory.take<Real>(of_x), one.y = memory.take<Real>(of_y);
+    one.x = memory.take<Real>(elements_of_x), one.y = memory.take<Real>(elements_of_y);
     one.logits = memory.take<Real>(all.most_rows() * 2 * size.features);
     one.s = memory.take<Real>(all.most_rows() * size.features);
     const std::size_t bytes = 3 * all.most_sequences() * size.features * sizeof(Real) + 64;
-    one.of_scan = {memory.take<std::byte>(bytes), bytes};
+    one.scan_memory = {memory.take<std::byte>(bytes), bytes};
   }
   return each;
 }

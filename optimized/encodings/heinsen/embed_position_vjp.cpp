@@ -50,11 +50,11 @@ class weight_gradient {
  private:
   [[nodiscard]] matrix<Real> target(std::size_t sum) const {
     const std::size_t columns = right_.columns;
-    if (sum == 0) return rows_.of(whole(out_), place_);
+    if (sum == 0) return rows_.block_rows(whole(out_), place_);
     return {partial_ + (sum - 1) * left_.rows * columns, left_.rows, columns, columns};
   }
-  [[nodiscard]] matrix<Real> slice(const matrix<Real>& of, std::size_t row) const {
-    return of.rows_from(row, std::min(rows_of_slice, of.rows - row));
+  [[nodiscard]] matrix<Real> slice(const matrix<Real>& matrix_of_rows, std::size_t row) const {
+    return matrix_of_rows.rows_from(row, std::min(rows_of_slice, matrix_of_rows.rows - row));
   }
   matrix<const Real> left_, right_;
   view<Real, 2> out_;
@@ -87,9 +87,10 @@ void check(const embed_sizes& size, const embed_inputs<Real>& in, const embed_co
 template <class Real>
 void add_up(int threads, const weight_gradient<Real> (&gradients)[2]) {
   const auto for_both = [&](auto count, auto task) {
-    const std::size_t of_first = (gradients[0].*count)();
-    for_each_task(threads, of_first + (gradients[1].*count)(),
-                  [&](std::size_t i) { i < of_first ? (gradients[0].*task)(i) : (gradients[1].*task)(i - of_first); });
+    const std::size_t tasks_of_first = (gradients[0].*count)();
+    for_each_task(threads, tasks_of_first + (gradients[1].*count)(), [&](std::size_t i) {
+      i < tasks_of_first ? (gradients[0].*task)(i) : (gradients[1].*task)(i - tasks_of_first);
+    });
   };
   using gradient = weight_gradient<Real>;
   for_both(&gradient::tasks, &gradient::run);
@@ -125,10 +126,10 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
   std::fill_n(bias_sums, all.count() * sums, Real(0));
 
   pass.order->share(threads, all.count(), each_block([&](std::size_t worker, std::size_t i) {
-                      const block b = all.at(i / all.of_group(), i % all.of_group());
-                      const matrix<const Real> x = x_rows.of(b, x_place + x_rows.copied(b.first_row));
+                      const block b = all.at(i / all.blocks_of_group(), i % all.blocks_of_group());
+                      const matrix<const Real> x = x_rows.block_rows(b, x_place + x_rows.copied(b.first_row));
                       pass.run(b, x, logits.rows_from(b.first_row, b.rows()), s.rows_from(b.first_row, b.rows()),
-                               own[worker].of_scan);
+                               own[worker].scan_memory);
                     }));
 
   // Computes the adjoints of y = W_R s + b_R + x, of the scan, and of (g, h) = W_H x + b_H, from the last block of each
@@ -137,10 +138,10 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
   turns order(all.groups());
   order.share(
       threads, all.count(), each_block([&](std::size_t worker, std::size_t i) {
-        const std::size_t step = i % all.of_group();
-        const block b = all.at(i / all.of_group(), all.of_group() - 1 - step);
+        const std::size_t step = i % all.blocks_of_group();
+        const block b = all.at(i / all.blocks_of_group(), all.blocks_of_group() - 1 - step);
         const scratch<Real>& mine = own[worker];
-        const matrix<const Real> grad_y = grad_y_rows.of(b, grad_y_place + grad_y_rows.copied(b.first_row));
+        const matrix<const Real> grad_y = grad_y_rows.block_rows(b, grad_y_place + grad_y_rows.copied(b.first_row));
         const matrix<Real> grad_s{mine.s, b.rows(), d, d}, given{mine.logits, b.rows(), 2 * d, 2 * d};
         fill_zeros(grad_s);
         add_product(grad_y, W_R, grad_s);
@@ -152,20 +153,20 @@ void embed_position_vjp(const execution& on, const embed_inputs<Real>& in, const
             b.place > 0 ? dense<const Real, 2>(past.data, {1, d}) : pass.state.before(b, 0, 0);
         order.take(b.group, step, [&] {
           gated_scan_vjp<Real>(
-              {on.kernels, 1, mine.of_scan}, {half<const Real>(given, b, 0), half<const Real>(given, b, 1), first},
+              {on.kernels, 1, mine.scan_memory}, {half<const Real>(given, b, 0), half<const Real>(given, b, 1), first},
               {states<const Real>(s.rows_from(b.first_row, b.rows()), b), states<const Real>(grad_s, b),
                adjoint.before(b, step, 0), adjoint.before(b, step, 1)},
               {half(grad_logits, b, 0), half(grad_logits, b, 1), adjoint.after(b, step, 0), adjoint.after(b, step, 1)});
         });
 
-        const matrix<Real> grad_x = grad_x_rows.of(b, mine.y);
+        const matrix<Real> grad_x = grad_x_rows.block_rows(b, mine.y);
         copy_plus<Real>(grad_y, nullptr, grad_x);
         add_product(grad_logits, pass.W_H, grad_x);
         grad_x_rows.finish(b, mine.y);
-        Real* const of_block = bias_sums + (b.group * all.of_group() + b.place) * sums;
-        add_columns<Real>(grad_logits, of_block), add_columns(grad_y, of_block + 2 * d);
+        Real* const sums_of_block = bias_sums + (b.group * all.blocks_of_group() + b.place) * sums;
+        add_columns<Real>(grad_logits, sums_of_block), add_columns(grad_y, sums_of_block + 2 * d);
       }));
-  adjoint.copy_last(all.of_group(), 0, out.grad_s0);
+  adjoint.copy_last(all.blocks_of_group(), 0, out.grad_s0);
   add_up(bias_sums, all.count(), sums, out.grad_b_H);
   add_up(bias_sums + 2 * d, all.count(), sums, out.grad_b_R);
 

@@ -63,13 +63,13 @@ class rows {
 
   [[nodiscard]] std::size_t copied(std::size_t count) const { return step_ == 0 ? count * v_.shape[2] : 0; }
   /// The rows of a block. `place` has room for copied(b.rows()) elements.
-  [[nodiscard]] matrix<T> of(const block& b, Real* place) const {
+  [[nodiscard]] matrix<T> block_rows(const block& b, Real* place) const {
     const view<T, 3> part = sequences_of(v_, b);
     if (step_ != 0) return {part.data, b.rows(), v_.shape[2], step_};
     if constexpr (std::is_const_v<T>) gather(part, place);
     return {place, b.rows(), v_.shape[2], v_.shape[2]};
   }
-  /// All rows. `place` holds the copy that `of` made for each block, at the row of the block.
+  /// All rows. `place` holds the copy that `block_rows` made for each block, at the row of the block.
   [[nodiscard]] matrix<T> all(Real* place) const {
     const std::size_t count = v_.shape[0] * v_.shape[1], width = v_.shape[2];
     return step_ != 0 ? matrix<T>{v_.data, count, width, step_} : matrix<T>{place, count, width, width};
@@ -92,7 +92,7 @@ block whole(const view<T, 2>& v) {
 template <class Real>
 matrix<const Real> weights(const view<const Real, 2>& v, scoped_arrays& memory) {
   const rows<const Real> r(one_sequence(v), 1);
-  return r.of(whole(v), memory.take<Real>(r.copied(v.shape[0])));
+  return r.block_rows(whole(v), memory.take<Real>(r.copied(v.shape[0])));
 }
 template <class Real>
 const Real* bias(const view<const Real, 1>& v, scoped_arrays& memory) {

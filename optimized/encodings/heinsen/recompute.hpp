@@ -37,7 +37,7 @@ void recompute(const execution& on, const scan_inputs<Real>& in, const scan_cota
   const auto word = [&, batch = batch, features = features](Real* words, std::size_t k) {
     return dense<Real, 2>(words + k * states, {batch, features});
   };
-  const auto of_chunk = [&, tokens = tokens]<class T>(view<T, 3> v, std::size_t chunk) {
+  const auto part_of_chunk = [&, tokens = tokens]<class T>(view<T, 3> v, std::size_t chunk) {
     v.data += static_cast<std::ptrdiff_t>(chunk * length) * v.stride[1];
     v.shape[1] = std::min(length, tokens - chunk * length);
     return v;
@@ -47,7 +47,7 @@ void recompute(const execution& on, const scan_inputs<Real>& in, const scan_cota
   };
   // Runs the chunk from the state that was kept before it.
   const auto run = [&](std::size_t chunk, Real* after) {
-    scan_inputs<Real> part{of_chunk(in.decay, chunk), of_chunk(in.h, chunk), in.s0, in.s0_low};
+    scan_inputs<Real> part{part_of_chunk(in.decay, chunk), part_of_chunk(in.h, chunk), in.s0, in.s0_low};
     if (chunk > 0) part.s0 = word(kept, 2 * chunk), part.s0_low = word(kept, 2 * chunk + 1);
     forward(inner, part, scan_outputs<Real>{states_of(part.h.shape[1]), word(after, 0), word(after, 1)});
     return part;
@@ -61,9 +61,9 @@ void recompute(const execution& on, const scan_inputs<Real>& in, const scan_cota
     const bool first = chunk == 0;
     adjoint(
         inner, part,
-        scan_cotangents<Real>{states_of(part.h.shape[1]), of_chunk(cotangents.grad_s, chunk), grad_after,
+        scan_cotangents<Real>{states_of(part.h.shape[1]), part_of_chunk(cotangents.grad_s, chunk), grad_after,
                               grad_after_low},
-        scan_gradients<Real>{of_chunk(out.grad_decay, chunk), of_chunk(out.grad_h, chunk),
+        scan_gradients<Real>{part_of_chunk(out.grad_decay, chunk), part_of_chunk(out.grad_h, chunk),
                              first ? out.grad_s0 : word(given_back, 0), first ? out.grad_s0_low : word(given_back, 1)});
     grad_after = word(given_back, 0), grad_after_low = word(given_back, 1);
   }

@@ -32,12 +32,12 @@ template <class Real>
 dual_block<Real> part_of(dual_block<Real> b, std::size_t first, std::size_t tokens, std::size_t feature,
                          std::size_t features) {
   auto& [scan, along] = b;
-  for (row_array<const Real>* of :
+  for (row_array<const Real>* given :
        {&scan.decay, &scan.h, &along.decay, &along.h, &along.tangent_decay, &along.tangent_h})
-    *of = rows_from(*of, first, feature);
+    *given = rows_from(*given, first, feature);
   along.before = first == 0 ? along.before + feature : rows_from(along.s, first - 1, feature).first;
   along.s = rows_from(along.s, first, feature);
-  for (row_array<Real>* of : {&scan.s, &along.tangent_s}) *of = rows_from(*of, first, feature);
+  for (row_array<Real>* given : {&scan.s, &along.tangent_s}) *given = rows_from(*given, first, feature);
   for (Real** word : {&scan.high, &scan.low, &along.high, &along.low}) *word += feature;
   scan.tokens = along.tokens = tokens, scan.features = along.features = features;
   return b;

@@ -43,8 +43,8 @@ void for_each_piece(int threads, std::size_t features, Walk walk) {
     for (std::size_t j = 0; j < features; j += most) walk(piece_of_rows{j, std::min(most, features - j), 0});
     return;
   }
-  const std::size_t of_thread = (features / static_cast<std::size_t>(threads) + line - 1) / line * line;
-  const std::size_t width = std::clamp(of_thread, least, most);
+  const std::size_t features_of_thread = (features / static_cast<std::size_t>(threads) + line - 1) / line * line;
+  const std::size_t width = std::clamp(features_of_thread, least, most);
   const std::ptrdiff_t ahead = (bytes_ahead - 1) / static_cast<std::ptrdiff_t>(width * sizeof(Real)) + 1;
   for_each_task(threads, (features + width - 1) / width, [&](std::size_t k) {
     walk(piece_of_rows{k * width, std::min(width, features - k * width), ahead});

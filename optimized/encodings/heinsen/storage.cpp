@@ -81,18 +81,18 @@ class block_worker {
     const bool whole = unit && (stored.stride[1] == static_cast<std::ptrdiff_t>(features_) || b.tokens <= 1);
     for (std::size_t sequence = 0; sequence < b.sequences; ++sequence) {
       float* row = x + sequence * b.tokens * features_;
-      const auto at = [&](std::size_t i, std::size_t j) {
+      const auto place_of_element = [&](std::size_t i, std::size_t j) {
         return stored.at(b.first_sequence + sequence, b.first_token + i, j);
       };
       if (whole) {
-        move(at(0, 0), row, b.tokens * features_);
+        move(place_of_element(0, 0), row, b.tokens * features_);
         continue;
       }
       for (std::size_t i = 0; i < b.tokens; ++i, row += features_)
         if (unit)
-          move(at(i, 0), row, features_);
+          move(place_of_element(i, 0), row, features_);
         else
-          for (std::size_t j = 0; j < features_; ++j) move(at(i, j), row + j, std::size_t{1});
+          for (std::size_t j = 0; j < features_; ++j) move(place_of_element(i, j), row + j, std::size_t{1});
     }
   }
 
@@ -192,9 +192,9 @@ void run_piece(forward_scan scan, const execution& on, const scan_inputs<Storage
     float* const words = scans.worker().words(2);
     return [&out, all = blocks_of(size), scans = std::move(scans), words](std::size_t group) mutable {
       block_worker& worker = scans.worker();
-      for (std::size_t place = 0; place < all.of_group(); ++place) {
+      for (std::size_t place = 0; place < all.blocks_of_group(); ++place) {
         const block b = all.at(group, place);
-        const bool last = place + 1 == all.of_group();
+        const bool last = place + 1 == all.blocks_of_group();
         float *const before = worker.state(words, (place + 1) % 2), *const after = worker.state(words, place % 2);
         scans.run(b, before, last ? states_of(out.s_n, b) : worker.word(after, 0, b),
                   last ? states_of(out.s_n_low, b) : worker.word(after, 1, b));
@@ -223,7 +223,7 @@ void run_rows(stored_row_kernel<Storage> kernel, const execution& on, const scan
 }
 
 template <class Storage>
-void run(forward_scan scan, stored_row_kernel<Storage> of_rows, const execution& on, const scan_inputs<Storage>& in,
+void run(forward_scan scan, stored_row_kernel<Storage> row_kernel, const execution& on, const scan_inputs<Storage>& in,
          const scan_outputs<Storage>& out) {
   const scan_sizes size = sizes_of(out.s);
   const std::array<std::size_t, 2> states{size.batch, size.features};
@@ -231,7 +231,7 @@ void run(forward_scan scan, stored_row_kernel<Storage> of_rows, const execution&
   ASSAY_EXPECTS(has_shape(out.s_n, states) && (out.s_n_low.absent() || has_shape(out.s_n_low, states)));
   if (in.decay.has_unit_rows() && in.h.has_unit_rows() && out.s.has_unit_rows() &&
       !prefers_chunks<float>(size.tokens, size.features, kernels_for<float>(*on.kernels).lanes))
-    return run_rows(of_rows, on, in, out);
+    return run_rows(row_kernel, on, in, out);
   share_features(on, size, [&](const execution& one, auto... piece) {
     run_piece(scan, one, features_of(in, piece...),
               scan_outputs<Storage>{features_of(out.s, piece...), features_of(out.s_n, piece...),
@@ -250,18 +250,18 @@ void run_piece_back(forward_scan scan, adjoint_scan adjoint, const execution& on
     block_worker& given = scans.worker();
     float *const grad_s = given.array(), *const grad_decay = given.array(), *const grad_h = given.array();
     const blocks all = blocks_of(size);
-    float *const kept = given.words(all.of_group() + 1), *const words = given.words(2);
+    float *const kept = given.words(all.blocks_of_group() + 1), *const words = given.words(2);
     return [&, all, scans = std::move(scans), grad_s, grad_decay, grad_h, kept, words](std::size_t group) mutable {
       block_worker& worker = scans.worker();
       const auto scan_block = [&](const block& b) {
         float* const after = worker.state(kept, b.place + 1);
         return scans.run(b, worker.state(kept, b.place), worker.word(after, 0, b), worker.word(after, 1, b));
       };
-      for (std::size_t place = 0; place + 1 < all.of_group(); ++place) scan_block(all.at(group, place));
-      for (std::size_t place = all.of_group(); place-- > 0;) {
+      for (std::size_t place = 0; place + 1 < all.blocks_of_group(); ++place) scan_block(all.at(group, place));
+      for (std::size_t place = all.blocks_of_group(); place-- > 0;) {
         const block b = all.at(group, place);
         float *const from = worker.state(words, (place + 1) % 2), *const to = worker.state(words, place % 2);
-        const bool first = place == 0, last = place + 1 == all.of_group();
+        const bool first = place == 0, last = place + 1 == all.blocks_of_group();
         const scan_inputs<float> part = scan_block(b);
         scan_cotangents<float> after{scans.s(b), worker.widen(cotangents.grad_s, b, grad_s),
                                      states_of(cotangents.grad_s_n, b), states_of(cotangents.grad_s_n_low, b)};

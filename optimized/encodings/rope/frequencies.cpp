@@ -22,18 +22,18 @@ frequency divided(frequency x, double y) {
 frequency scaled_frequency(const scale& scaled, double base, std::size_t pair, std::size_t pairs) {
   const auto t = static_cast<long>(pair), count = static_cast<long>(pairs);
   const frequency theta = geometric_frequency(base, t, count);
-  if (scaled.how == scaling::interpolation) return divided(theta, scaled.factor);
-  return scaled.how == scaling::ntk && count > 1 ? times(theta, geometric_frequency(scaled.factor, t, count - 1))
-                                                 : theta;
+  if (scaled.rule == scaling::interpolation) return divided(theta, scaled.factor);
+  return scaled.rule == scaling::ntk && count > 1 ? times(theta, geometric_frequency(scaled.factor, t, count - 1))
+                                                  : theta;
 }
 
 }  // namespace
 
-prepared_frequencies geometric_frequencies(double base, std::size_t pairs, double position_scale, std::size_t of) {
-  const auto steps = static_cast<long>(of == 0 ? pairs : of);
+prepared_frequencies geometric_frequencies(double base, std::size_t pairs, double position_scale, std::size_t divisor) {
+  const auto denominator = static_cast<long>(divisor == 0 ? pairs : divisor);
   std::vector<frequency> theta;
   for (std::size_t t = 0; t < pairs; ++t)
-    theta.push_back(divided(geometric_frequency(base, static_cast<long>(t), steps), position_scale));
+    theta.push_back(divided(geometric_frequency(base, static_cast<long>(t), denominator), position_scale));
   return prepared_frequencies(std::move(theta));
 }
 

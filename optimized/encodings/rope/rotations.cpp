@@ -37,25 +37,25 @@ void rotate_angles_vjp(const execution& on, const rotary_pairs& pairs, const pre
   const std::size_t blocks = blocks_of_tokens(rows * tokens);
   std::vector<compensated> parts(blocks * pairs.count);
   for_each_token_block(on, rows, tokens, [&, heads = heads, features = features](std::size_t block) {
-    return
-        [&, heads, features, of_theta = parts.data() + block * pairs.count, turn = token_turn<Real>(on, pairs, theta),
-         memory = std::vector<Real>(heads * features)](std::size_t row, std::size_t token) mutable {
-          const double m = *position.at(row, token);
-          const view<Real, 2> y = dense<Real, 2>(memory.data(), {heads, features});
-          const view<const Real, 2> g = part(grad_y, row, token);
-          turn.find(m);
-          turn(part(x, row, token), y);
-          compensated of_position;
-          for (std::size_t head = 0; head < heads; ++head)
-            for (std::size_t t = 0; t < pairs.count; ++t) {
-              const std::size_t first = pairs.first(t), second = pairs.second(t);
-              const double torque = static_cast<double>(*y.at(head, first)) * static_cast<double>(*g.at(head, second)) -
-                                    static_cast<double>(*y.at(head, second)) * static_cast<double>(*g.at(head, first));
-              of_theta[t].add(m * torque);
-              of_position.add(theta[t] * torque);
-            }
-          *grad_position.at(row, token) = static_cast<Real>(of_position.total());
-        };
+    return [&, heads, features, sums_of_theta = parts.data() + block * pairs.count,
+            turn = token_turn<Real>(on, pairs, theta),
+            memory = std::vector<Real>(heads * features)](std::size_t row, std::size_t token) mutable {
+      const double m = *position.at(row, token);
+      const view<Real, 2> y = dense<Real, 2>(memory.data(), {heads, features});
+      const view<const Real, 2> g = part(grad_y, row, token);
+      turn.find(m);
+      turn(part(x, row, token), y);
+      compensated sum_of_position;
+      for (std::size_t head = 0; head < heads; ++head)
+        for (std::size_t t = 0; t < pairs.count; ++t) {
+          const std::size_t first = pairs.first(t), second = pairs.second(t);
+          const double torque = static_cast<double>(*y.at(head, first)) * static_cast<double>(*g.at(head, second)) -
+                                static_cast<double>(*y.at(head, second)) * static_cast<double>(*g.at(head, first));
+          sums_of_theta[t].add(m * torque);
+          sum_of_position.add(theta[t] * torque);
+        }
+      *grad_position.at(row, token) = static_cast<Real>(sum_of_position.total());
+    };
   });
   for (std::size_t t = 0; t < pairs.count; ++t) {
     compensated all;

@@ -95,14 +95,14 @@ void table_vjp(const execution& on, const column_places& places, const prepared_
       theta.find(*on.kernels, m, found);
       compensated sum;
       for (std::size_t k = 0; k < pairs; ++k) {
-        const auto of_first = static_cast<double>(*grad_p.at(i, places.first(k))),
-                   of_second = static_cast<double>(*grad_p.at(i, places.second(k)));
-        const double of_sine = (places.sine_first ? of_first : of_second) * found.cosine[k];
-        const double of_cosine = -(places.sine_first ? of_second : of_first) * found.sine[k];
-        sum.add(theta[k] * of_sine);
-        sum.add(theta[k] * of_cosine);
-        parts[block * pairs + k].add(m * of_sine);
-        parts[block * pairs + k].add(m * of_cosine);
+        const auto grad_first = static_cast<double>(*grad_p.at(i, places.first(k))),
+                   grad_second = static_cast<double>(*grad_p.at(i, places.second(k)));
+        const double sine_term = (places.sine_first ? grad_first : grad_second) * found.cosine[k];
+        const double cosine_term = -(places.sine_first ? grad_second : grad_first) * found.sine[k];
+        sum.add(theta[k] * sine_term);
+        sum.add(theta[k] * cosine_term);
+        parts[block * pairs + k].add(m * sine_term);
+        parts[block * pairs + k].add(m * cosine_term);
       }
       *grad_position.at(i) = static_cast<Real>(sum.total());
     }

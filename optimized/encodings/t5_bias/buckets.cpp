@@ -35,9 +35,9 @@ auto buckets_by(const bucket_rule& rule) {
 
 bucket_lookup::bucket_lookup(const bucket_rule& rule)
     : bidirectional_(rule.bidirectional),
-      of_direction_(rule.buckets / (rule.bidirectional ? 2 : 1)),
-      exact_(rule.clipped ? of_direction_ : of_direction_ / 2) {
-  const std::int64_t logarithmic = of_direction_ - exact_;
+      buckets_of_direction_(rule.buckets / (rule.bidirectional ? 2 : 1)),
+      exact_(rule.clipped ? buckets_of_direction_ : buckets_of_direction_ / 2) {
+  const std::int64_t logarithmic = buckets_of_direction_ - exact_;
   for (std::int64_t t = 1; t < logarithmic; ++t)
     first_.push_back(first_distance(rule.max_distance, exact_, static_cast<unsigned long>(t),
                                     static_cast<unsigned long>(logarithmic)));
@@ -50,13 +50,13 @@ std::size_t bucket_lookup::operator()(double distance) const {
   const auto n = static_cast<std::int64_t>(after ? (bidirectional_ ? distance : 0.0) : -distance);
   const std::int64_t bucket =
       n < static_cast<std::int64_t>(table_.size()) ? table_[static_cast<std::size_t>(n)] : search(n);
-  return static_cast<std::size_t>(bucket + (after && bidirectional_ ? of_direction_ : 0));
+  return static_cast<std::size_t>(bucket + (after && bidirectional_ ? buckets_of_direction_ : 0));
 }
 
 std::int64_t bucket_lookup::search(std::int64_t n) const {
   if (n < exact_) return n;
   const auto reached = std::upper_bound(first_.begin(), first_.end(), n) - first_.begin();
-  return std::min<std::int64_t>(exact_ + reached, of_direction_ - 1);
+  return std::min<std::int64_t>(exact_ + reached, buckets_of_direction_ - 1);
 }
 
 void buckets(const bucket_rule& rule, const view<const double, 1>& distance, const view<std::int64_t, 1>& bucket) {
@@ -71,7 +71,7 @@ void bias(const execution& on, const bucket_rule& rule, const view<const Real, 2
           const view<const double, 1>& query, const view<const double, 1>& key, const view<Real, 3>& bias) {
   ASSAY_EXPECTS(has_shape(table, {bias.shape[0], static_cast<std::size_t>(rule.buckets)}));
   write_biases<std::size_t>(on, query, key, bias, buckets_by(rule), [&](std::size_t head) {
-    return [of_bucket = part(table, head)](std::size_t bucket) { return *of_bucket.at(bucket); };
+    return [bias_of_bucket = part(table, head)](std::size_t bucket) { return *bias_of_bucket.at(bucket); };
   });
 }
 

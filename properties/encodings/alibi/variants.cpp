@@ -140,7 +140,8 @@ std::vector<variant> controls() {
            changed("control/alibi_recursive_form", "the official program: powers by multiplication",
                    "the same slopes, one from the other",
                    {.formula = with_slope([](const alibi_rule& rule, std::size_t head) {
-                      return reference::encodings::alibi_products().of(reference::encodings::alibi_term_of(rule, head));
+                      return reference::encodings::alibi_products().slope(
+                          reference::encodings::alibi_term_of(rule, head));
                     })}),
            changed("control/alibi_concatenated", "baichuan-inc/Baichuan2#225: every second slope, then the others",
                    "the same slopes in the same order",

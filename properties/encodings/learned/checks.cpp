@@ -81,7 +81,7 @@ index counted_in(dtype held, const position_rule& rule, const index& places, con
   std::vector<std::int64_t> counts(shape_of(tokens).back() + 1);
   for (std::size_t k = 0; k < counts.size(); ++k)
     counts[k] = static_cast<std::int64_t>(core::round_to(held, static_cast<double>(k)));
-  return rule.of(places, gathered(reference::formula::known_integers({counts.size()}, counts), tokens, 0), visible);
+  return rule.ids(places, gathered(reference::formula::known_integers({counts.size()}, counts), tokens, 0), visible);
 }
 truth always() { return equal(index::constant(0), index::constant(0)); }
 
@@ -138,13 +138,13 @@ std::vector<variant> mutants() {
                    "pytorch/fairseq, make_positions: without the product with the mask",
                    "padding has the id of the token before it",
                    {.formula = with_ids([](const position_rule& rule, const index& places, const index& tokens,
-                                           const truth&) { return rule.of(places, tokens, always()); }),
+                                           const truth&) { return rule.ids(places, tokens, always()); }),
                     .telling = true}),
            changed("mutant/learned_padding_after_the_last", "padding counted, and tokens after it",
                    "padding inside moves the tokens behind it",
                    {.formula = with_ids(
                         [](const position_rule& rule, const index& places, const index&, const truth& visible) {
-                          return rule.of(places, places + index::constant(1), visible);
+                          return rule.ids(places, places + index::constant(1), visible);
                         })}),
            changed(
                "mutant/learned_counted_in_f16", "cumsum of a mask in half precision", "counts are held in f16",

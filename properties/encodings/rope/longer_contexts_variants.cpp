@@ -52,10 +52,10 @@ traced share_of_pairs(const extension& by, double first = 0.0) {
 
 traced with_factor_in_power(const extension& by, const traced&, const traced& factor, const ramp& share,
                             const traced& theta) {
-  const bool by_pairs = by.of == extension::kind::yarn || by.of == extension::kind::llama3;
-  if (by.of == extension::kind::ntk_fixed) return theta * pow(factor, -share_of_pairs(by) * share_of_pairs(by, 1.0));
+  const bool by_pairs = by.rule == extension::kind::yarn || by.rule == extension::kind::llama3;
+  if (by.rule == extension::kind::ntk_fixed) return theta * pow(factor, -share_of_pairs(by) * share_of_pairs(by, 1.0));
   return reference::extended_frequencies(
-      by, by_pairs || by.of == extension::kind::ntk_mixed ? pow(factor, share_of_pairs(by)) : factor, share, theta);
+      by, by_pairs || by.rule == extension::kind::ntk_mixed ? pow(factor, share_of_pairs(by)) : factor, share, theta);
 }
 traced with_ramp_reversed(const extension& by, const traced&, const traced& factor, const ramp& share,
                           const traced& theta) {
@@ -64,7 +64,7 @@ traced with_ramp_reversed(const extension& by, const traced&, const traced& fact
 // Uses the longest context for which the factor is meant, which is no integer: s L / L0 - (s - 1) is always s^2 - s +
 // 1.
 traced of_longest_length(extension by, const traced&, const traced& factor, const ramp& share, const traced& theta) {
-  if (by.of == extension::kind::dynamic) by.length = by.factor * by.trained_length;
+  if (by.rule == extension::kind::dynamic) by.length = by.factor * by.trained_length;
   return reference::extended_frequencies(by, factor, share, theta);
 }
 traced wavelength_of(const traced& theta) { return traced(2.0) * reference::pi<traced>() / theta; }
@@ -73,7 +73,7 @@ template <traced kept(const extension& by, const traced& theta)>
 traced with_wavelengths(const extension& by, const traced&, const traced& factor, const ramp& share,
                         const traced& theta) {
   const traced right = reference::extended_frequencies(by, factor, share, theta);
-  if (by.of != extension::kind::llama3) return right;
+  if (by.rule != extension::kind::llama3) return right;
   const traced by_turns = reference::kept_by_turns(by, theta), one(1.0), unstretched = kept(by, theta);
   return either(less(traced(0.0), by_turns) && less(by_turns, one),
                 theta / ((one - unstretched) * factor + unstretched), right);
@@ -90,22 +90,22 @@ traced as_published(const extension& by, const traced& base, const traced& s, co
   using kind = extension::kind;
   const auto r = static_cast<double>(by.pairs);
   const traced one(1.0);
-  if (by.of == kind::llama3) {
+  if (by.rule == kind::llama3) {
     const traced trained = number(by.trained_length), low = number(by.slow), high = number(by.fast),
                  wavelength = wavelength_of(theta), smooth = (trained / wavelength - low) / (high - low);
     return either(less(wavelength, trained / high), theta,
                   either(less(trained / low, wavelength), theta / s, (one - smooth) * theta / s + smooth * theta));
   }
-  if (by.of == kind::yarn && share && !by.by_wavelengths) {
+  if (by.rule == kind::yarn && share && !by.by_wavelengths) {
     const traced wavelength = one / theta, kept = one - *share;
     return one / (s * wavelength) * (one - kept) + one / wavelength * kept;
   }
-  if (by.of == kind::dynamic && by.pairs > 1) {
+  if (by.rule == kind::dynamic && by.pairs > 1) {
     const traced longer = larger(one, s * number(by.length / by.trained_length) - (s - one)),
                  stretched = base * pow(longer, traced(r) / traced(r - 1.0));
     return one / pow(stretched, share_of_pairs(by));
   }
-  if (by.of == kind::ntk_fixed) return one / pow(base * s, share_of_pairs(by)) / pow(s, one / traced(r));
+  if (by.rule == kind::ntk_fixed) return one / pow(base * s, share_of_pairs(by)) / pow(s, one / traced(r));
   return reference::extended_frequencies(by, s, share, theta);
 }
 }  // namespace

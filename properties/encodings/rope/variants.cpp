@@ -52,7 +52,7 @@ void turn_beyond_the_head(core::tensors& outputs, const request& call) {
 
 // Changes the steps of the exponent.
 variation<encoding> with_steps(std::size_t (*steps)(std::size_t features, std::size_t pairs, std::size_t turning)) {
-  return {.formula = [steps](auto& how) { how.steps = steps; }};
+  return {.formula = [steps](auto& how) { how.divisor = steps; }};
 }
 
 }  // namespace

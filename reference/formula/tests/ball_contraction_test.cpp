@@ -74,21 +74,21 @@ TEMPLATE_TEST_CASE("formula/ball_contraction/encloses_the_sum_of_numbers_within"
 
 TEST_CASE("formula/ball_contraction/leaves_short_sums_and_infinities_to_the_balls", "[unit]") {
   const contraction letters{"k", "k", ""};
-  const auto of = [&](const pairs& x, const pairs& y) {
+  const auto sums = [&](const pairs& x, const pairs& y) {
     return contracted_by_bounds(x, y, contracted_places(letters, {}, {x.size()}, {y.size()}));
   };
-  CHECK_FALSE(of(pairs(7, double_ball(1.0)), pairs(7, double_ball(2.0))));
+  CHECK_FALSE(sums(pairs(7, double_ball(1.0)), pairs(7, double_ball(2.0))));
   pairs ones(9, double_ball(1.0));
-  REQUIRE(of(ones, ones));
-  CHECK(of(ones, ones)->front().centre == 9.0);
+  REQUIRE(sums(ones, ones));
+  CHECK(sums(ones, ones)->front().centre == 9.0);
   ones[4] = double_ball(std::numeric_limits<double>::infinity());
-  CHECK_FALSE(of(ones, pairs(9, double_ball(1.0))));
+  CHECK_FALSE(sums(ones, pairs(9, double_ball(1.0))));
   ones[4] = double_ball::unknown();
-  CHECK_FALSE(of(ones, pairs(9, double_ball(1.0))));
+  CHECK_FALSE(sums(ones, pairs(9, double_ball(1.0))));
   // A sum that overflows is unknown.
   const pairs large(9, double_ball(1e300));
-  REQUIRE(of(large, large));
-  CHECK(of(large, large)->front().is_unknown());
+  REQUIRE(sums(large, large));
+  CHECK(sums(large, large)->front().is_unknown());
 }
 
 TEMPLATE_TEST_CASE("formula/ball_contraction/is_hardly_wider_than_balls", "[property]", double, two_double) {

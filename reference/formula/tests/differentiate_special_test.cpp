@@ -24,7 +24,7 @@ void is_proved(const std::string& nodes, const numbers_by_name& x, const std::st
     CHECK(mpfr_get_d(got[i].high(), MPFR_RNDN) == wanted[i]);
   }
 }
-void of_x_is_proved(const std::string& function, const doubles& x, const doubles& g, const doubles& wanted) {
+void gradient_of_x_is_proved(const std::string& function, const doubles& x, const doubles& g, const doubles& wanted) {
   const std::string shape = "[" + std::to_string(x.size()) + "]";
   is_proved(real_input("x", shape) + "," + function, {{"x", x}, {"grad_y", g}}, "x", wanted);
 }
@@ -33,72 +33,79 @@ const std::string pair = real_input("x", "[4]") + "," + real_input("z", "[4]");
 }  // namespace
 
 TEST_CASE("formula/differentiate/at_kinks", "[unit]") {
-  of_x_is_proved(R"({"op": "magnitude", "in": [0]})", {-2, 0, 3, no_number}, {5, infinite, 7, 1},
-                 {-5, 0, 7, no_number});
+  gradient_of_x_is_proved(R"({"op": "magnitude", "in": [0]})", {-2, 0, 3, no_number}, {5, infinite, 7, 1},
+                          {-5, 0, 7, no_number});
   const numbers_by_name ties{{"x", {1, 2, 3, no_number}}, {"z", {1, 3, 2, 1}}, {"grad_y", {3, 5, 7, 9}}};
   is_proved(pair + R"(, {"op": "maximum", "in": [0, 1]})", ties, "x", {1.5, 0, 7, 9});
   is_proved(pair + R"(, {"op": "maximum", "in": [0, 1]})", ties, "z", {1.5, 5, 0, 9});
   is_proved(pair + R"(, {"op": "minimum", "in": [0, 1]})", ties, "x", {1.5, 5, 0, 9});
-  of_x_is_proved(R"({"op": "maximum", "in": [0, 0]})", {4, 0.1}, {3, 5}, {3, 5});
-  of_x_is_proved(R"({"op": "largest", "in": [0], "axes": [0]})", {2, 1, 2, 2, 2}, {8}, {2, 0, 2, 2, 2});
-  of_x_is_proved(R"({"op": "largest", "in": [0], "axes": [0]})", {2, 1, 4}, {infinite}, {0, 0, infinite});
-  of_x_is_proved(R"({"op": "largest", "in": [0], "axes": [0]})", {2, no_number}, {8}, {no_number, no_number});
+  gradient_of_x_is_proved(R"({"op": "maximum", "in": [0, 0]})", {4, 0.1}, {3, 5}, {3, 5});
+  gradient_of_x_is_proved(R"({"op": "largest", "in": [0], "axes": [0]})", {2, 1, 2, 2, 2}, {8}, {2, 0, 2, 2, 2});
+  gradient_of_x_is_proved(R"({"op": "largest", "in": [0], "axes": [0]})", {2, 1, 4}, {infinite}, {0, 0, infinite});
+  gradient_of_x_is_proved(R"({"op": "largest", "in": [0], "axes": [0]})", {2, no_number}, {8}, {no_number, no_number});
   // No two enclosures of a logarithm are proved to be equal; each element equals itself.
-  of_x_is_proved(R"({"op": "log1p", "in": [0]}, {"op": "exp", "in": [1]}, {"op": "largest", "in": [2], "axes": [0]})",
-                 {1, 3, 2}, {8}, {0, 8, 0});
-  of_x_is_proved(R"({"op": "floor", "in": [0]})", {1.5, 2}, {3, 5}, {0, 0});
-  of_x_is_proved(R"({"op": "detach", "in": [0]}, {"op": "multiply", "in": [0, 1]})", {3, 4}, {1, 2}, {3, 8});
+  gradient_of_x_is_proved(
+      R"({"op": "log1p", "in": [0]}, {"op": "exp", "in": [1]}, {"op": "largest", "in": [2], "axes": [0]})", {1, 3, 2},
+      {8}, {0, 8, 0});
+  gradient_of_x_is_proved(R"({"op": "floor", "in": [0]})", {1.5, 2}, {3, 5}, {0, 0});
+  gradient_of_x_is_proved(R"({"op": "detach", "in": [0]}, {"op": "multiply", "in": [0, 1]})", {3, 4}, {1, 2}, {3, 8});
 }
 
 TEST_CASE("formula/differentiate/of_powers_at_zero", "[unit]") {
   const numbers_by_name x{{"x", {0, 0, 0, 2}}, {"z", {0, 1, 2, 0}}, {"grad_y", {3, 3, 3, 1}}};
   is_proved(pair + R"(, {"op": "pow", "in": [0, 1]})", x, "x", {0, 3, 0, 0});
   is_proved(pair + R"(, {"op": "pow", "in": [0, 1]})", x, "z", {0, 0, 0, std::log(2.0)});
-  of_x_is_proved(R"({"op": "power", "in": [0], "p": 1, "q": 2})", {0, 4, 0}, {1, 1, 0}, {infinite, 0.25, no_number});
-  of_x_is_proved(R"({"op": "power", "in": [0], "p": 2, "q": 1})", {0, -3}, {1, 1}, {0, -6});
-  of_x_is_proved(R"({"op": "power", "in": [0], "p": 0, "q": 1})", {0, -3}, {1, infinite}, {0, 0});
-  of_x_is_proved(R"({"op": "log", "in": [0]})", {0, 4}, {1, 1}, {infinite, 0.25});
+  gradient_of_x_is_proved(R"({"op": "power", "in": [0], "p": 1, "q": 2})", {0, 4, 0}, {1, 1, 0},
+                          {infinite, 0.25, no_number});
+  gradient_of_x_is_proved(R"({"op": "power", "in": [0], "p": 2, "q": 1})", {0, -3}, {1, 1}, {0, -6});
+  gradient_of_x_is_proved(R"({"op": "power", "in": [0], "p": 0, "q": 1})", {0, -3}, {1, infinite}, {0, 0});
+  gradient_of_x_is_proved(R"({"op": "log", "in": [0]})", {0, 4}, {1, 1}, {infinite, 0.25});
 }
 
 TEST_CASE("formula/differentiate/outside_of_domains", "[unit]") {
-  of_x_is_proved(R"({"op": "log", "in": [0]})", {-2, -infinite}, {1, 1}, {-0.5, 0});
-  of_x_is_proved(R"({"op": "log1p", "in": [0]})", {-2, -1.5}, {3, 3}, {-3, -6});
-  of_x_is_proved(R"({"op": "power", "in": [0], "p": 1, "q": 2})", {-4}, {1}, {no_number});
-  of_x_is_proved(R"({"op": "log_sum_exp", "in": [0], "axes": [0]})", {infinite, 1}, {3}, {no_number, no_number});
-  of_x_is_proved(R"({"op": "log_add_exp", "in": [0, 0]})", {infinite}, {3}, {no_number});
+  gradient_of_x_is_proved(R"({"op": "log", "in": [0]})", {-2, -infinite}, {1, 1}, {-0.5, 0});
+  gradient_of_x_is_proved(R"({"op": "log1p", "in": [0]})", {-2, -1.5}, {3, 3}, {-3, -6});
+  gradient_of_x_is_proved(R"({"op": "power", "in": [0], "p": 1, "q": 2})", {-4}, {1}, {no_number});
+  gradient_of_x_is_proved(R"({"op": "log_sum_exp", "in": [0], "axes": [0]})", {infinite, 1}, {3},
+                          {no_number, no_number});
+  gradient_of_x_is_proved(R"({"op": "log_add_exp", "in": [0, 0]})", {infinite}, {3}, {no_number});
 }
 
 TEST_CASE("formula/differentiate/branches_that_are_not_taken_give_nothing", "[unit]") {
   // where(0 < x, log x, 2 x), as people write it: the logarithm's slope at 0 is infinite.
-  of_x_is_proved(R"({"op": "number", "value": 0}, {"op": "less", "in": [1, 0]}, {"op": "number", "value": 1},
+  gradient_of_x_is_proved(R"({"op": "number", "value": 0}, {"op": "less", "in": [1, 0]}, {"op": "number", "value": 1},
                {"op": "where", "in": [2, 0, 3]}, {"op": "log", "in": [4]}, {"op": "add", "in": [0, 0]},
                {"op": "where", "in": [2, 5, 6]})",
-                 {4, -1, 0, -infinite}, {1, 1, 1, 1}, {0.25, 2, 2, 2});
+                          {4, -1, 0, -infinite}, {1, 1, 1, 1}, {0.25, 2, 2, 2});
   // An infinite cotangent stays with its branch.
-  of_x_is_proved(R"({"op": "number", "value": 0}, {"op": "less", "in": [1, 0]}, {"op": "where", "in": [2, 0, 1]})",
-                 {1, -1}, {infinite, infinite}, {infinite, 0});
+  gradient_of_x_is_proved(
+      R"({"op": "number", "value": 0}, {"op": "less", "in": [1, 0]}, {"op": "where", "in": [2, 0, 1]})", {1, -1},
+      {infinite, infinite}, {infinite, 0});
 }
 
 TEST_CASE("formula/differentiate/of_rows_that_are_hidden", "[unit]") {
-  of_x_is_proved(R"({"op": "log_sum_exp", "in": [0], "axes": [0]})", {-infinite, -infinite}, {3}, {0, 0});
-  of_x_is_proved(R"({"op": "log_sum_exp", "in": [0], "axes": [0]})", {-infinite, 2}, {3}, {0, 3});
-  of_x_is_proved(R"({"op": "reshape", "in": [0], "shape": [2, 2]}, {"op": "log_sum_exp", "in": [1], "axes": [0, 1]})",
-                 {-infinite, -infinite, -infinite, -infinite}, {3}, {0, 0, 0, 0});
-  of_x_is_proved(R"({"op": "log_add_exp", "in": [0, 0]})", {-infinite, 2}, {3, 4}, {0, 4});
-  of_x_is_proved(R"({"op": "softmax", "in": [0], "axis": 0})", {-infinite, 2, -infinite}, {3, 4, 5}, {0, 0, 0});
-  of_x_is_proved(R"({"op": "softmax", "in": [0], "axis": 0})", {-infinite, -infinite}, {3, 4}, {no_number, no_number});
+  gradient_of_x_is_proved(R"({"op": "log_sum_exp", "in": [0], "axes": [0]})", {-infinite, -infinite}, {3}, {0, 0});
+  gradient_of_x_is_proved(R"({"op": "log_sum_exp", "in": [0], "axes": [0]})", {-infinite, 2}, {3}, {0, 3});
+  gradient_of_x_is_proved(
+      R"({"op": "reshape", "in": [0], "shape": [2, 2]}, {"op": "log_sum_exp", "in": [1], "axes": [0, 1]})",
+      {-infinite, -infinite, -infinite, -infinite}, {3}, {0, 0, 0, 0});
+  gradient_of_x_is_proved(R"({"op": "log_add_exp", "in": [0, 0]})", {-infinite, 2}, {3, 4}, {0, 4});
+  gradient_of_x_is_proved(R"({"op": "softmax", "in": [0], "axis": 0})", {-infinite, 2, -infinite}, {3, 4, 5},
+                          {0, 0, 0});
+  gradient_of_x_is_proved(R"({"op": "softmax", "in": [0], "axis": 0})", {-infinite, -infinite}, {3, 4},
+                          {no_number, no_number});
 }
 
 TEST_CASE("formula/differentiate/slopes_keep_their_digits_far_from_zero", "[unit]") {
   const double slope = 4 * std::exp(-600.0);
-  const auto of = [](const std::string& op) {
+  const auto slopes = [](const std::string& op) {
     return evaluated<enclosure>(
                gradient_of(program_of(real_input("x", "[2]") + R"(, {"op": ")" + op + R"(", "in": [0]})")),
                {{"x", {300, -300}}, {"grad_y", {1, 1}}})
         .at("grad_x");
   };
-  for (const enclosure& x : of("tanh")) CHECK(to_double(x) == Approx(slope).epsilon(1e-12));
-  for (const enclosure& x : of("sigmoid")) CHECK(to_double(x) == Approx(std::exp(-300.0)).epsilon(1e-12));
+  for (const enclosure& x : slopes("tanh")) CHECK(to_double(x) == Approx(slope).epsilon(1e-12));
+  for (const enclosure& x : slopes("sigmoid")) CHECK(to_double(x) == Approx(std::exp(-300.0)).epsilon(1e-12));
 }
 
 TEST_CASE("formula/differentiate/the_gradient_program", "[unit]") {
@@ -122,8 +129,9 @@ TEST_CASE("formula/differentiate/the_gradient_program", "[unit]") {
     if (n.stage == "inner") in_stage.emplace_back(row_of(n.what).name);
   }
   CHECK(in_stage == std::vector<std::string>{"exp", "add", "multiply"});
-  const numbers_by_name at{{"x", {0, 0}}, {"i", {0, 0}}, {"unused", {1, 2, 3}}, {"grad_s", {0, 2}}, {"grad_e", {3, 4}}};
-  const auto got = evaluated<enclosure>(g, at);
+  const numbers_by_name values{
+      {"x", {0, 0}}, {"i", {0, 0}}, {"unused", {1, 2, 3}}, {"grad_s", {0, 2}}, {"grad_e", {3, 4}}};
+  const auto got = evaluated<enclosure>(g, values);
   CHECK(to_double(got.at("grad_x")[0]) == 3);
   CHECK(to_double(got.at("grad_x")[1]) == Approx(4 + 2 * std::cos(1.0)));
   for (const enclosure& zero : got.at("grad_unused")) CHECK(zero.is_zero());

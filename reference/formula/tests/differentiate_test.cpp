@@ -88,8 +88,8 @@ TEST_CASE("formula/differentiate/sums_and_rows", "[unit]") {
       agree_with_dual_numbers(
           behind(cube, R"({"op": ")" + std::string(what) + R"(", "in": [0], "axis": )" + axis + "}"));
   const std::string pair = real_input("x", "[2, 3]") + "," + real_input("z", "[3, 2]");
-  for (const char* of : {"ab,bc->ac", "ab,ba->", "ab,ba->a", "ab,cd->dacb", "ab,bc->abc", "ab,bd->da"})
-    agree_with_dual_numbers(behind(pair, R"({"op": "contract", "in": [0, 1], "of": ")" + std::string(of) + "\"}"));
+  for (const char* letters : {"ab,bc->ac", "ab,ba->", "ab,ba->a", "ab,cd->dacb", "ab,bc->abc", "ab,bd->da"})
+    agree_with_dual_numbers(behind(pair, R"({"op": "contract", "in": [0, 1], "of": ")" + std::string(letters) + "\"}"));
   agree_with_dual_numbers(behind(cube, R"({"op": "contract", "in": [0, 0], "of": "abc,dbc->ad"})"));
 }
 
@@ -121,9 +121,9 @@ TEST_CASE("formula/differentiate/second_derivatives_of_attention_are_differences
   agree_with_dual_numbers(first);
   const auto x = drawn_inputs(second, 5);
   const auto got = evaluated<enclosure>(second, x);
-  const auto objective = [&](const numbers_by_name& at) {
+  const auto objective = [&](const numbers_by_name& inputs) {
     double sum = 0;
-    for (const auto& [name, values] : evaluated<enclosure>(first, at))
+    for (const auto& [name, values] : evaluated<enclosure>(first, inputs))
       for (std::size_t i = 0; i < values.size(); ++i) sum += x.at("grad_" + name)[i] * to_double(values[i]);
     return sum;
   };
@@ -173,33 +173,33 @@ TEST_CASE("formula/differentiate/the_mean_of_a_softmax_is_that_of_its_output_as_
     });
   };
   const auto gradient = [](const auto& read) {
-    recording of;
-    const traced x = of.input("x", {2, 4, 3}), v = of.input("v", {2, 3, 5});
-    read(of, softmax_along(x, 2), v);
-    return *differentiate(of.finish());
+    recording recorder;
+    const traced x = recorder.input("x", {2, 4, 3}), v = recorder.input("v", {2, 3, 5});
+    read(recorder, softmax_along(x, 2), v);
+    return *differentiate(recorder.finish());
   };
-  const auto output = [](recording& of, const traced& weights, const traced& v) {
-    of.output("o", contracted(weights, v, "bij,bjc->bic"));
+  const auto output = [](recording& recorder, const traced& weights, const traced& v) {
+    recorder.output("o", contracted(weights, v, "bij,bjc->bic"));
   };
   const auto hidden_as = [&](double x) {
-    return gradient([&](recording& of, const traced& weights, const traced& v) {
+    return gradient([&](recording& recorder, const traced& weights, const traced& v) {
       const traced_truth seen =
           broadcast(known_truths({1, 4, 3}, std::vector<bool>{1, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1, 1}), shape_of(weights));
-      output(of, either(seen, weights, traced(x)), v);
+      output(recorder, either(seen, weights, traced(x)), v);
     });
   };
   CHECK(has_mean_of_output(gradient(output)));
   CHECK(has_mean_of_output(hidden_as(0.0)));
   CHECK_FALSE(has_mean_of_output(hidden_as(1.0)));  // o contains more than the weights give
-  CHECK_FALSE(has_mean_of_output(gradient([&](recording& of, const traced& weights, const traced& v) {
-    output(of, weights, v);
-    of.output("weights", weights);
+  CHECK_FALSE(has_mean_of_output(gradient([&](recording& recorder, const traced& weights, const traced& v) {
+    output(recorder, weights, v);
+    recorder.output("weights", weights);
   })));
   // A chain that divides and joins again may have any length, so it is not followed.
-  CHECK_FALSE(has_mean_of_output(gradient([&](recording& of, const traced& weights, const traced& v) {
+  CHECK_FALSE(has_mean_of_output(gradient([&](recording& recorder, const traced& weights, const traced& v) {
     traced all = weights;
     const traced_truth is_small = less(weights, traced(0.5));
     for (int k = 0; k < 60; ++k) all = either(is_small, all, all);
-    output(of, all, v);
+    output(recorder, all, v);
   })));
 }

@@ -15,7 +15,7 @@ using namespace assay::reference::formula;
 namespace {
 
 // Exponentials of x where x > 0 and of -x elsewhere, and their sums over rows.
-program of_branches(const std::string& size) {
+program program_of_branches(const std::string& size) {
   return formula::program_of(R"({"op": "input", "name": "x", "kind": "real", "shape": [3, )" + size + R"(]},
     {"op": "number", "value": 0}, {"op": "less", "in": [1, 0]}, {"op": "negative", "in": [0]},
     {"op": "exp", "in": [0]}, {"op": "exp", "in": [3]}, {"op": "where", "in": [2, 4, 5]},
@@ -27,7 +27,7 @@ std::vector<node_id> listed(std::span<const node_id> all) { return {all.begin(),
 }  // namespace
 
 TEST_CASE("formula/elementwise/nodes_of_one_shape_are_a_run", "[unit]") {
-  const program p = of_branches("5");
+  const program p = program_of_branches("5");
   const evaluation_order order(p);
   CHECK(listed(order.in_turn_of(6)) == std::vector<node_id>{2, 3, 4, 5, 6});
   CHECK(order.in_turn_of(4).empty());
@@ -48,7 +48,7 @@ TEST_CASE("formula/elementwise/a_node_that_two_runs_take_is_an_array", "[unit]")
 TEST_CASE("formula/elementwise/tiles_change_no_number", "[property]") {
   const assay::reference::computing_in format(assay::core::dtype::f32);
   for (const std::size_t size : {1, 42, 43, 128, 129, 400}) {
-    const program p = of_branches(std::to_string(size));
+    const program p = program_of_branches(std::to_string(size));
     assay::core::counter_random random(size);
     reals<rounded> x;
     for (std::size_t i = 0; i < 3 * size; ++i)
@@ -74,11 +74,11 @@ TEST_CASE("formula/elementwise/a_branch_that_is_not_taken_is_not_evaluated", "[u
     {"op": "number", "value": 0}, {"op": "less", "in": [2, 0]}, {"op": "to_real", "in": [1]},
     {"op": "where", "in": [3, 4, 0]})");
   const std::int64_t beyond = (std::int64_t{1} << 53) + 1;
-  const auto at = [&](std::int64_t first, std::int64_t second) {
+  const auto evaluate_at = [&](std::int64_t first, std::int64_t second) {
     const interpreter<rounded>::arrays in{{"x", reals<rounded>{rounded(1.0), rounded(-1.0)}},
                                           {"big", integers{first, second}}};
     return interpreter<rounded>(p, in).run();
   };
-  CHECK_NOTHROW(at(7, beyond));
-  CHECK_THROWS_WITH(at(beyond, 7), Catch::Contains("node 4 (to_real)"));
+  CHECK_NOTHROW(evaluate_at(7, beyond));
+  CHECK_THROWS_WITH(evaluate_at(beyond, 7), Catch::Contains("node 4 (to_real)"));
 }

@@ -13,8 +13,8 @@ namespace {
 
 formula::program program_of(const std::string& nodes, const std::vector<std::pair<std::string, int>>& outputs) {
   std::string named;
-  for (const auto& [name, of] : outputs)
-    named += (named.empty() ? "" : ", ") + (R"({"name": ")" + name) + R"(", "node": )" + std::to_string(of) + "}";
+  for (const auto& [name, node] : outputs)
+    named += (named.empty() ? "" : ", ") + (R"({"name": ")" + name) + R"(", "node": )" + std::to_string(node) + "}";
   auto p = formula::read_program(R"({"schema": "assay-program/1", "nodes": [)" + nodes + R"(], "outputs": [)" + named +
                                  "]}");
   INFO((p ? std::string() : p.error().message));
@@ -71,9 +71,9 @@ TEST_CASE("formula/evaluate/what_no_rung_can_tell_is_undecided", "[unit]") {
   CHECK(truth->at("y").rung[0] == first_ball_rung);
   CHECK(std::isnan(formula::allow(comparison, vector_of({0.7}), dtype::f32)->at("b").flat(0)));
   const auto integer = program_of(less_than_one + R"(, {"op": "to_integer", "in": [7]})", {{"i", 8}, {"y", 0}});
-  const auto of_integer = formula::certify(integer, vector_of({0.7}), dtype::f32);
-  REQUIRE(of_integer.has_value());
-  CHECK(count_undecided(*of_integer) == 2);
+  const auto certified_integer = formula::certify(integer, vector_of({0.7}), dtype::f32);
+  REQUIRE(certified_integer.has_value());
+  CHECK(count_undecided(*certified_integer) == 2);
   CHECK(std::isnan(formula::allow(integer, vector_of({0.7}), dtype::f32)->at("i").flat(0)));
 }
 

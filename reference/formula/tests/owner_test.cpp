@@ -94,9 +94,9 @@ TEST_CASE("formula/owner/a_program_of_another_declaration_is_refused", "[unit]")
   using namespace assay::reference::formula;
   using namespace assay::reference::formula::owned;
   const program_owner owner("mine", {}, {{declared_as("mine/rotate", "rope/rotate"), [](const program_sizes& s) {
-                                            recording of;
-                                            of.output("y", of.input("x", {s.of("h")}));
-                                            return of.finish();
+                                            recording recorder;
+                                            recorder.output("y", recorder.input("x", {s.size("h")}));
+                                            return recorder.finish();
                                           }}});
   const core::request call = drawn(owner.operations().front().declaration, core::dtype::f32, 3);
   CHECK_THROWS_WITH(owner.enclose(call, 35), Catch::Contains("'x' has") && Catch::Contains("in the program"));

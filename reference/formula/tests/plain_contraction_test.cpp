@@ -52,13 +52,14 @@ TEST_CASE("formula/plain_contraction/has_the_bits_of_roundings_one_by_one", "[pr
       const auto made = contracted_natively(
           x, y, places, by_term ? contraction_masks{.terms = &terms} : contraction_masks{.sums = &sums});
       REQUIRE(made.has_value());
-      for (std::size_t at = 0; at < made->size(); ++at) {
-        const std::size_t row = at / j, column = at % j;
+      for (std::size_t element = 0; element < made->size(); ++element) {
+        const std::size_t row = element / j, column = element % j;
         accumulator<rounded> sum;
         for (std::size_t t = 0; t < k; ++t)
-          if (by_term ? bool(terms[row * k + t]) : bool(sums[at])) sum.add_product(x[row * k + t], y[column * k + t]);
-        INFO("seed " << seed << ", element " << at);
-        CHECK(is_same((*made)[at], sum.total()));
+          if (by_term ? bool(terms[row * k + t]) : bool(sums[element]))
+            sum.add_product(x[row * k + t], y[column * k + t]);
+        INFO("seed " << seed << ", element " << element);
+        CHECK(is_same((*made)[element], sum.total()));
       }
     }
   }

@@ -153,9 +153,9 @@ TEST_CASE("formula/interpreter/causal_attention_in_every_reading", "[unit]") {
 TEST_CASE("formula/interpreter/dual_numbers", "[unit]") {
   const program p = causal_attention();
   const auto x = drawn(p, 7);
-  const auto objective = [&](const std::map<std::string, std::vector<double>>& at) {
+  const auto objective = [&](const std::map<std::string, std::vector<double>>& inputs) {
     double sum = 0;
-    const auto y = decided_values(p, at);
+    const auto y = decided_values(p, inputs);
     for (std::size_t i = 0; i < y.size(); ++i) sum += (1.0 + static_cast<double>(i)) * y[i];
     return sum;
   };
@@ -182,28 +182,29 @@ TEST_CASE("formula/interpreter/dual_numbers", "[unit]") {
 TEST_CASE("formula/interpreter/movement_and_reductions", "[unit]") {
   const std::map<std::string, std::vector<double>> x{{"x", {1, 2, 3, 4, 5, 6}}};
   const std::string input = R"({"op": "input", "name": "x", "kind": "real", "shape": [2, 3]},)";
-  const auto of = [&](const std::string& nodes) {
+  const auto result = [&](const std::string& nodes) {
     const std::string last = std::to_string(std::count(nodes.begin(), nodes.end(), '{'));
     return decided_values(read(input + nodes, R"({"name": "y", "node": )" + last + "}"), x);
   };
   using numbers = std::vector<double>;
-  CHECK(of(R"({"op": "transpose", "in": [0], "axes": [1, 0]})") == numbers{1, 4, 2, 5, 3, 6});
-  CHECK(of(R"({"op": "slice", "in": [0], "start": [0, 2], "stop": [2, -1], "step": [1, -2]})") == numbers{3, 1, 6, 4});
-  CHECK(of(R"({"op": "concatenate", "in": [0, 0], "axis": 1})") == numbers{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6});
-  CHECK(of(R"({"op": "broadcast", "in": [0], "shape": [2, 2, 3]})") == numbers{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6});
-  CHECK(of(R"({"op": "iota", "size": 2}, {"op": "gather", "in": [0, 1], "axis": 1})") == numbers{1, 2, 4, 5});
-  CHECK(of(R"({"op": "iota", "size": 2}, {"op": "reshape", "in": [1], "shape": [1, 2]},
+  CHECK(result(R"({"op": "transpose", "in": [0], "axes": [1, 0]})") == numbers{1, 4, 2, 5, 3, 6});
+  CHECK(result(R"({"op": "slice", "in": [0], "start": [0, 2], "stop": [2, -1], "step": [1, -2]})") ==
+        numbers{3, 1, 6, 4});
+  CHECK(result(R"({"op": "concatenate", "in": [0, 0], "axis": 1})") == numbers{1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6});
+  CHECK(result(R"({"op": "broadcast", "in": [0], "shape": [2, 2, 3]})") == numbers{1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6});
+  CHECK(result(R"({"op": "iota", "size": 2}, {"op": "gather", "in": [0, 1], "axis": 1})") == numbers{1, 2, 4, 5});
+  CHECK(result(R"({"op": "iota", "size": 2}, {"op": "reshape", "in": [1], "shape": [1, 2]},
               {"op": "broadcast", "in": [2], "shape": [2, 2]}, {"op": "take_along", "in": [0, 3], "axis": 1})") ==
         numbers{1, 2, 4, 5});
-  CHECK(of(R"({"op": "number", "value": 9}, {"op": "broadcast", "in": [1], "shape": [2, 2]},
+  CHECK(result(R"({"op": "number", "value": 9}, {"op": "broadcast", "in": [1], "shape": [2, 2]},
               {"op": "update", "in": [0, 2], "start": [0, 1]})") == numbers{1, 9, 9, 4, 9, 9});
-  CHECK(of(R"({"op": "sum", "in": [0], "axes": [0]})") == numbers{5, 7, 9});
-  CHECK(of(R"({"op": "mean", "in": [0], "axes": [0, 1]})") == numbers{3.5});
-  CHECK(of(R"({"op": "largest", "in": [0], "axes": [1]})") == numbers{3, 6});
-  CHECK(of(R"({"op": "cumulative_sum", "in": [0], "axis": 0})") == numbers{1, 2, 3, 5, 7, 9});
-  CHECK(of(R"({"op": "contract", "in": [0, 0], "of": "ab,ab->b"})") == numbers{17, 29, 45});
-  CHECK(of(R"({"op": "contract", "in": [0, 0], "of": "ab,cb->ac"})") == numbers{14, 32, 32, 77});
-  CHECK(of(R"({"op": "log_sum_exp", "in": [0], "axes": [0, 1]})").front() == Approx(6.456193316018123));
+  CHECK(result(R"({"op": "sum", "in": [0], "axes": [0]})") == numbers{5, 7, 9});
+  CHECK(result(R"({"op": "mean", "in": [0], "axes": [0, 1]})") == numbers{3.5});
+  CHECK(result(R"({"op": "largest", "in": [0], "axes": [1]})") == numbers{3, 6});
+  CHECK(result(R"({"op": "cumulative_sum", "in": [0], "axis": 0})") == numbers{1, 2, 3, 5, 7, 9});
+  CHECK(result(R"({"op": "contract", "in": [0, 0], "of": "ab,ab->b"})") == numbers{17, 29, 45});
+  CHECK(result(R"({"op": "contract", "in": [0, 0], "of": "ab,cb->ac"})") == numbers{14, 32, 32, 77});
+  CHECK(result(R"({"op": "log_sum_exp", "in": [0], "axes": [0, 1]})").front() == Approx(6.456193316018123));
 }
 
 TEST_CASE("formula/interpreter/integers_are_checked", "[unit]") {
@@ -228,19 +229,21 @@ TEST_CASE("formula/interpreter/integers_are_checked", "[unit]") {
 }
 
 TEST_CASE("formula/interpreter/special_values", "[unit]") {
-  const auto of = [](const std::string& nodes, std::vector<double> x) {
+  const auto result = [](const std::string& nodes, std::vector<double> x) {
     return decided_values(read(vector_x + "," + nodes, output_1), {{"x", std::move(x)}});
   };
   constexpr double infinite = std::numeric_limits<double>::infinity();
-  const auto exps = of(R"({"op": "exp", "in": [0]})", {-infinite, 0, infinite});
+  const auto exps = result(R"({"op": "exp", "in": [0]})", {-infinite, 0, infinite});
   CHECK(exps == std::vector<double>{0, 1, infinite});
-  const auto logs = of(R"({"op": "log", "in": [0]})", {-1, 0, infinite});
+  const auto logs = result(R"({"op": "log", "in": [0]})", {-1, 0, infinite});
   CHECK(std::isnan(logs[0]));
   CHECK(logs[1] == -infinite);
-  for (const double x : of(R"({"op": "softmax", "in": [0], "axis": 0})", {-infinite, -infinite, -infinite}))
+  for (const double x : result(R"({"op": "softmax", "in": [0], "axis": 0})", {-infinite, -infinite, -infinite}))
     CHECK(std::isnan(x));
-  CHECK(of(R"({"op": "softmax", "in": [0], "axis": 0})", {-infinite, 0, -infinite}) == std::vector<double>{0, 1, 0});
-  CHECK(of(R"({"op": "log_sum_exp", "in": [0], "axes": [0]})", {-infinite, -infinite, -infinite}).front() == -infinite);
-  CHECK(of(R"({"op": "log_sum_exp", "in": [0], "axes": [0]})", {-infinite, infinite, 0}).front() == infinite);
-  CHECK(of(R"({"op": "power", "in": [0], "p": 2, "q": 1})", {-3, 0, 2}) == std::vector<double>{9, 0, 4});
+  CHECK(result(R"({"op": "softmax", "in": [0], "axis": 0})", {-infinite, 0, -infinite}) ==
+        std::vector<double>{0, 1, 0});
+  CHECK(result(R"({"op": "log_sum_exp", "in": [0], "axes": [0]})", {-infinite, -infinite, -infinite}).front() ==
+        -infinite);
+  CHECK(result(R"({"op": "log_sum_exp", "in": [0], "axes": [0]})", {-infinite, infinite, 0}).front() == infinite);
+  CHECK(result(R"({"op": "power", "in": [0], "p": 2, "q": 1})", {-3, 0, 2}) == std::vector<double>{9, 0, 4});
 }

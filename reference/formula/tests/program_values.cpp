@@ -64,11 +64,11 @@ json element(const certified& c, std::size_t i) {
 }
 
 core::result<json> outputs_of(const std::string& program_text, const json& inputs, const std::string& dtype,
-                              bool of_gradient) {
+                              bool wants_gradient) {
   const auto type = core::dtype_named(dtype);
   if (!type || !core::is_floating(*type)) return core::failure("no dtype: " + dtype);
   auto p = formula::read_program(program_text);
-  if (p && of_gradient) p = formula::differentiate(*p);
+  if (p && wants_gradient) p = formula::differentiate(*p);
   if (!p) return tl::make_unexpected(p.error());
   const auto numbers = inputs_from(inputs);
   if (!numbers) return tl::make_unexpected(numbers.error());

@@ -87,9 +87,9 @@ inline std::map<std::string, std::vector<value>> by_tangents(const program& p, c
 }
 
 /// The largest distance of the ends of an interval from a number.
-inline double furthest_from(const value& x, const enclosure& of) {
+inline double furthest_from(const value& x, const enclosure& enclosed) {
   double most = 0.0;
-  for (const auto end : {of.low(), of.high()}) {
+  for (const auto end : {enclosed.low(), enclosed.high()}) {
     value y;
     mpfr_set(y.number.backend().data(), end, MPFR_RNDN);
     most = std::max(most, std::fabs((y - x).to_double()));

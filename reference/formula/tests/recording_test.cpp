@@ -61,9 +61,10 @@ TEST_CASE("formula/recording/a_template_is_the_program_that_it_records", "[unit]
   using namespace assay::reference::formula::recorded_formulas;
   const std::vector<std::string> stages{"distance"};
   const program p = [&] {
-    recording of(stages);
-    of.output("bias", kernel(of.input("r1", {3, 1}), of.input("r2", {3, 1}), of.input("t", {1, 5})));
-    return of.finish();
+    recording recorder(stages);
+    recorder.output("bias",
+                    kernel(recorder.input("r1", {3, 1}), recorder.input("r2", {3, 1}), recorder.input("t", {1, 5})));
+    return recorder.finish();
   }();
   CHECK(p.nodes().size() == 7);
   CHECK(to_text(*read_program(to_text(p))) == to_text(p));
@@ -72,10 +73,11 @@ TEST_CASE("formula/recording/a_template_is_the_program_that_it_records", "[unit]
   const auto check = [&]<class R>(auto equal) {
     const auto in = lifted<R>(x);
     const auto made = interpreter<R>(p, in, stages).run();
-    const auto of = [&](const char* name) { return std::get<reals<R>>(in.at(name)); };
+    const auto field = [&](const char* name) { return std::get<reals<R>>(in.at(name)); };
     for (std::size_t h = 0; h < 3; ++h)
       for (std::size_t t = 0; t < 5; ++t)
-        CHECK(equal(std::get<reals<R>>(made.at("bias"))[5 * h + t], kernel(of("r1")[h], of("r2")[h], of("t")[t])));
+        CHECK(equal(std::get<reals<R>>(made.at("bias"))[5 * h + t],
+                    kernel(field("r1")[h], field("r2")[h], field("t")[t])));
   };
   core::precisions formats(core::dtype::f32);
   const computing_in format(formats);
@@ -96,14 +98,14 @@ TEST_CASE("formula/recording/sums_choices_and_constants", "[unit]") {
   using namespace assay::reference::formula::recorded_formulas;
   const std::vector<double> w1 = normals(4, 2), w2 = normals(4, 3), x = normals(6, 4);
   const program p = [&] {
-    recording of;
+    recording recorder;
     std::vector<traced> a, b;
     for (std::size_t k = 0; k < 4; ++k) {
-      a.push_back(of.input("a" + std::to_string(k), {}));
-      b.push_back(of.input("b" + std::to_string(k), {}));
+      a.push_back(recorder.input("a" + std::to_string(k), {}));
+      b.push_back(recorder.input("b" + std::to_string(k), {}));
     }
-    of.output("y", network(a, b, of.input("x", {6})));
-    return of.finish();
+    recorder.output("y", network(a, b, recorder.input("x", {6})));
+    return recorder.finish();
   }();
   std::map<std::string, std::vector<double>> in{{"x", x}};
   for (std::size_t k = 0; k < 4; ++k) {
@@ -129,16 +131,17 @@ TEST_CASE("formula/recording/a_loop", "[unit]") {
   using namespace assay::reference::formula::recorded_formulas;
   const computing_in format(assay::core::dtype::f64);
   const auto loop_of = [](std::size_t turns) {
-    recording of;
-    const traced h0 = of.input("h0", {2}), a = of.input("a", {turns, 1}), x = of.input("x", {turns, 2});
+    recording recorder;
+    const traced h0 = recorder.input("h0", {2}), a = recorder.input("a", {turns, 1}),
+                 x = recorder.input("x", {turns, 2});
     const loop_turn made =
         looped(turns, {h0}, {a, x}, [](const std::vector<traced>& carried, const std::vector<traced>& now) {
           const traced h = now[0] * carried[0] + now[1];
           return loop_turn{{h}, {h + h}};
         });
-    of.output("last", made.left[0]);
-    of.output("twice", made.given[0]);
-    return of.finish();
+    recorder.output("last", made.left[0]);
+    recorder.output("twice", made.given[0]);
+    return recorder.finish();
   };
   const program p = loop_of(3);
   const auto in = lifted<rounded>({{"h0", {1, 2}}, {"a", {2, 3, 0}}, {"x", {5, 7, 11, 13, 17, 19}}});
@@ -159,12 +162,12 @@ TEST_CASE("formula/recording/what_is_no_program_is_refused", "[unit]") {
   using namespace assay;
   using namespace assay::reference::formula;
   CHECK_THROWS_AS(traced(1.0), core::contract_violation);  // no recording
-  recording of;
+  recording recorder;
   CHECK_THROWS_AS(recording{}, core::contract_violation);
-  const traced x = of.input("x", {2}), y = of.input("y", {3});
+  const traced x = recorder.input("x", {2}), y = recorder.input("y", {3});
   CHECK_THROWS_WITH(x + y, Catch::Contains("do not broadcast: 2 and 3"));
-  CHECK_THROWS_AS(of.input("x", {3}), core::contract_violation);
-  CHECK_THROWS_AS(of.finish(), core::contract_violation);
+  CHECK_THROWS_AS(recorder.input("x", {3}), core::contract_violation);
+  CHECK_THROWS_AS(recorder.finish(), core::contract_violation);
 }
 
 TEST_CASE("formula/recording/functions_of_integers_by_where_they_change", "[unit]") {
@@ -173,7 +176,7 @@ TEST_CASE("formula/recording/functions_of_integers_by_where_they_change", "[unit
   constexpr std::int64_t far = std::int64_t{1} << 31;
   struct function {
     std::int64_t low, high;
-    std::int64_t (*of)(std::int64_t);
+    std::int64_t (*value)(std::int64_t);
   };
   const std::vector<function> all{
       {-far, far, [](std::int64_t x) { return x < 0 ? -1 : std::int64_t{x > 0}; }},
@@ -182,17 +185,17 @@ TEST_CASE("formula/recording/functions_of_integers_by_where_they_change", "[unit
       {3, 3, [](std::int64_t x) { return 2 * x; }},
       {0, 1000, [](std::int64_t x) { return static_cast<std::int64_t>(std::sqrt(static_cast<double>(x))); }}};
   for (const function& f : all) {
-    std::vector<std::int64_t> asked{f.low, f.high};
+    std::vector<std::int64_t> arguments{f.low, f.high};
     for (std::int64_t x = std::max<std::int64_t>(f.low, -40); x <= std::min<std::int64_t>(f.high, 900); ++x)
-      asked.push_back(x);
-    recording of;
-    of.output("y", stepwise(of.integers("x", {asked.size()}), f.low, f.high, f.of));
-    const program p = of.finish();
-    const interpreter<rounded>::arrays in{{"x", integers(asked.begin(), asked.end())}};
+      arguments.push_back(x);
+    recording recorder;
+    recorder.output("y", stepwise(recorder.integers("x", {arguments.size()}), f.low, f.high, f.value));
+    const program p = recorder.finish();
+    const interpreter<rounded>::arrays in{{"x", integers(arguments.begin(), arguments.end())}};
     const auto made = interpreter<rounded>(p, in).run();
-    for (std::size_t k = 0; k < asked.size(); ++k) {
-      CAPTURE(f.low, f.high, asked[k]);
-      CHECK(std::get<integers>(made.at("y"))[k] == f.of(asked[k]));
+    for (std::size_t k = 0; k < arguments.size(); ++k) {
+      CAPTURE(f.low, f.high, arguments[k]);
+      CHECK(std::get<integers>(made.at("y"))[k] == f.value(arguments[k]));
     }
   }
 }
@@ -203,14 +206,14 @@ TEST_CASE("formula/recording/what_a_scatter_charges", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
   const computing_in format(assay::core::dtype::f32);
-  const auto errors = [](const assay::core::shape& places, const std::vector<std::int64_t>& at,
+  const auto errors = [](const assay::core::shape& places, const std::vector<std::int64_t>& indices,
                          const std::vector<double>& added) {
-    recording of;
-    const traced x = broadcast(traced(0.0), {2}), y = of.input("y", places);
-    node n{.what = op::scatter_add, .in = {x.of(), known_integers(places, at).of, y.of()}};
+    recording recorder;
+    const traced x = broadcast(traced(0.0), {2}), y = recorder.input("y", places);
+    node n{.what = op::scatter_add, .in = {x.node(), known_integers(places, indices).node, y.node()}};
     n.integers[0] = {0};
-    of.output("sums", traced::at(of.add(std::move(n))));
-    const program p = of.finish();
+    recorder.output("sums", traced::from_node(recorder.add(std::move(n))));
+    const program p = recorder.finish();
     interpreter<tracked>::arrays in;
     in.emplace("y", reals<tracked>(added.begin(), added.end()));
     const auto made = interpreter<tracked>(p, in).run();
@@ -233,9 +236,9 @@ TEST_CASE("formula/recording/an_operand_that_is_rounded_once_more", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
   const computing_in format(assay::core::dtype::f32);
-  recording of;
-  of.output("y", rounded_once(of.input("x", {2})));
-  const program p = of.finish();
+  recording recorder;
+  recorder.output("y", rounded_once(recorder.input("x", {2})));
+  const program p = recorder.finish();
   interpreter<tracked>::arrays in;
   in.emplace("x", reals<tracked>{tracked(3.0), tracked(-0.1)});
   const auto made = interpreter<tracked>(p, in).run();
@@ -249,11 +252,11 @@ TEST_CASE("formula/recording/an_index_is_not_rounded", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
   const computing_in format(assay::core::dtype::f16);
-  recording of;
-  const traced_integer i = of.integers("i", {1});
-  of.output("index", log(index_number(i)));
-  of.output("number", log(to_real(i)));
-  const program p = of.finish();
+  recording recorder;
+  const traced_integer i = recorder.integers("i", {1});
+  recorder.output("index", log(index_number(i)));
+  recorder.output("number", log(to_real(i)));
+  const program p = recorder.finish();
   interpreter<rounded>::arrays in;
   in.emplace("i", std::vector<std::int64_t>{100000});
   const auto made = interpreter<rounded>(p, in).run();
@@ -280,10 +283,10 @@ TEST_CASE("formula/recording/a_number_that_is_off_by_more", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
   const computing_in format(assay::core::dtype::f32);
-  recording of;
-  const traced x = of.input("x", {2});
-  of.output("y", off_by(x, traced(-3.0) * x));
-  const program p = of.finish();
+  recording recorder;
+  const traced x = recorder.input("x", {2});
+  recorder.output("y", off_by(x, traced(-3.0) * x));
+  const program p = recorder.finish();
   interpreter<tracked>::arrays in;
   in.emplace("x", reals<tracked>{tracked(3.0), tracked(-0.5)});
   const auto made = interpreter<tracked>(p, in).run();
@@ -297,10 +300,10 @@ TEST_CASE("formula/recording/a_slope_of_its_own", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
   const program p = [] {
-    recording of;
-    const traced x = of.input("x", {2});
-    of.output("y", with_slope(exp(x), x, off_by(traced(3.0) * x, traced(5.0))));
-    return of.finish();
+    recording recorder;
+    const traced x = recorder.input("x", {2});
+    recorder.output("y", with_slope(exp(x), x, off_by(traced(3.0) * x, traced(5.0))));
+    return recorder.finish();
   }();
   const auto gradient = differentiate(p);
   REQUIRE(gradient);
@@ -320,10 +323,10 @@ TEST_CASE("formula/recording/a_masked_contraction", "[unit]") {
   using namespace assay::reference::formula;
   constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
   const program p = [] {
-    recording of;
-    of.output("o", contracted_where(known_truths({2, 3}, {true, false, true, true, true, false}), of.input("p", {2, 3}),
-                                    of.input("v", {3, 1}), "ij,jc->ic"));
-    return of.finish();
+    recording recorder;
+    recorder.output("o", contracted_where(known_truths({2, 3}, {true, false, true, true, true, false}),
+                                          recorder.input("p", {2, 3}), recorder.input("v", {3, 1}), "ij,jc->ic"));
+    return recorder.finish();
   }();
   const auto gradient = differentiate(p, std::vector<std::string>{"p", "v"});
   REQUIRE(gradient);
@@ -346,9 +349,9 @@ TEST_CASE("formula/recording/a_reciprocal_root", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
   const program p = [] {
-    recording of;
-    of.output("y", reciprocal_root(of.input("x", {2}), 4));
-    return of.finish();
+    recording recorder;
+    recorder.output("y", reciprocal_root(recorder.input("x", {2}), 4));
+    return recorder.finish();
   }();
   const auto gradient = differentiate(p);
   REQUIRE(gradient);
@@ -370,19 +373,19 @@ TEST_CASE("formula/recording/a_modulus", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
   const program p = [] {
-    recording of;
-    const traced x = of.input("x", {3}), y = of.input("y", {3});
-    of.output("z", modulus_of(x, y));
-    return of.finish();
+    recording recorder;
+    const traced x = recorder.input("x", {3}), y = recorder.input("y", {3});
+    recorder.output("z", modulus_of(x, y));
+    return recorder.finish();
   }();
   const auto gradient = differentiate(p);
   REQUIRE(gradient);
   const computing_in format(assay::core::dtype::f32);
-  const auto made_by = [&]<class R>(const program& of, const char* output, const std::vector<R>& x,
+  const auto made_by = [&]<class R>(const program& run, const char* output, const std::vector<R>& x,
                                     const std::vector<R>& y) {
     typename interpreter<R>::arrays in{{"x", reals<R>(x)}, {"y", reals<R>(y)}};
-    if (&of != &p) in.emplace("grad_z", reals<R>(3, R(10.0)));
-    const auto made = interpreter<R>(of, in).run();
+    if (&run != &p) in.emplace("grad_z", reals<R>(3, R(10.0)));
+    const auto made = interpreter<R>(run, in).run();
     return std::get<reals<R>>(made.at(output));
   };
   const auto is = [](const reals<rounded>& made, const std::vector<double>& wanted) {
@@ -410,14 +413,15 @@ TEST_CASE("formula/recording/cumulative_sums", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
   const auto made_by = [](traced (*sums)(const traced&, std::size_t)) {
-    recording of;
-    of.output("y", sums(of.input("x", {3}), 0));
-    return of.finish();
+    recording recorder;
+    recorder.output("y", sums(recorder.input("x", {3}), 0));
+    return recorder.finish();
   };
   const computing_in format(assay::core::dtype::f32);
-  const auto evaluated = [&]<class R>(const program& p, const char* output, std::map<std::string, std::vector<R>> of) {
+  const auto evaluated = [&]<class R>(const program& p, const char* output,
+                                      std::map<std::string, std::vector<R>> given) {
     typename interpreter<R>::arrays in;
-    for (auto& [name, x] : of) in.emplace(name, reals<R>(x.begin(), x.end()));
+    for (auto& [name, x] : given) in.emplace(name, reals<R>(x.begin(), x.end()));
     return std::get<reals<R>>(interpreter<R>(p, in).run().at(output));
   };
   const std::vector<tracked> exact{tracked(1.0), tracked(2.0), tracked(3.0)};
@@ -450,18 +454,18 @@ TEST_CASE("formula/recording/interpolated", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
   const program p = [] {
-    recording of;
-    const traced z = of.input("z", {1, 3}), places = of.input("p", {1, 5});
-    of.output("y", interpolated(z, places));
-    return of.finish();
+    recording recorder;
+    const traced z = recorder.input("z", {1, 3}), places = recorder.input("p", {1, 5});
+    recorder.output("y", interpolated(z, places));
+    return recorder.finish();
   }();
   const auto gradient = differentiate(p);
   REQUIRE(gradient);
   const computing_in format(assay::core::dtype::f32);
-  const auto made_by = [&]<class R>(const program& of, std::map<std::string, std::vector<R>> in, const char* output) {
+  const auto made_by = [&]<class R>(const program& run, std::map<std::string, std::vector<R>> in, const char* output) {
     typename interpreter<R>::arrays arrays;
     for (auto& [name, x] : in) arrays.emplace(name, reals<R>(x.begin(), x.end()));
-    return std::get<reals<R>>(interpreter<R>(of, arrays).run().at(output));
+    return std::get<reals<R>>(interpreter<R>(run, arrays).run().at(output));
   };
   const auto numbers = [](const std::vector<double>& x) {
     std::vector<rounded> all;
@@ -479,9 +483,9 @@ TEST_CASE("formula/recording/interpolated", "[unit]") {
   is(made_by(*gradient, in, "grad_z"), {1.75, 0.75, 2.5});
 
   // At an integer, and near it within the error of the place, either slope is right.
-  const tracked one(1.0), at(1.0, 4.0), beside(1.5, 4.0);
+  const tracked one(1.0), middle(1.0, 4.0), beside(1.5, 4.0);
   std::map<std::string, std::vector<tracked>> bounded{{"z", {tracked(4.0), tracked(8.0), tracked(32.0)}},
-                                                      {"p", {one, at, beside, tracked(1.5), tracked(9.0)}}};
+                                                      {"p", {one, middle, beside, tracked(1.5), tracked(9.0)}}};
   const auto y = made_by(p, bounded, "y");
   CHECK((y[0].error < y[1].error && y[1].error >= 4.0 * 24.0 && y[3].error < y[2].error && y[4].error == 0.0));
   bounded.emplace("grad_y", std::vector<tracked>(5, one));
@@ -498,26 +502,26 @@ TEST_CASE("formula/recording/cumulative_sum_twice", "[unit]") {
   using namespace assay::reference;
   using namespace assay::reference::formula;
   const program p = [] {
-    recording of;
-    const traced sums = cumulative_sum_twice(of.input("x", {1, 3}));
-    of.output("y", between(sums, 0, 0, 1) - between(sums, 0, 1, 2));
-    return of.finish();
+    recording recorder;
+    const traced sums = cumulative_sum_twice(recorder.input("x", {1, 3}));
+    recorder.output("y", between(sums, 0, 0, 1) - between(sums, 0, 1, 2));
+    return recorder.finish();
   }();
   const auto gradient = differentiate(p);
   REQUIRE(gradient);
   const auto law = magnitudes_of_terms(*gradient, p);
   REQUIRE(law);
   const computing_in format(assay::core::dtype::f32);
-  const auto of = [](const program& made, const std::vector<tracked>& x) {
+  const auto evaluated = [](const program& made, const std::vector<tracked>& x) {
     const interpreter<tracked>::arrays in{{"x", reals<tracked>(x)}, {"grad_y", reals<tracked>(x)}};
     return std::get<reals<tracked>>(interpreter<tracked>(made, in).run().begin()->second);
   };
   const std::vector<tracked> x{tracked(1.0), tracked(10.0), tracked(100.0)};
-  const auto y = of(p, x);
+  const auto y = evaluated(p, x);
   for (const std::size_t k : {0U, 1U, 2U}) CHECK((y[k].number == 0.0 && (y[k].error > 0.0) == (k > 0)));
   // Terms that cancel leave their roundings, and no magnitude.
   double before = 0.0;
-  const auto grad = of(*law, x);
+  const auto grad = evaluated(*law, x);
   for (const std::size_t k : {2U, 1U, 0U}) {
     CHECK((grad[k].number == 0.0 && grad[k].error >= before + 2 * x[k].number));
     before = grad[k].error;
@@ -529,10 +533,10 @@ TEST_CASE("formula/recording/contracted_at", "[unit]") {
   using namespace assay::reference::formula;
   // The second query does not see the first key, whatever that is.
   const program p = [] {
-    recording of;
+    recording recorder;
     const traced_truth seen = known_truths({2, 2}, {true, true, false, true});
-    of.output("s", contracted_at(seen, of.input("q", {2, 1}), of.input("k", {2, 1}), "id,jd->ij"));
-    return of.finish();
+    recorder.output("s", contracted_at(seen, recorder.input("q", {2, 1}), recorder.input("k", {2, 1}), "id,jd->ij"));
+    return recorder.finish();
   }();
   const auto gradient = differentiate(p);
   REQUIRE(gradient);
@@ -541,14 +545,14 @@ TEST_CASE("formula/recording/contracted_at", "[unit]") {
   const interpreter<rounded>::arrays in{{"q", reals<rounded>{two, three}},
                                         {"k", reals<rounded>{nan, two}},
                                         {"grad_s", reals<rounded>{three, two, nan, two}}};
-  const auto numbers = [&](const program& of, const char* output) {
-    const auto made = interpreter<rounded>(of, in).run();
+  const auto numbers = [&](const program& run, const char* output) {
+    const auto made = interpreter<rounded>(run, in).run();
     std::vector<double> all;
     for (const rounded& x : std::get<reals<rounded>>(made.at(output))) all.push_back(x.number);
     return all;
   };
-  const auto s = numbers(p, "s"), of_q = numbers(*gradient, "grad_q"), of_k = numbers(*gradient, "grad_k");
+  const auto s = numbers(p, "s"), grad_q = numbers(*gradient, "grad_q"), grad_k = numbers(*gradient, "grad_k");
   CHECK((std::isnan(s[0]) && s[1] == 4.0 && s[2] == 0.0 && s[3] == 6.0));
-  CHECK((std::isnan(of_q[0]) && of_q[1] == 4.0));
-  CHECK(of_k == std::vector<double>{6.0, 10.0});
+  CHECK((std::isnan(grad_q[0]) && grad_q[1] == 4.0));
+  CHECK(grad_k == std::vector<double>{6.0, 10.0});
 }

@@ -54,13 +54,15 @@ program written_out() {
   node_id s = 0;
   std::vector<node_id> given;
   for (std::int64_t t = 0; t < turns; ++t) {
-    const auto at = [&](node_id x) { return to.reshape(to.slice(x, {t, 0}, {t + 1, 2}, {1, 1}), {2}); };
-    const node_id kept = to.product(to.of(op::exp, {to.negative(to.of(op::magnitude, {at(1)}))}), s);
-    s = to.of(op::add, {kept, to.product(3, to.of(op::tanh, {to.of(op::subtract, {at(2), s})}))});
+    const auto row_at_turn = [&](node_id x) { return to.reshape(to.slice(x, {t, 0}, {t + 1, 2}, {1, 1}), {2}); };
+    const node_id kept =
+        to.product(to.operation(op::exp, {to.negative(to.operation(op::magnitude, {row_at_turn(1)}))}), s);
+    s = to.operation(op::add,
+                     {kept, to.product(3, to.operation(op::tanh, {to.operation(op::subtract, {row_at_turn(2), s})}))});
     given.push_back(to.reshape(to.product(to.product(s, s), 3), {1, 2}));
   }
   REQUIRE(made.name_output("last", s));
-  REQUIRE(made.name_output("y", to.of(op::concatenate, given, {0})));
+  REQUIRE(made.name_output("y", to.operation(op::concatenate, given, {0})));
   return made;
 }
 
@@ -124,11 +126,11 @@ TEST_CASE("formula/scan/allowances_of_gradients_are_those_of_the_turns", "[unit]
 TEST_CASE("formula/scan/terms_have_no_signs", "[unit]") {
   const program p = rolled_up(), turn_by_turn = written_out();
   const program terms = *magnitudes_of_terms(gradient_of(p), p),
-                of_turns = *magnitudes_of_terms(gradient_of(turn_by_turn), turn_by_turn);
+                terms_of_turns = *magnitudes_of_terms(gradient_of(turn_by_turn), turn_by_turn);
   numbers_by_name x = drawn_inputs(terms, 6);
   x["grad_y"][3] *= -1.0;
   x["grad_last"][0] *= -1.0;
-  is_the_same(evaluated<enclosure>(terms, x), evaluated<enclosure>(of_turns, x));
+  is_the_same(evaluated<enclosure>(terms, x), evaluated<enclosure>(terms_of_turns, x));
 }
 
 // The rule of softmax subtracts a mean of cotangents: in a body this needs the signs.

@@ -26,7 +26,7 @@ core::tensors numbers(const formula::program& p, std::uint64_t seed) {
   }
   return all;
 }
-double at(const core::tensors& all, const std::string& name, std::size_t i = 0) {
+double element_of(const core::tensors& all, const std::string& name, std::size_t i = 0) {
   return all.at(name).values.storage()[i];
 }
 std::vector<double> sketched_bounds(const formula::program& p, const core::tensors& given, const std::string& output) {
@@ -47,18 +47,18 @@ void check_near(double x, double expected) {
 }  // namespace
 
 TEST_CASE("formula/sketch/is_the_sum_of_slopes_times_roundoff", "[unit]") {
-  recording of;
-  const auto x = of.input("x", {8}), y = of.input("y", {8});
+  recording recorder;
+  const auto x = recorder.input("x", {8}), y = recorder.input("y", {8});
   const auto p = x * y;
-  of.output("product", p);
-  of.output("once", p + p);            // one rounding that is used twice, and one rounding of the sum
-  of.output("cancels", p - p);         // its slopes cancel
-  of.output("exponential", exp(p));    // 2 u for the exponential
-  of.output("quotient", (p + x) / y);  // three roundings
-  const formula::program made = of.finish();
+  recorder.output("product", p);
+  recorder.output("once", p + p);            // one rounding that is used twice, and one rounding of the sum
+  recorder.output("cancels", p - p);         // its slopes cancel
+  recorder.output("exponential", exp(p));    // 2 u for the exponential
+  recorder.output("quotient", (p + x) / y);  // three roundings
+  const formula::program made = recorder.finish();
   const core::tensors given = numbers(made, 1);
   for (std::size_t i = 0; i < 8; ++i) {
-    const double a = at(given, "x", i), b = at(given, "y", i), r = std::fabs(a * b);
+    const double a = element_of(given, "x", i), b = element_of(given, "y", i), r = std::fabs(a * b);
     check_near(sketched_bounds(made, given, "product")[i], r);
     check_near(sketched_bounds(made, given, "once")[i], 2.0 * r + 2.0 * r);
     CHECK(sketched_bounds(made, given, "cancels")[i] < 1e-200);
@@ -70,11 +70,11 @@ TEST_CASE("formula/sketch/is_the_sum_of_slopes_times_roundoff", "[unit]") {
 
 // A difference that should be 0 has only its roundings; a number far below these is lost beside them.
 TEST_CASE("formula/sketch/what_is_added_to_rounding_errors_is_rounded_with_them", "[unit]") {
-  recording of;
-  const auto x = of.input("x", {1}), y = of.input("y", {1});
+  recording recorder;
+  const auto x = recorder.input("x", {1}), y = recorder.input("y", {1});
   const auto tenth = x / traced(10.0), nothing = tenth - tenth * traced(10.0) / traced(10.0);
-  of.output("z", nothing + y - nothing);
-  const formula::program made = of.finish();
+  recorder.output("z", nothing + y - nothing);
+  const formula::program made = recorder.finish();
   core::tensors given = numbers(made, 1);
   given.at("x").values.storage()[0] = 1.0, given.at("y").values.storage()[0] = 0x1p-70;
   const double u = core::unit_roundoff(dtype::f32), bound = sketched_bounds(made, given, "z")[0] * u;
@@ -83,11 +83,11 @@ TEST_CASE("formula/sketch/what_is_added_to_rounding_errors_is_rounded_with_them"
 }
 
 TEST_CASE("formula/sketch/a_branch_that_roundings_decide_is_there", "[unit]") {
-  recording of;
-  const auto x = of.input("x", {1}), y = of.input("y", {1});
+  recording recorder;
+  const auto x = recorder.input("x", {1}), y = recorder.input("y", {1});
   const auto tie = (x + y) - y;  // near x, with the roundings of x + y
-  of.output("step", either(less(x, tie), x + traced(5.0), x));
-  const formula::program made = of.finish();
+  recorder.output("step", either(less(x, tie), x + traced(5.0), x));
+  const formula::program made = recorder.finish();
   core::tensors given = numbers(made, 1);
   given.at("x").values.storage()[0] = 1.0, given.at("y").values.storage()[0] = 0.7;
   const double u = core::unit_roundoff(dtype::f32);
@@ -97,15 +97,15 @@ TEST_CASE("formula/sketch/a_branch_that_roundings_decide_is_there", "[unit]") {
 // S <- S - b k (S^T k - v)^T: carried forward, errors grow with 1 + |b k k^T| at each step.
 TEST_CASE("formula/sketch/sees_that_a_delta_rule_forgets", "[unit]") {
   constexpr std::size_t turns = 128, d = 8;
-  recording of;
-  auto state = of.input("s", {d, d});
+  recording recorder;
+  auto state = recorder.input("s", {d, d});
   for (std::size_t t = 0; t < turns; ++t) {
-    const auto k = of.input("k" + std::to_string(t), {d, 1}), v = of.input("v" + std::to_string(t), {1, d});
+    const auto k = recorder.input("k" + std::to_string(t), {d, 1}), v = recorder.input("v" + std::to_string(t), {1, d});
     const traced seen = reshaped(summed(state * k, {0}), {1, d});
     state = state - traced(0.5) * k * (seen - v);
   }
-  of.output("s_n", state);
-  const formula::program made = of.finish();
+  recorder.output("s_n", state);
+  const formula::program made = recorder.finish();
   double worst = 0.0, loose = 0.0;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     core::tensors given = numbers(made, seed);

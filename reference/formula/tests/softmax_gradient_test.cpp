@@ -103,10 +103,10 @@ TEST_CASE("formula/owner/a_weight_that_rounds_to_one_has_the_gradient_of_its_rul
   using namespace assay::reference::formula;
   const core::operation softmax{.name = "mine/softmax", .inputs = {{"x", {"d"}}}, .outputs = {{"y", {"d"}}}};
   const auto record = [](const program_sizes& s) {
-    recording of;
-    const traced x = of.input("x", {s.of("d")}), e = exp(x - reshaped(largest_along(x, 0), {1}));
-    of.output("y", e / reshaped(summed(e, {0}), {1}));
-    return of.finish();
+    recording recorder;
+    const traced x = recorder.input("x", {s.size("d")}), e = exp(x - reshaped(largest_along(x, 0), {1}));
+    recorder.output("y", e / reshaped(summed(e, {0}), {1}));
+    return recorder.finish();
   };
   const program_owner owner("mine", {}, {{.declaration = softmax, .record = record, .is_of_any_steps = true}});
   core::request call{&owner.operations()[1].declaration, core::dtype::f32, {}};

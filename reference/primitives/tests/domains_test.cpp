@@ -123,7 +123,7 @@ TEST_CASE("reference/domains/integer_powers", "[unit]") {
   CHECK(mpfr_sgn(power(x, ratio(2, 1)).low()) == 0);
   CHECK(power(x, ratio(3, 1)).straddles_zero());
 
-  const auto square = [](auto of) { return power(of, ratio(2, 1)); };
+  const auto square = [](auto x) { return power(x, ratio(2, 1)); };
   CHECK(allowance_of([&](auto) { return square(tracked(-3.0, 1.0)); }) >= 6.0);
   CHECK(allowance_of([&](auto) { return square(tracked(-3.0, 1.0)); }) < 120.0);
   CHECK(allowance_of([&](auto) { return square(tracked(0.0, 0x1p12)); }) == Approx(1.0));
@@ -136,10 +136,10 @@ TEST_CASE("reference/domains/integer_powers", "[unit]") {
 TEST_CASE("reference/domains/slopes_of_powers_at_zero", "[unit]") {
   using namespace formula;
   const program gradient = [] {
-    recording of;
-    const traced x = of.input("x", {}), e = of.input("e", {});
-    of.output("y", pow(x, e));
-    return *differentiate(of.finish());
+    recording recorder;
+    const traced x = recorder.input("x", {}), e = recorder.input("e", {});
+    recorder.output("y", pow(x, e));
+    return *differentiate(recorder.finish());
   }();
   const auto slope_in_exponent = [&](const enclosure& x) {
     const interpreter<enclosure>::arrays in{{"x", reals<enclosure>{x}},
@@ -245,11 +245,11 @@ TEST_CASE("reference/domains/plain_arithmetic_stays_within_its_allowance", "[pro
 TEST_CASE("primitives/powers/special_values_are_those_of_ieee_754", "[unit]") {
   const auto check_pow = [](double base, double exponent) {
     INFO(base << " to the power " << exponent);
-    const auto of = [&](auto one) {
+    const auto powers = [&](auto one) {
       using R = decltype(one);
       return pow(R(base), R(exponent));
     };
-    check_proofs(std::pow(base, exponent), of);
+    check_proofs(std::pow(base, exponent), powers);
     if (std::floor(exponent) != exponent || std::fabs(exponent) > 9.0) return;
     check_proofs(std::pow(base, exponent), [&](auto one) {
       using R = decltype(one);

@@ -6,12 +6,12 @@
 // the larger one, its low part, and F. F is -1 where both h and t are -inf: both gradients are 0 there.
 
 template <class Arithmetic>
-ASSAY_INLINE void store_weights(const bounded_field& places, const lanes_of_tokens& at, std::size_t token,
+ASSAY_INLINE void store_weights(const bounded_field& places, const lanes_of_tokens& lanes, std::size_t token,
                                 const weights_of_step& x) {
   const smaller_weight w = weight_of<Arithmetic>(x);
-  at.store(places.value, token, select(x.past_is_larger, w.s.high, -w.s.high));
-  at.store(places.low, token, w.s.low);
-  at.store(places.radius, token, select(x.past | x.input, w.error, broadcast(-1.0)));
+  lanes.store(places.value, token, select(x.past_is_larger, w.s.high, -w.s.high));
+  lanes.store(places.low, token, w.s.low);
+  lanes.store(places.radius, token, select(x.past | x.input, w.error, broadcast(-1.0)));
 }
 
 template <class Arithmetic>
@@ -43,25 +43,25 @@ struct adjoint_state {
 
 template <class Arithmetic, template <class> class Decay>
 void adjoint(const adjoint_call& call) {
-  const std::size_t lanes = call.shape.batch * call.shape.features;
-  for (std::size_t from = 0; from < lanes; from += lanes_of_pack) {
-    const lanes_of_tokens at(call.shape, from);
-    scan_state<Arithmetic> state(at.load_state(call.s0));
+  const std::size_t all_lanes = call.shape.batch * call.shape.features;
+  for (std::size_t from = 0; from < all_lanes; from += lanes_of_pack) {
+    const lanes_of_tokens lanes(call.shape, from);
+    scan_state<Arithmetic> state(lanes.load_state(call.s0));
     for (std::size_t i = 0; i < call.shape.tokens; ++i) {
-      const Decay<Arithmetic> decay{at.load(call.decay, i)};
-      store_weights<Arithmetic>(call.grad_h, at, i, state.step(decay, at.load(call.h, i)));
+      const Decay<Arithmetic> decay{lanes.load(call.decay, i)};
+      store_weights<Arithmetic>(call.grad_h, lanes, i, state.step(decay, lanes.load(call.h, i)));
     }
-    adjoint_state<Arithmetic> back(at.load_state(call.grad_s_n));
+    adjoint_state<Arithmetic> back(lanes.load_state(call.grad_s_n));
     for (std::size_t i = call.shape.tokens; i-- > 0;) {
-      const auto g = back.step(at.load(call.grad_s, i), at.load(call.grad_h.value, i), at.load(call.grad_h.low, i),
-                               at.load(call.grad_h.radius, i));
-      const Decay<Arithmetic> decay{at.load(call.decay, i)};
-      store(call.grad_decay, at, i, call.format, decay.through(g.a));
-      store(call.grad_h, at, i, call.format, g.h);
+      const auto g = back.step(lanes.load(call.grad_s, i), lanes.load(call.grad_h.value, i),
+                               lanes.load(call.grad_h.low, i), lanes.load(call.grad_h.radius, i));
+      const Decay<Arithmetic> decay{lanes.load(call.decay, i)};
+      store(call.grad_decay, lanes, i, call.format, decay.through(g.a));
+      store(call.grad_h, lanes, i, call.format, g.h);
     }
     const rounded_pack first = round_to(call.format, back.carry);
-    at.store_state(call.grad_s0.value, first.value);
-    at.store_state(call.grad_s0.low, first.low);
-    at.store_state(call.grad_s0.radius, first.radius);
+    lanes.store_state(call.grad_s0.value, first.value);
+    lanes.store_state(call.grad_s0.low, first.low);
+    lanes.store_state(call.grad_s0.radius, first.radius);
   }
 }

@@ -18,7 +18,7 @@ struct log_decay {
   ASSAY_INLINE bounded_pack log_p() const { return {a, broadcast(0.0), broadcast(0.0), no_lanes(), no_lanes()}; }
   // Turns a derivative in a, or along a, into one in or along the given input. It vanishes where the derivative
   // vanishes.
-  ASSAY_INLINE bounded_pack through(const bounded_pack& of_a) const { return of_a; }
+  ASSAY_INLINE bounded_pack through(const bounded_pack& derivative) const { return derivative; }
 };
 
 template <class Arithmetic>
@@ -43,17 +43,17 @@ struct gate_logit {
     return {sum.sum, where(near, low.sum), radius, no_lanes(), no_lanes()};
   }
 
-  ASSAY_INLINE bounded_pack through(const bounded_pack& of_a) const {
+  ASSAY_INLINE bounded_pack through(const bounded_pack& derivative) const {
     const two_doubles weight = Arithmetic::weight(plus.power, plus.power_low);
     const pack s = where(near, weight.high);
     const pack beyond = select(size > vanishing_exponent, broadcast(error_of_vanishing), broadcast(error_of_far_logit));
     const pack error = s * (Arithmetic::error_of_weight * (1.0 + 0x1p-47)) + where(far, beyond);
     const parts_of_number parts =
-        divide<Arithmetic>({{s, where(near, weight.low)}, error}, {of_a.high, of_a.low}, of_a.radius);
+        divide<Arithmetic>({{s, where(near, weight.low)}, error}, {derivative.high, derivative.low}, derivative.radius);
     const masks is_larger = is_negative(g);
     return {select(is_larger, parts.larger.high, parts.smaller.high),
             select(is_larger, parts.larger.low, parts.smaller.low),
             select(is_larger, parts.larger.radius, parts.smaller.radius), no_lanes(),
-            of_a.vanishes | (~is_larger & parts.smaller.vanishes)};
+            derivative.vanishes | (~is_larger & parts.smaller.vanishes)};
   }
 };

@@ -11,8 +11,8 @@ struct lanes_of_tokens {
     const std::size_t left = s.batch * s.features - from;
     count = left < lanes_of_pack ? static_cast<int>(left) : lanes_of_pack;
     for (int k = 0; k < lanes_of_pack; ++k) {
-      const std::size_t at = from + static_cast<std::size_t>(k < count ? k : count - 1);
-      first[k] = at / s.features * s.tokens * s.features + at % s.features;
+      const std::size_t place = from + static_cast<std::size_t>(k < count ? k : count - 1);
+      first[k] = place / s.features * s.tokens * s.features + place % s.features;
     }
     for (int r = 0; r < registers_of_pack; ++r) {
       const int begin = r * lanes_of_register, end = begin + lanes_of_register;

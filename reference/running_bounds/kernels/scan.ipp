@@ -77,13 +77,13 @@ struct scan_state {
 
 template <class Arithmetic, template <class> class Decay>
 void scan(const scan_call& call) {
-  const std::size_t lanes = call.shape.batch * call.shape.features;
-  for (std::size_t from = 0; from < lanes; from += lanes_of_pack) {
-    const lanes_of_tokens at(call.shape, from);
-    scan_state<Arithmetic> state(at.load_state(call.s0));
+  const std::size_t lanes_of_call = call.shape.batch * call.shape.features;
+  for (std::size_t from = 0; from < lanes_of_call; from += lanes_of_pack) {
+    const lanes_of_tokens lanes(call.shape, from);
+    scan_state<Arithmetic> state(lanes.load_state(call.s0));
     for (std::size_t i = 0; i < call.shape.tokens; ++i) {
-      state.step(Decay<Arithmetic>{at.load(call.decay, i)}, at.load(call.h, i));
-      store(call.s, at, i, call.format, state.s);
+      state.step(Decay<Arithmetic>{lanes.load(call.decay, i)}, lanes.load(call.h, i));
+      store(call.s, lanes, i, call.format, state.s);
     }
   }
 }

@@ -8,8 +8,9 @@ ASSAY_INLINE pack error_of_product(const pack& x, const pack& y, const pack& p) 
 #else
 // Dekker 1971, by Veltkamp's splitting.
 ASSAY_INLINE pack error_of_product(const pack& x, const pack& y, const pack& p) {
-  const pack of_x = 0x1.0000002p27 * x, of_y = 0x1.0000002p27 * y;
-  const pack x_high = of_x - (of_x - x), y_high = of_y - (of_y - y), x_low = x - x_high, y_low = y - y_high;
+  const pack scaled_x = 0x1.0000002p27 * x, scaled_y = 0x1.0000002p27 * y;
+  const pack x_high = scaled_x - (scaled_x - x), y_high = scaled_y - (scaled_y - y), x_low = x - x_high,
+             y_low = y - y_high;
   return ((x_high * y_high - p) + x_high * y_low + x_low * y_high) + x_low * y_low;
 }
 #endif

@@ -161,6 +161,6 @@ struct exact_sum {
   pack sum, error;
 };
 ASSAY_INLINE exact_sum exactly(const pack& x, const pack& y) {
-  const pack s = x + y, of_y = s - x, of_x = s - of_y;
-  return {s, (x - of_x) + (y - of_y)};
+  const pack s = x + y, y_part = s - x, x_part = s - y_part;
+  return {s, (x - x_part) + (y - y_part)};
 }

@@ -83,9 +83,9 @@ template <class Arithmetic>
 ASSAY_ONCE parts_of_number divide(const smaller_weight& w, const two_doubles& l, const pack& bound_of_l) {
   const pack bound = counted(bound_of_l);
   const weighed p = weigh<Arithmetic>(w, l, bound);
-  const pack of_smaller = ((w.s.high + w.error) * bound + p.rounding) * (1.0 + 0x1p-47);
+  const pack radius_of_smaller = ((w.s.high + w.error) * bound + p.rounding) * (1.0 + 0x1p-47);
   const sum_of_two rest = added(l, two_doubles{-p.product.high, -p.product.low});
-  const pack of_larger = ((1.0 - w.s.high + w.error) * bound + p.rounding) + rest.error;
-  return {{p.product.high, p.product.low, of_smaller, no_lanes(), p.vanishes},
-          {rest.sum.high, rest.sum.low, of_larger * (1.0 + 0x1p-47), no_lanes(), no_lanes()}};
+  const pack radius_of_larger = ((1.0 - w.s.high + w.error) * bound + p.rounding) + rest.error;
+  return {{p.product.high, p.product.low, radius_of_smaller, no_lanes(), p.vanishes},
+          {rest.sum.high, rest.sum.low, radius_of_larger * (1.0 + 0x1p-47), no_lanes(), no_lanes()}};
 }

@@ -25,7 +25,7 @@ std::unique_ptr<renamed_scores> made(std::string name) {
 }
 
 // How often the running bound of the function was called.
-std::atomic<std::size_t>& asked_bounds() {
+std::atomic<std::size_t>& count_of_bounds() {
   static std::atomic<std::size_t> times = 0;
   return times;
 }
@@ -33,7 +33,7 @@ std::atomic<std::size_t>& asked_bounds() {
 const formula_owner& added() {
   static const formula_owner* const owner = [] {
     auto made_here = made("test");
-    made_here->change().front().bound = [times = &asked_bounds()](const core::request&, doubles) {
+    made_here->change().front().bound = [times = &count_of_bounds()](const core::request&, doubles) {
       ++*times;
       return rung_outputs{};  // nothing is decided
     };
@@ -103,7 +103,7 @@ TEST_CASE("reference/registry/added_formulas_are_proved_and_computed_like_those_
       }
     }
   const core::request own = call_of("test/scores", core::dtype::f32), same = call_of("tener/scores", core::dtype::f32);
-  CHECK(asked_bounds() > 0);
+  CHECK(count_of_bounds() > 0);
   CHECK(derivative_along(own, own.inputs) == derivative_along(same, same.inputs));
 }
 

@@ -12,11 +12,11 @@ namespace assay::reference::testing {
 template <class Encoding>
 class renamed_encoding final : public formula_owner {
  public:
-  renamed_encoding(const std::string& of, std::string name)
+  renamed_encoding(const std::string& encoding, std::string name)
       : inner_(make_encoding_owner<Encoding>()), name_(std::move(name)) {
     for (const declared_operation& d : inner_->operations()) {
       declared_operation own = d;
-      own.declaration.name = name_ + d.declaration.name.substr(of.size());
+      own.declaration.name = name_ + d.declaration.name.substr(encoding.size());
       own.declaration.named_only = true;
       operations_.push_back(std::move(own));
     }

@@ -60,7 +60,7 @@ TEST_CASE("explore/operations/the_size_is_what_errors_grow_with_and_the_law_expl
     const cell_operation what = cell_operation_of(c);
     const core::operation& op = *what.operation;
     const core::request call = call_growing_to_size(what, c);
-    CHECK(op.grows_with->of(op, call.inputs, core::sizes_of(call)) == static_cast<double>(c.size));
+    CHECK(op.grows_with->value(op, call.inputs, core::sizes_of(call)) == static_cast<double>(c.size));
     const results r = measured(c);
     CHECK(r.at("largest") <= r.at("law"));
     CHECK((r.at("law") > 0 || op.outputs.front().own_type));
