@@ -78,7 +78,7 @@ std::vector<variant> controls_of_arithmetic(const std::string& name) {
              make_variant<Encoding>(
                  "control/" + name + "_log_of_sum", "chijames/KERPLE and chuanyang-Zheng/DAPE: torch.log(1 + x)",
                  "the logarithm of 1 + x, which loses x beside 1",
-                 {.formula = [](auto& how) { how = Encoding::algorithm(reference::accuracy_class::linear); }}));
+                 {.formula = [](auto& recipe) { recipe = Encoding::algorithm(reference::accuracy_class::linear); }}));
   return all;
 }
 

@@ -16,18 +16,18 @@ namespace {
 class answering final : public implementation {
  public:
   using edit = std::function<void(request&)>;
-  explicit answering(edit how) : right_(make_builtin("sequential").value()), how_(std::move(how)) {}
+  explicit answering(edit change) : right_(make_builtin("sequential").value()), edit_(std::move(change)) {}
   [[nodiscard]] const description& describe() const override { return right_->describe(); }
   call_result evaluate(const request& call) override {
     request other = call;
     other.attributes = core::completed(*call.operation, call.attributes);
-    how_(other);
+    edit_(other);
     return right_->evaluate(other);
   }
 
  private:
   std::unique_ptr<implementation> right_;
-  edit how_;
+  edit edit_;
 };
 
 // The diagnosis as in a gate.
@@ -40,16 +40,16 @@ std::string said_of(implementation& under_test, const char* operation) {
   const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{r.checked, r.found->minimal}}, probe_seed});
   return d.explained.value_or("") + d.facts.value_or("");
 }
-std::string said_of_answers(const char* operation, answering::edit how) {
-  answering under_test(std::move(how));
+std::string said_of_answers(const char* operation, answering::edit change) {
+  answering under_test(std::move(change));
   return said_of(under_test, operation);
 }
 
-answering::edit each_position(double (*of)(double m)) {
-  return [of](request& call) {
+answering::edit each_position(double (*moved)(double m)) {
+  return [moved](request& call) {
     for (const core::tensor_declaration& d : call.operation->inputs)
       if (d.role == core::input_role::position)
-        for (double& m : call.inputs.at(d.name).values.storage()) m = of(m);
+        for (double& m : call.inputs.at(d.name).values.storage()) m = moved(m);
   };
 }
 

@@ -25,21 +25,21 @@ class remembering final : public implementation {
   /// Changes the outputs of a call by the kept state, or says why there are none.
   using change = std::function<std::optional<call_failure>(const request&, core::tensors&)>;
   explicit remembering(
-      change how, std::function<void(description&)> declare = [](description&) {})
-      : right_(make_builtin("sequential").value()), how_(std::move(how)), about_(right_->describe()) {
+      change edit, std::function<void(description&)> declare = [](description&) {})
+      : right_(make_builtin("sequential").value()), edit_(std::move(edit)), about_(right_->describe()) {
     declare(about_);
   }
   [[nodiscard]] const description& describe() const override { return about_; }
   call_result evaluate(const request& call) override {
     call_result outputs = right_->evaluate(call);
     if (!outputs) return outputs;
-    if (auto failure = how_(call, *outputs)) return tl::make_unexpected(std::move(*failure));
+    if (auto failure = edit_(call, *outputs)) return tl::make_unexpected(std::move(*failure));
     return outputs;
   }
 
  private:
   std::unique_ptr<implementation> right_;
-  change how_;
+  change edit_;
   description about_;
 };
 

@@ -12,7 +12,6 @@ namespace {
 
 using core::dtype;
 using encoding = reference::encodings::alibi;
-using recipe = encoding::recipe;
 using reference::encodings::alibi_pair;
 using reference::encodings::alibi_rule;
 using reference::encodings::alibi_slope;
@@ -20,12 +19,12 @@ using reference::formula::traced, reference::formula::traced_truth;
 using index = reference::formula::traced_integer;
 inline constexpr auto& changed = make_variant<encoding>;
 
-recipe_change<recipe> with_slope(traced (*slope)(const alibi_rule& rule, std::size_t head)) {
-  return [slope](recipe& how) { how.slope = slope; };
+recipe_change<encoding::recipe> with_slope(traced (*slope)(const alibi_rule& rule, std::size_t head)) {
+  return [slope](encoding::recipe& recipe) { recipe.slope = slope; };
 }
 using attention_bias = traced (*)(const traced& slope, bool both, const alibi_pair& at);
 auto attended(attention_bias of) {
-  return [of](auto& how) { how.attended = of; };
+  return [of](auto& recipe) { recipe.attended = of; };
 }
 traced off_by_one(const traced& slope, bool both, const alibi_pair& at) {
   return reference::encodings::alibi_bias(slope, both, {at.query + index::constant(1), at.key, at.last});
@@ -76,7 +75,8 @@ std::vector<variant> mutants() {
   for (variant& v : std::vector<variant>{
            changed("mutant/alibi_distance_from_one", "Press, Smith and Lewis 2022, section 3, whose indices begin at 1",
                    "the nearest key has the distance 1",
-                   {.formula = [](auto&how) { how.product = [](const auto& m, const auto& c) { return m * c - m; }; }}),
+                   {.formula =
+                        [](auto&recipe) { recipe.product = [](const auto& m, const auto& c) { return m * c - m; }; }}),
            changed(
                "mutant/alibi_attention_queries_first", "lucidrains/x-transformers#153, vllm-project/vllm#945",
                "queries behind cached keys are counted from the first key",
@@ -109,8 +109,8 @@ std::vector<variant> mutants() {
                    "huggingface/transformers, modeling_opt.py: scores no lower than the least number",
                    "a bias beyond the largest number becomes that number",
                    {.formula =
-                        [](recipe&how, dtype storage) {
-                          how.product = [storage](const traced& slope, const traced& c) {
+                        [](encoding::recipe&recipe, dtype storage) {
+                          recipe.product = [storage](const traced& slope, const traced& c) {
                             const traced product = slope * c, least(-core::largest_finite(storage));
                             return either(less(product, least), least, product);
                           };

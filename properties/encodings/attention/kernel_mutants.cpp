@@ -12,7 +12,7 @@ namespace {
 
 inline constexpr auto& kernel = make_variant<kernel_encoding>;
 
-const auto hidden_at = [](double logit) { return [logit](auto& how) { how.hidden = logit; }; };
+const auto hidden_at = [](double logit) { return [logit](auto& recipe) { recipe.hidden = logit; }; };
 
 using weights::largest_of_rows, weights::masked, weights::seen_alone, weights::sum_of_rows;
 
@@ -169,9 +169,9 @@ std::vector<variant> kernel_mutants() {
            kernel("mutant/attention_hidden_keys_count", "flashinfer-ai/flashinfer#4452: a finite number for -inf",
                   "hidden keys have the logit -1e30, also where no other key is seen",
                   {.formula =
-                       [](auto& how) {
-                         how.hidden = -1e30;
-                         how.capped = [](const traced& s, const traced& cap) {
+                       [](auto& recipe) {
+                         recipe.hidden = -1e30;
+                         recipe.capped = [](const traced& s, const traced& cap) {
                            return either(less(s, traced(-1e29)), s, cap * tanh(s / cap));
                          };
                        }}),
@@ -180,15 +180,17 @@ std::vector<variant> kernel_mutants() {
                   {.inputs = hide_nothing_where_a_query_sees_none, .telling = true}),
            kernel("mutant/attention_cap_before_scale", "Dao-AILab/flash-attention#1181: what the cap divides",
                   "q . k is capped before it is scaled", {.inputs = cap_before_scale}),
-           kernel(
-               "mutant/attention_cap_not_multiplied", "Dao-AILab/flash-attention#1181", "logits are tanh(s / softcap)",
-               {.formula =
-                    [](auto& how) { how.capped = [](const traced& s, const traced& cap) { return tanh(s / cap); }; }}),
+           kernel("mutant/attention_cap_not_multiplied", "Dao-AILab/flash-attention#1181",
+                  "logits are tanh(s / softcap)",
+                  {.formula =
+                       [](auto& recipe) {
+                         recipe.capped = [](const traced& s, const traced& cap) { return tanh(s / cap); };
+                       }}),
            kernel("mutant/attention_cap_without_slope", "pytorch/pytorch#196705: a factor dropped",
                   "the gradient of the logits lacks 1 - tanh^2",
                   {.gradient =
-                       [](auto& how) {
-                         how.capped = [](const traced& s, const traced& cap) {
+                       [](auto& recipe) {
+                         recipe.capped = [](const traced& s, const traced& cap) {
                            return with_slope(cap * tanh(s / cap), s, traced(1.0));
                          };
                        }}),
@@ -205,7 +207,7 @@ std::vector<variant> kernel_mutants() {
                   {.inputs = cap_sinks}),
            kernel("mutant/attention_sink_not_in_maximum", "pytorch/pytorch#1835: overflow",
                   "the maximum that is subtracted leaves the last logit out: the sink",
-                  {.formula = [](auto& how) { how.weights = without_last_in_maximum; }}),
+                  {.formula = [](auto& recipe) { recipe.weights = without_last_in_maximum; }}),
            kernel("mutant/attention_sink_without_gradient", "pytorch/pytorch#196705: a path dropped",
                   "the gradient of a sink is 0",
                   {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_sink"); }}),

@@ -13,13 +13,13 @@ using rows_to_rows = traced (*)(const traced& logits, const traced_truth& seen);
 /// Changes steps of the formula and of its gradient: the ways to the weights and to the logarithm of the sum, as a
 /// column.
 inline auto as_weights_and_lse(rows_to_rows weights, rows_to_rows lse) {
-  return [=](auto& how) {
-    how.weights = weights;
-    how.log_sum_exp = lse;
+  return [=](auto& recipe) {
+    recipe.weights = weights;
+    recipe.log_sum_exp = lse;
   };
 }
 inline auto as_lse(rows_to_rows of) {
-  return [of](auto& how) { how.log_sum_exp = of; };
+  return [of](auto& recipe) { recipe.log_sum_exp = of; };
 }
 
 /// A family for operations with a bias, and for those without a bias that have q and k; only for one of the two if the

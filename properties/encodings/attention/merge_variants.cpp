@@ -146,7 +146,7 @@ part two_without_carry(const part& x, const part& y, const merge_rule& rule) {
   return {two_by_shift(x, y, rule).o, x.lse};
 }
 
-const auto by = [](auto way) { return [way](auto& how) { how.merge = way; }; };
+const auto by = [](auto way) { return [way](auto& recipe) { recipe.merge = way; }; };
 
 }  // namespace
 

@@ -19,8 +19,8 @@ inline constexpr auto& changed = make_variant<encoding>;
 // The product of queries and keys, for the bilinear and the hermitian form.
 using product_of_two = traced(const complex_numbers& q, const complex_numbers& k);
 auto with_products(product_of_two* bilinear, product_of_two* hermitian) {
-  return [=](auto& how) {
-    how.product = [=](bool is_bilinear, const complex_numbers& q, const complex_numbers& k) {
+  return [=](auto& recipe) {
+    recipe.product = [=](bool is_bilinear, const complex_numbers& q, const complex_numbers& k) {
       return is_bilinear ? bilinear(q, k) : hermitian(q, k);
     };
   };
@@ -56,8 +56,8 @@ traced scaled_modulus(const complex_numbers& q, const complex_numbers& k) {
 }
 // Scores scaled by another width.
 auto with_width(std::size_t (*of)(std::size_t width)) {
-  return [of](auto& how) {
-    how.factor = [of](std::size_t width, std::size_t, std::size_t) { return reference::inverse_root(of(width)); };
+  return [of](auto& recipe) {
+    recipe.factor = [of](std::size_t width, std::size_t, std::size_t) { return reference::inverse_root(of(width)); };
   };
 }
 // Changes the real and imaginary parts of f.
@@ -100,8 +100,8 @@ std::vector<variant> mutants() {
            changed("mutant/complex_order_reversed_by_length", "arange(klen, 0, -1) for arange(klen - 1, -1, -1)",
                    "reversed positions are those of the token before",
                    {.formula =
-                        [](auto& how) {
-                          how.place = [](std::size_t i, std::size_t n, bool reversed) {
+                        [](auto& recipe) {
+                          recipe.place = [](std::size_t i, std::size_t n, bool reversed) {
                             return reversed ? (n - i) % n : i;
                           };
                         }}),
@@ -129,8 +129,8 @@ std::vector<variant> mutants() {
            changed("mutant/complex_order_angle_in_f16", "huggingface/transformers#29285: angles of a short format",
                    "w m is held in f16",
                    {.formula =
-                        [](auto& how) {
-                          how.wave = [](const traced& turned, const traced& phase) {
+                        [](auto& recipe) {
+                          recipe.wave = [](const traced& turned, const traced& phase) {
                             return wave_of(held_in(dtype::f16, turned), phase);
                           };
                         }}),
@@ -175,8 +175,8 @@ std::vector<variant> controls() {
           "control/complex_order_complex_product", "exp(1j * w * m) * exp(1j * phi), view_as_complex",
           "the addition theorem",
           {.formula =
-               [](auto& how) {
-                 how.wave = [](const traced& x, const traced& phi) {
+               [](auto& recipe) {
+                 recipe.wave = [](const traced& x, const traced& phi) {
                    return complex_numbers{cos(x) * cos(phi) - sin(x) * sin(phi), sin(x) * cos(phi) + cos(x) * sin(phi)};
                  };
                }}),

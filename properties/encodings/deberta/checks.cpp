@@ -61,8 +61,8 @@ std::int64_t bucket_by(quotient steps, const deberta_rows& of, std::int64_t dist
   return (distance < 0 ? -1 : 1) * (middle + beyond);
 }
 recipe_change<encoding::recipe> with_steps(quotient steps) {
-  return [steps](auto& how) {
-    how.bucket = [steps](const deberta_rows& of, std::int64_t distance) { return bucket_by(steps, of, distance); };
+  return [steps](auto& recipe) {
+    recipe.bucket = [steps](const deberta_rows& of, std::int64_t distance) { return bucket_by(steps, of, distance); };
   };
 }
 double f32(double x) { return static_cast<float>(x); }
@@ -98,16 +98,16 @@ std::vector<variant> mutants() {
            changed("mutant/deberta_clipped_at_both_ends", "delta clipped to -a + 1 and a - 1",
                    "the row 0 is no distance's",
                    {.formula =
-                        [](auto& how) {
-                          how.row = [](const deberta_rows& of, std::int64_t distance) {
+                        [](auto& recipe) {
+                          recipe.row = [](const deberta_rows& of, std::int64_t distance) {
                             return std::max<std::int64_t>(of.row(distance), 1);
                           };
                         }}),
            changed("mutant/deberta_scale_of_one_term", "a factor that forgets the terms of positions",
                    "scores are scaled by 1 / sqrt(d)",
                    {.formula =
-                        [](auto& how) {
-                          how.factor = [](std::size_t width, std::size_t, std::size_t) {
+                        [](auto& recipe) {
+                          recipe.factor = [](std::size_t width, std::size_t, std::size_t) {
                             return reference::inverse_root(width);
                           };
                         }}),
@@ -128,9 +128,9 @@ std::vector<variant> controls() {
           changed("control/deberta_factor_first", "microsoft/DeBERTa, disentangled_attention.py: keys times the factor",
                   "a vector of each product is scaled, and rounded",
                   {.formula =
-                       [](auto& how) {
-                         how.factor = [](std::size_t, std::size_t, std::size_t) { return traced(1.0); };
-                         how.product = [](reference::score_term term) {
+                       [](auto& recipe) {
+                         recipe.factor = [](std::size_t, std::size_t, std::size_t) { return traced(1.0); };
+                         recipe.product = [](reference::score_term term) {
                            term.x = reference::inverse_root(3 * shape_of(term.x).back()) * term.x;
                            return product_of(term);
                          };

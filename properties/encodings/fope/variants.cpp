@@ -74,8 +74,8 @@ traced over_row_sums(const traced& c) {
 }
 // Counts at lengths times `times`, and `more` frequencies in addition.
 variation<encoding> kept_at(std::int64_t times, std::int64_t more) {
-  return {.formula = [=](auto& how) {
-    how.kept = [=](const kept_rule& by, const index& lengths) {
+  return {.formula = [=](auto& recipe) {
+    recipe.kept = [=](const kept_rule& by, const index& lengths) {
       const index kept = by.at(lengths * index::constant(times));
       return by.counts ? kept : clamp(kept + index::constant(more), 0, by.all());
     };
@@ -127,18 +127,20 @@ std::vector<variant> mutants() {
                    "padded pairs are multiplied by 0", {.outputs = clear_padded}),
            changed("mutant/fope_normalized_by_rows", "dim=-1 for dim=-2",
                    "coefficients are divided by the sums of their rows",
-                   {.formula = [](auto& how) { how.normalize = over_row_sums; }, .telling = true}),
+                   {.formula = [](auto& recipe) { recipe.normalize = over_row_sums; }, .telling = true}),
            changed("mutant/fope_heads_by_turns", "repeat for repeat_interleave, with key-value heads",
                    "heads have the coefficients by turns",
                    {.formula =
-                        [](auto& how) {
-                          how.group = [](std::size_t head, std::size_t, std::size_t groups) { return head % groups; };
+                        [](auto& recipe) {
+                          recipe.group = [](std::size_t head, std::size_t, std::size_t groups) {
+                            return head % groups;
+                          };
                         }}),
            changed("mutant/fope_count_uncapped", "num_inv_freq for the length of the slice",
                    "by the rule count there are as many as asked for, though there are fewer pairs",
                    {.formula =
-                        [](auto& how) {
-                          how.kept = [](const kept_rule& by, const index& lengths) {
+                        [](auto& recipe) {
+                          recipe.kept = [](const kept_rule& by, const index& lengths) {
                             return by.counts ? index::constant(by.count) : by.at(lengths);
                           };
                         }}),

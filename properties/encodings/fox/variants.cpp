@@ -21,20 +21,22 @@ constexpr std::size_t keys = encoding::keys;
 // Ways from the gates, and from the keys at which queries stand, to the sums between the two.
 using sums_of_gates = traced (*)(const traced& gates, const traced_integer& own);
 auto with_sums(sums_of_gates sums) {
-  return [sums](auto& how) { how.sums = sums; };
+  return [sums](auto& recipe) { recipe.sums = sums; };
 }
 // The right sums of changed gates.
 using gate = traced (*)(const traced& g);
 auto with_gates(gate of) {
-  return [of](auto& how) {
-    how.sums = [of, right = how.sums](const traced& gates, const traced_integer& own) { return right(of(gates), own); };
+  return [of](auto& recipe) {
+    recipe.sums = [of, right = recipe.sums](const traced& gates, const traced_integer& own) {
+      return right(of(gates), own);
+    };
   };
 }
 auto with_gate(gate of) {
-  return [of](auto& how) { how.gate = of; };
+  return [of](auto& recipe) { recipe.gate = of; };
 }
 auto with_hidden(double d) {
-  return [d](auto& how) { how.hidden = d; };
+  return [d](auto& recipe) { recipe.hidden = d; };
 }
 traced none() { return traced(-core::infinity); }
 
@@ -76,7 +78,7 @@ traced factored(const traced& gates, const traced_integer& own) {
   return either(is_other_block || has_reset || is_number, right, log(product));
 }
 
-constexpr auto by_prefixes = [](auto& how) { how.sums = encoding::algorithm(accuracy_class::cumsum).sums; };
+constexpr auto by_prefixes = [](auto& recipe) { recipe.sums = encoding::algorithm(accuracy_class::cumsum).sums; };
 // The sums by a tree.
 traced summed_in_pairs(const traced& gates, const traced_integer& own) {
   traced sums = encoding::gates_up_to(gates, own);
@@ -241,8 +243,8 @@ std::vector<variant> mutants() {
            changed("mutant/fox_queries_first", "NVIDIA/NeMo, kerple_relative_position_embedding.py",
                    "queries behind a cache stand at the first keys",
                    {.formula =
-                        [](auto& how) {
-                          how.own_keys = [](std::size_t n, std::size_t) { return reshaped(counted(n), {n, 1}); };
+                        [](auto& recipe) {
+                          recipe.own_keys = [](std::size_t n, std::size_t) { return reshaped(counted(n), {n, 1}); };
                         },
                     .telling = true}),
            changed("mutant/fox_padding_averaged", "zhixuan-lin/forgetting-transformer: is_empty_line, left out",

@@ -74,7 +74,7 @@ using index = encoding::index;
 using truth = reference::formula::traced_truth;
 using place_rule = index (*)(const position_rule& rule, const index& places, const index& tokens, const truth& visible);
 recipe_change<encoding::recipe> with_ids(place_rule of) {
-  return [of](auto& how) { how.position = of; };
+  return [of](auto& recipe) { recipe.position = of; };
 }
 index counted_in(dtype held, const position_rule& rule, const index& places, const index& tokens,
                  const truth& visible) {
@@ -184,8 +184,8 @@ std::vector<variant> controls() {
                   "f16 and bf16: products and sums in the dtype",
                   {.arithmetic = in_usual_stages, .declared = nothing_declared}),
           changed("control/learned_row_first", "the sum in the other order", "table[position] + x",
-                  {.formula = [](auto& how) {
-                    how.sum = [](const auto& token, const auto& row) { return row + token; };
+                  {.formula = [](auto& recipe) {
+                    recipe.sum = [](const auto& token, const auto& row) { return row + token; };
                   }})};
 }
 

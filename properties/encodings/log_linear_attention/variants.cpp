@@ -31,12 +31,12 @@ std::vector<variant> mutants() {
            leveled("mutant/log_linear_attention_last_level_lost",
                    "fla-org/flash-linear-attention#542: levels counted by floor(log2 n)",
                    "the last level is missing where n is no power of 2",
-                   {.formula = [](auto& how) { how.sees = below_last_level; }, .telling = true}),
+                   {.formula = [](auto& recipe) { recipe.sees = below_last_level; }, .telling = true}),
            leveled("mutant/log_linear_attention_level_of_distance", "buckets of distances for those of a Fenwick tree",
                    "the level is the number of binary digits of t - s",
                    {.formula =
-                        [](auto& how) {
-                          how.level = [](const encoding::pair& of) {
+                        [](auto& recipe) {
+                          recipe.level = [](const encoding::pair& of) {
                             return static_cast<std::size_t>(
                                 std::bit_width(of.query > of.key ? of.query - of.key : of.key - of.query));
                           };
@@ -45,8 +45,8 @@ std::vector<variant> mutants() {
            leveled("mutant/log_linear_attention_counted_from_1", "tokens counted from 1, as Fenwick trees usually are",
                    "the level is that of t + 1 and s + 1",
                    {.formula =
-                        [](auto& how) {
-                          how.level = [](const encoding::pair& of) {
+                        [](auto& recipe) {
+                          recipe.level = [](const encoding::pair& of) {
                             return std::min(encoding::level_of({of.query + 1, of.key + 1, of.n}),
                                             encoding::levels_of(of.n) - 1);
                           };
@@ -55,8 +55,8 @@ std::vector<variant> mutants() {
            leveled("mutant/log_linear_attention_no_level_of_its_own", "buckets from 1 on: a port of Fenwick sums",
                    "a token weighs itself by level 1",
                    {.formula =
-                        [](auto& how) {
-                          how.level = [](const encoding::pair& of) {
+                        [](auto& recipe) {
+                          recipe.level = [](const encoding::pair& of) {
                             return of.n == 1 ? 0 : std::max<std::size_t>(encoding::level_of(of), 1);
                           };
                         },
@@ -64,34 +64,36 @@ std::vector<variant> mutants() {
            leveled("mutant/log_linear_attention_weights_of_keys", "L[..., None, :] for L[..., :, None]",
                    "a pair has the weight that the key's token gives its level, not the query's",
                    {.formula =
-                        [](auto& how) {
-                          how.lambda_of = [](const traced& lambda, const traced_integer& levels) {
+                        [](auto& recipe) {
+                          recipe.lambda_of = [](const traced& lambda, const traced_integer& levels) {
                             return transposed(taken_along(lambda, levels, 3), {0, 1, 3, 2});
                           };
                         },
                     .telling = true}),
            leveled("mutant/log_linear_attention_token_itself_lost", "a mask of s < t at level 0",
                    "a query does not read its own token",
-                   {.formula = [](auto& how) { how.sees = [](const encoding::pair& of) { return of.key < of.query; }; },
+                   {.formula =
+                        [](auto& recipe) { recipe.sees = [](const encoding::pair& of) { return of.key < of.query; }; },
                     .telling = true}),
            leveled("mutant/log_linear_attention_own_gate_twice", "decay of the key itself: exp(G_t - G_{s-1})",
                    "what a token writes is faded by its own gate, too",
                    {.formula =
-                        [](auto& how) {
-                          how.sums = [](const traced& gates, const traced_integer& own) {
+                        [](auto& recipe) {
+                          recipe.sums = [](const traced& gates, const traced_integer& own) {
                             return sums_from_each_on(reference::encodings::fox::gates_up_to(gates, own), 3);
                           };
                         },
                     .telling = true}),
-           leveled("mutant/log_linear_attention_gate_in_base_2", "exp2 of gates that were not divided by log 2",
-                   "the past is multiplied by 2^g",
-                   {.formula = [](auto& how) { how.fading = [](const traced& x) { return pow(traced(2.0), x); }; },
-                    .telling = true}),
+           leveled(
+               "mutant/log_linear_attention_gate_in_base_2", "exp2 of gates that were not divided by log 2",
+               "the past is multiplied by 2^g",
+               {.formula = [](auto& recipe) { recipe.fading = [](const traced& x) { return pow(traced(2.0), x); }; },
+                .telling = true}),
            leveled("mutant/log_linear_attention_weights_not_faded", "weights of levels in place of the decay",
                    "nothing fades: a token weighs what its level says",
                    {.formula =
-                        [](auto& how) {
-                          how.weight = [](const traced& lambda, const traced& decay, const traced& product) {
+                        [](auto& recipe) {
+                          recipe.weight = [](const traced& lambda, const traced& decay, const traced& product) {
                             return lambda * product + detach(decay) * traced(0.0);
                           };
                         },
@@ -103,13 +105,13 @@ std::vector<variant> controls() {
   return {leveled("control/log_linear_attention_by_prefix_sums",
                   "fla-org/flash-linear-attention, log_linear_attn/naive.py, segsum",
                   "of class cumsum: differences of the cumulative sums of the gates",
-                  {.formula = [](auto& how) { how.sums = reference::encodings::fox::differences_of_prefixes; }}),
+                  {.formula = [](auto& recipe) { recipe.sums = reference::encodings::fox::differences_of_prefixes; }}),
           leveled("control/log_linear_attention_weighed_last",
                   "fla-org/flash-linear-attention, log_linear_attn/chunk.py: the state, then its level",
                   "products fade before their level weighs them",
                   {.formula =
-                       [](auto& how) {
-                         how.weight = [](const traced& lambda, const traced& decay, const traced& product) {
+                       [](auto& recipe) {
+                         recipe.weight = [](const traced& lambda, const traced& decay, const traced& product) {
                            return product * decay * lambda;
                          };
                        }}),

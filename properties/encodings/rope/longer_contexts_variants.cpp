@@ -20,13 +20,13 @@ traced number(double x) { return reference::formula::setting(x); }
 /// Changes the frequencies: f(settings, base, factor, ramp, theta).
 template <class F>
 variation<of_rope> with_frequencies(F f) {
-  return {.formula = [f](auto& how) { how.extend = f; }};
+  return {.formula = [f](auto& recipe) { recipe.extend = f; }};
 }
 /// Changes the right magnitude m: f(rule, m).
 template <class F>
 variation<of_rope> with_magnitude(F f) {
-  return {.formula = [f](auto& how) {
-    how.magnitude = [f](const core::attributes& settings, const traced& factor) {
+  return {.formula = [f](auto& recipe) {
+    recipe.magnitude = [f](const core::attributes& settings, const traced& factor) {
       return f(core::setting<std::string>(settings, "rule"), reference::magnitude_at(settings, factor));
     };
   }};
@@ -182,8 +182,8 @@ std::vector<variant> controls_of_longer_contexts() {
       variant_of("control/rope_ratio_of_equal", "yarn_get_mscale of deepseek-ai/DeepSeek-V3",
                  "a quotient, also of equal numbers",
                  {.formula =
-                      [](auto& how) {
-                        how.magnitude = [](const core::attributes& settings, const traced& factor) {
+                      [](auto& recipe) {
+                        recipe.magnitude = [](const core::attributes& settings, const traced& factor) {
                           const auto by = [&](const char* coefficient) {
                             core::attributes of_yarn = settings;
                             of_yarn["rule"] = std::string("yarn");
@@ -198,9 +198,9 @@ std::vector<variant> controls_of_longer_contexts() {
       variant_of("control/rope_numbers_in_f64", "configurations in Python: numbers in f64, rounded once",
                  "another precision",
                  [] {
-                   variation<of_rope> how = with_frequencies(as_published);
-                   how.arithmetic = in_f64;
-                   return how;
+                   variation<of_rope> change = with_frequencies(as_published);
+                   change.arithmetic = in_f64;
+                   return change;
                  }()),
   };
 }

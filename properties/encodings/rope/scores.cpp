@@ -153,7 +153,7 @@ std::vector<variant> controls_of_conventions() {
   return {
       other_rope(
           "control/rope_clockwise", "karpathy/nanochat: x1 cos + x2 sin", "clockwise, and nothing else",
-          {.formula = [](auto& how) { how.turn = rotations::turned_backwards; },
+          {.formula = [](auto& recipe) { recipe.turn = rotations::turned_backwards; },
            .inputs = [](request& call) { set_setting(call, "direction", std::string("counterclockwise")); },
            .declared =
                [](description& about) {

@@ -42,10 +42,10 @@ encoding::broken own_softplus_missing(const traced& z, const stick& of) {
   return {exp_if_seen(of, z - s.from_next), exp(-s.of_all)};
 }
 encoding::broken from_far_end(const traced& z, const stick& of) {
-  encoding::recipe how;
-  how.sums = [](const traced& x) { return cumulative_sum(x, keys); };
+  encoding::recipe recipe;
+  recipe.sums = [](const traced& x) { return cumulative_sum(x, keys); };
   const traced left = by_sums(z, of).left;
-  const traced s = how.sums(softplus_of(z, of));
+  const traced s = recipe.sums(softplus_of(z, of));
   return {exp_if_seen(of, either(is_infinite(z), softplus_of(z, of) - s, z - s)), left};
 }
 // Key by key from the nearest one: the part that it breaks off, and the part that it leaves.
@@ -93,15 +93,15 @@ traced sums_in_blocks(const traced& x) {
 }
 // Keys of other blocks do not reduce the remainder.
 encoding::broken carry_dropped(const traced& z, const stick& of) {
-  encoding::recipe how;
-  how.sums = sums_in_blocks;
-  return {encoding::by_sums(how, z, of).weights, by_sums(z, of).left};
+  encoding::recipe recipe;
+  recipe.sums = sums_in_blocks;
+  return {encoding::by_sums(recipe, z, of).weights, by_sums(z, of).left};
 }
 // The backward pass sums the keys before a key instead of those behind it.
 encoding::broken gradient_of_nearer_keys(const traced& z, const stick& of) {
-  encoding::recipe how;
-  how.sums = [](const traced& x) { return with_gradient_of(sums_from_each_on(x, keys), cumulative_sum(x, keys)); };
-  return encoding::by_sums(how, z, of);
+  encoding::recipe recipe;
+  recipe.sums = [](const traced& x) { return with_gradient_of(sums_from_each_on(x, keys), cumulative_sum(x, keys)); };
+  return encoding::by_sums(recipe, z, of);
 }
 
 // Right ways.
@@ -136,7 +136,7 @@ encoding::broken by_blocks(const traced& z, const stick& of) {
 }
 // A change of the step in the formula and in its gradient.
 auto with_weights(way of) {
-  return [of](auto& how) { how.weights = of; };
+  return [of](auto& recipe) { recipe.weights = of; };
 }
 
 }  // namespace
@@ -192,7 +192,7 @@ std::vector<variant> controls() {
   const auto finite = [](description& about) {
     for (const char* operation : {"sba/weights", "sba/weights:vjp"}) about.domain[operation] = {{"z", {}}};
   };
-  const auto algorithm = [](accuracy_class c) { return [c](auto& how) { how = encoding::algorithm(c); }; };
+  const auto algorithm = [](accuracy_class c) { return [c](auto& recipe) { recipe = encoding::algorithm(c); }; };
   return {
       changed("control/sba_log_shares", "shawntan/stickbreaking-attention, sb_ref.py",
               "log sigmoid(z) and the sums of nearer keys", {.formula = with_weights(by_log_shares)}),

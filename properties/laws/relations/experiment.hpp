@@ -26,7 +26,7 @@ class experiment {
 
   /// Thrown to end a law early.
   struct ended {
-    outcome how;
+    outcome result;
   };
 
   const test_case& c;
@@ -131,7 +131,7 @@ class experiment {
     try {
       part();
     } catch (ended& end) {
-      if (!end.how.message.empty()) end.how.message = words + ": " + end.how.message;
+      if (!end.result.message.empty()) end.result.message = words + ": " + end.result.message;
       throw;
     }
   }

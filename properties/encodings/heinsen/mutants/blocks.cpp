@@ -45,7 +45,7 @@ void anchored_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s, std
     state = s[last - 1];
   }
 }
-recipe_change<recipe> with_anchors(std::size_t chunk, std::size_t anchor) {
+recipe_change<scan_recipe> with_anchors(std::size_t chunk, std::size_t anchor) {
   return with_scan([chunk, anchor](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
     anchored_scan(a, h, s0, s, chunk, anchor);
   });

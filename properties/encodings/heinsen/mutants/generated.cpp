@@ -65,7 +65,7 @@ constexpr step_fault step_faults[] = {
     {"input_of_previous", [](const step& at) { return log_sum_exp(at.a + at.state, at.all_h[at.previous()]); }},
 };
 
-recipe_change<recipe> with_fault(const step_fault& fault, const place& where) {
+recipe_change<scan_recipe> with_fault(const step_fault& fault, const place& where) {
   return with_scan([fault, where](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
     for (std::size_t i = 0; i < s.size(); ++i) {
       const step at{a, h, s0, s, i};
@@ -121,7 +121,7 @@ weight_pair<R> weights_of(const R& t, const R& h) {
   return carry_weights(t - h);
 }
 
-recipe_change<recipe> with_fault(const adjoint_fault& fault, const place& where) {
+recipe_change<scan_recipe> with_fault(const adjoint_fault& fault, const place& where) {
   return with_adjoint([fault, where](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
                                      const_lane<R> grad_s, const R& grad_last, scan_gradients<R> grad) {
     grad.s0 = grad_last;

@@ -9,7 +9,7 @@ using namespace reference::encodings;
 
 // The right adjoint, but cotangents from behind token i are carried over only if `carried` says so. The cotangent of
 // the last state is always carried.
-recipe_change<recipe> with_carry(bool (*carried)(std::size_t i, const R& s0)) {
+recipe_change<scan_recipe> with_carry(bool (*carried)(std::size_t i, const R& s0)) {
   return with_adjoint([carried](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                                 const R& grad_last, scan_gradients<R> grad) {
     R carry = grad_last;
@@ -24,7 +24,7 @@ recipe_change<recipe> with_carry(bool (*carried)(std::size_t i, const R& s0)) {
 }
 
 // The right adjoint with its gradients changed afterwards.
-recipe_change<recipe> with_gradients(void (*change)(scan_gradients<R> grad)) {
+recipe_change<scan_recipe> with_gradients(void (*change)(scan_gradients<R> grad)) {
   return with_adjoint([change](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                                const R& grad_last, scan_gradients<R> grad) {
     scan_adjoint<sigmoid_form, R>(a, h, s0, s, grad_s, grad_last, grad);
@@ -120,7 +120,7 @@ std::vector<variant> gradient_mutants() {
                        .telling = true}),
       changed_heinsen("mutant/tangent_about_one_maximum", "pytorch/pytorch#196705",
                       "directional derivatives about one maximum lose a whole prefix",
-                      {.formula = [](recipe& how) { how.tangent = tangent_about_one_maximum; }}),
+                      {.formula = [](scan_recipe& recipe) { recipe.tangent = tangent_about_one_maximum; }}),
   };
 }
 

@@ -81,19 +81,19 @@ void tangent_of_doubling_tree(const_lane<R> a, const_lane<R> h, const R& s0, con
 
 }  // namespace
 
-recipe_change<recipe> in_linear_tree(linear_tree::prefixes of_steps) {
-  return [of_steps](recipe& how) {
-    how.scan = [of_steps](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
+recipe_change<scan_recipe> in_linear_tree(linear_tree::prefixes of_steps) {
+  return [of_steps](scan_recipe& recipe) {
+    recipe.scan = [of_steps](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
       const linear_tree tree(a, h, s0, of_steps);
       for (std::size_t i = 0; i < s.size(); ++i) s[i] = log(tree.x(i + 1));
     };
-    how.adjoint = [of_steps](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R>, const_lane<R> grad_s,
-                             const R& grad_last, scan_gradients<R> grad) {
+    recipe.adjoint = [of_steps](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R>, const_lane<R> grad_s,
+                                const R& grad_last, scan_gradients<R> grad) {
       linear_tree(a, h, s0, of_steps).pull_back(grad_s, grad_last, grad);
     };
-    how.tangent = tangent_of_doubling_tree;
-    how.state_kept = [](const R& s0) { return log(exp(s0)); };
-    how.tangent_kept = [](const R& s0, const R& of_s0) { return exp(s0) * of_s0 / exp(s0); };
+    recipe.tangent = tangent_of_doubling_tree;
+    recipe.state_kept = [](const R& s0) { return log(exp(s0)); };
+    recipe.tangent_kept = [](const R& s0, const R& of_s0) { return exp(s0) * of_s0 / exp(s0); };
   };
 }
 

@@ -55,6 +55,6 @@ std::vector<linear_tree::element> products_of_neighbours(const std::vector<linea
 std::vector<linear_tree::element> products_from_the_first(const std::vector<linear_tree::element>& steps);
 
 /// States and gradients by such a tree; derivatives along a direction by dual numbers in a tree of doubling strides.
-recipe_change<recipe> in_linear_tree(linear_tree::prefixes of_steps);
+recipe_change<scan_recipe> in_linear_tree(linear_tree::prefixes of_steps);
 
 }  // namespace assay::properties::encodings::heinsen

@@ -69,10 +69,10 @@ std::vector<variant> memory_mutants() {
       changed_heinsen("mutant/order_of_the_day", "NVIDIA/thrust#1587, state-spaces/mamba#827",
                       "the order of combination changes from call to call",
                       {.formula =
-                           [calls = 0](recipe& how) mutable {
+                           [calls = 0](scan_recipe& recipe) mutable {
                              if (++calls % 2 != 0) return;
-                             how.scan = reference::doubling_tree_scan<R>;
-                             how.adjoint = reference::scan_adjoint<reference::exp_form, R>;
+                             recipe.scan = reference::doubling_tree_scan<R>;
+                             recipe.adjoint = reference::scan_adjoint<reference::exp_form, R>;
                            },
                        .declared = nothing_declared,
                        .remembers = true,

@@ -8,20 +8,21 @@
 namespace assay::properties::encodings::heinsen {
 
 using R = reference::rounded;
-using recipe = reference::encodings::heinsen::recipe<R>;
+using scan_recipe = reference::encodings::heinsen::recipe<R>;
 inline constexpr auto& changed_heinsen = make_variant<reference::encodings::heinsen>;
 
 /// Replaces the step of the scan, which gives the state after token i.
-inline recipe_change<recipe> with_step(std::function<R(const R& a, const R& state, const R& h, std::size_t i)> next) {
-  return [next](recipe& how) {
-    how.scan = [next](reference::const_lane<R> a, reference::const_lane<R> h, const R& s0, reference::lane<R> s) {
+inline recipe_change<scan_recipe> with_step(
+    std::function<R(const R& a, const R& state, const R& h, std::size_t i)> next) {
+  return [next](scan_recipe& recipe) {
+    recipe.scan = [next](reference::const_lane<R> a, reference::const_lane<R> h, const R& s0, reference::lane<R> s) {
       R state = s0;
       for (std::size_t i = 0; i < s.size(); ++i) s[i] = state = next(a[i], state, h[i], i);
     };
   };
 }
 /// Replaces the log-sum-exp of the decayed state and the input.
-inline recipe_change<recipe> with_sum(R (*sum)(const R& past, const R& h)) {
+inline recipe_change<scan_recipe> with_sum(R (*sum)(const R& past, const R& h)) {
   return with_step([sum](const R& a, const R& state, const R& h, std::size_t) { return sum(a + state, h); });
 }
 /// log-sum-exp as max + log1p(exp(-gap)) without a guard: NaN if both are -inf.
@@ -30,11 +31,11 @@ inline R unguarded_sum(const R& x, const R& y) {
   return larger(x, y) + log1p(exp(larger(z, -z) * R(-1.0)));
 }
 /// Replaces the scan or the adjoint of `recipe`.
-inline recipe_change<recipe> with_scan(decltype(recipe::scan) scan) {
-  return [scan](recipe& how) { how.scan = scan; };
+inline recipe_change<scan_recipe> with_scan(decltype(scan_recipe::scan) scan) {
+  return [scan](scan_recipe& recipe) { recipe.scan = scan; };
 }
-inline recipe_change<recipe> with_adjoint(decltype(recipe::adjoint) adjoint) {
-  return [adjoint](recipe& how) { how.adjoint = adjoint; };
+inline recipe_change<scan_recipe> with_adjoint(decltype(scan_recipe::adjoint) adjoint) {
+  return [adjoint](scan_recipe& recipe) { recipe.adjoint = adjoint; };
 }
 
 std::vector<variant> mutants();
