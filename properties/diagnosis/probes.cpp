@@ -43,8 +43,8 @@ constexpr std::size_t rows = 3;  // with two rows, the row before cannot be told
 // All rows have the same sizes: the number of features of a module is drawn.
 std::optional<test_case> length_case(const description& about, const core::operation& op, core::dtype type,
                                      const family& mild, std::uint64_t seed, std::size_t tokens) {
-  const auto row = [&](std::uint64_t of) {
-    return make_case(key_for(about, op, type, mild.name, of, {lengths::exactly, tokens}), mild);
+  const auto row = [&](std::uint64_t row_seed) {
+    return make_case(key_for(about, op, type, mild.name, row_seed, {lengths::exactly, tokens}), mild);
   };
   test_case c = row(seed);
   if (op.drawn) return c;
@@ -88,11 +88,11 @@ void find_wrong(probe& p, const reference::allowances& laws, const core::precisi
 }
 
 // The case with numbers in place of NaN and infinities, in one input or in all; nothing if there are none.
-std::optional<test_case> without_specials(const test_case& c, const std::string& of_one = "") {
+std::optional<test_case> without_specials(const test_case& c, const std::string& only_input = "") {
   test_case finite = c;
   bool changed = false;
   for (auto& [name, t] : finite.call.inputs) {
-    if (!of_one.empty() && name != of_one) continue;
+    if (!only_input.empty() && name != only_input) continue;
     auto& x = t.values.storage();
     const auto number = std::find_if(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
     const double other = number == x.end() ? 0.0 : *number;
@@ -147,9 +147,9 @@ std::vector<test_case> changed_in_one(case_key key, const test_case& from) {
     n->second = std::max(n->second, tokens_that_tell);
   std::vector<test_case> all;
   const core::attributes settings = core::completed(op, from.call.attributes);
-  const auto add = [&](const core::axis_sizes& of, const core::attributes& with) {
-    if (op.conflict != nullptr && !op.conflict(with, of).empty()) return;
-    key.size = extent(of);
+  const auto add = [&](const core::axis_sizes& all_sizes, const core::attributes& with) {
+    if (op.conflict != nullptr && !op.conflict(with, all_sizes).empty()) return;
+    key.size = extent(all_sizes);
     for (const core::attribute_declaration& a : op.attributes) key.settings[a.name] = {with.at(a.name)};
     all.push_back(make_case(key));
   };
@@ -198,10 +198,10 @@ std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed)
   return all;
 }
 
-bool some_element_tells(const probe& p) {
+bool some_element_is_informative(const probe& p) {
   return std::any_of(p.actual.begin(), p.actual.end(), [&](const auto& output) {
     for (std::size_t i = 0; i < output.second.size(); ++i)
-      if (p.tells_at(output.first, i)) return true;
+      if (p.informative_at(output.first, i)) return true;
     return false;
   });
 }
@@ -209,7 +209,7 @@ bool some_element_tells(const probe& p) {
 struct planned_probe {
   test_case c;
   probe_kind kind;
-  bool of_family = true;
+  bool is_as_drawn = true;
 };
 
 std::vector<planned_probe> all_cases(const description& about, const core::operation& op, core::dtype type,
@@ -265,7 +265,7 @@ std::optional<bool> is_right(const test_case& c, core::tensors actual, const cor
   p.truth = expect(c.call, compute);
   const value_report judged = judge(*p.truth, p.actual);
   if (!judged.passed) return false;
-  return judged.informative && some_element_tells(p) ? std::optional(true) : std::nullopt;
+  return judged.informative && some_element_is_informative(p) ? std::optional(true) : std::nullopt;
 }
 
 probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const core::precisions& compute) {
@@ -277,7 +277,7 @@ probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const 
   const value_report judged = judge(*p.truth, p.actual);
   take_truth_for_other_answers(p);
   find_wrong(p, *all_laws(*p.truth), compute, judged);
-  p.tells = !p.right || (judged.informative && some_element_tells(p));
+  p.informative = !p.right || (judged.informative && some_element_is_informative(p));
   return p;
 }
 
@@ -293,7 +293,7 @@ bool has_empty_axis(const probe& p) {
   return std::any_of(sizes.begin(), sizes.end(), [](const auto& s) { return s.second == 0; });
 }
 
-bool probe::tells_at(const std::string& output, std::size_t i) const {
+bool probe::informative_at(const std::string& output, std::size_t i) const {
   const core::tensor& y = truth->truth.at(output).rounded;
   const double x = y.values.storage()[i];
   if (!core::is_floating(y.type)) return true;
@@ -307,14 +307,14 @@ namespace {
 
 std::vector<probe> answers_to(implementation& under_test, const std::vector<planned_probe>& cases) {
   std::vector<probe> answered;
-  for (const auto& [c, kind, of_family] : cases) {
+  for (const auto& [c, kind, is_as_drawn] : cases) {
     const core::precisions compute = under_test.describe().precisions_of(c.call);
     if (!within_domain(under_test.describe(), c)) continue;
     call_result outputs = under_test.evaluate(c.call);
     if (!outputs && outputs.error().kind == fault::unsupported) continue;
     if (!outputs) break;
     answered.push_back(probe_of(c, kind, std::move(*outputs), compute));
-    answered.back().of_family = of_family;
+    answered.back().is_as_drawn = is_as_drawn;
     find_cause(answered.back(), under_test, compute);
   }
   return answered;

@@ -60,7 +60,7 @@ bool errs_throughout(core::dtype format, const std::vector<const probe*>& probes
       const auto& x = p->actual.at(name).values.storage();
       for (std::size_t i = 0; i < x.size(); ++i) {
         const double truth = p->truth_of(name, i);
-        if (!std::isfinite(truth) || !p->tells_at(name, i)) continue;
+        if (!std::isfinite(truth) || !p->informative_at(name, i)) continue;
         ++all;
         felt += std::fabs(x[i] - truth) >= least * std::fabs(truth);
       }

@@ -100,7 +100,7 @@ std::vector<case_key> keys_of_choices(const case_key& standard, const setting_va
 
 constexpr std::size_t head_size = 256;  // the largest one in common use
 // This many positions at the end of every power of two: digits are reported from the worst of them (check_result.cpp:
-// told_error). Fewer positions beyond the contexts that models have.
+// reported_error). Fewer positions beyond the contexts that models have.
 constexpr std::size_t near_positions = 64, far_positions = 16;
 constexpr double longest_context = 0x1p17;
 

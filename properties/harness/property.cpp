@@ -98,7 +98,7 @@ bool within_domain(const description& about, const test_case& c) {
   return true;
 }
 
-bool is_asked(const property& p, const core::operation& op, const description& about) {
+bool is_checked(const property& p, const core::operation& op, const description& about) {
   return p.applies(op) && (!p.concerns || p.concerns(about));
 }
 

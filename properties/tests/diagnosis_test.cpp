@@ -388,8 +388,8 @@ TEST_CASE("rope/diagnosis/probes_that_cannot_tell_are_no_evidence", "[property][
   const auto probed = [&](const test_case& c) {
     return probe_of(c, probe_kind::family, right->evaluate(c.call).value(), core::dtype::f32);
   };
-  CHECK_FALSE(probed(first).tells);
-  CHECK(probed(wide).tells);
+  CHECK_FALSE(probed(first).informative);
+  CHECK(probed(wide).informative);
 }
 
 // The errors of sin x and cos x have the sizes of cos x and sin x: the allowance of one says nothing about the other.

@@ -27,7 +27,7 @@ std::map<std::string, case_key> planned_keys(const description& about, const cor
                                              const run_options& o) {
   std::map<std::string, case_key> all;
   for (const property& p : properties::properties())
-    if (is_asked(p, op, about))
+    if (is_checked(p, op, about))
       for (const case_key& key : plan_of(p, about, op, type, o)) all.emplace(canonical_text(key), key);
   return all;
 }
@@ -97,7 +97,7 @@ TEST_CASE("properties/plans/so_is_every_call_of_a_law", "[property][gate]") {
   for (const core::operation& op : reference::operations())
     for (const core::dtype type : planned_types)
       for (const property& p : properties::properties()) {
-        if (!under_test.describe().offers(op.name, type) || !is_asked(p, op, under_test.describe())) continue;
+        if (!under_test.describe().offers(op.name, type) || !is_checked(p, op, under_test.describe())) continue;
         run_options o = options(1);
         o.cases = p.calls * scaled(1);  // laws run fewer cases if one case makes many calls
         run_property(p, under_test, op, type, o);

@@ -45,14 +45,14 @@ struct executed {
 };
 
 bool is_asked_of_any(const property& p, const std::vector<core::operation>& operations, const description& about) {
-  return std::any_of(operations.begin(), operations.end(), [&](const auto& op) { return is_asked(p, op, about); });
+  return std::any_of(operations.begin(), operations.end(), [&](const auto& op) { return is_checked(p, op, about); });
 }
 
 // Whether the property is informative when it has more than one case for each family.
 bool is_informative(const property& p, const std::vector<core::operation>& operations, core::dtype type) {
   const auto under_test = make_builtin("sequential").value();
   for (const core::operation& op : operations)
-    if (is_asked(p, op, under_test->describe()) &&
+    if (is_checked(p, op, under_test->describe()) &&
         run_property(p, *under_test, op, type, options(12)).verdict() == status::passed)
       return true;
   return false;
