@@ -82,7 +82,7 @@ class search {
 
   // Tries one, the neighbours of the size, twice the size, a whole number of blocks, and the sizes of the other axes.
   axis_profile profile_of(const std::string& axis) {
-    axis_profile p{axis, sizes_.size(axis)};
+    axis_profile p{axis, sizes_.at(axis)};
     const declared_sizes declared = again_.declared(wrong_, axis);
     const std::size_t step = declared.multiple_of;
     std::set<std::size_t> sizes{1,
@@ -145,12 +145,12 @@ class search {
     const auto only = [&](const std::set<std::size_t>& sizes, std::size_t rest, bool same) {
       return std::all_of(sizes.begin(), sizes.end(), [&](std::size_t n) { return (n % period == rest) == same; });
     };
-    const std::size_t rest = p.at % period, multiple = (p.at / period + 1) * period;
+    const std::size_t rest = p.size % period, multiple = (p.size / period + 1) * period;
     std::set<std::size_t> not_below;  // right sizes that contradict the rule; small ones may be right
     for (const std::size_t size : p.right_sizes)
       if (size >= *p.wrong_sizes.begin() || size % period != rest) not_below.insert(size);
     if (!not_below.empty() && only(p.wrong_sizes, rest, true) && only(not_below, rest, false) &&
-        is_right(p.axis, p.at + period) == false) {
+        is_right(p.axis, p.size + period) == false) {
       conditions all{of_period(size_form::multiple_plus, p.axis, period, rest)};
       if (const auto few = right_below(p, period, rest)) all.push_back(above_few(p, *few, period));
       return all;

@@ -13,9 +13,9 @@ using core::tensor;
 struct value_fault {
   const char* what;
   const char* words;
-  double (*of)(double x);
+  double (*change)(double x);
 };
-constexpr value_fault of_values[] = {
+constexpr value_fault faults_of_values[] = {
     {"zeroed", "is dropped: 0 always", [](double) { return 0.0; }},
     {"negated", "has the wrong sign", [](double x) { return -x; }},
     {"halved", "is half of what it should be", [](double x) { return x / 2; }},
@@ -27,7 +27,8 @@ tensor_edit zero_at(std::size_t axis, std::size_t first, std::size_t last) {
   return [=](tensor& t) {
     const std::size_t n = t.shape()[axis], inner = core::stride_of(t.shape(), axis);
     for (std::size_t i = 0; i < t.size(); ++i)
-      if (const std::size_t at = i / inner % n; at >= first && (last == 0 || at < last)) t.values.storage()[i] = 0;
+      if (const std::size_t position = i / inner % n; position >= first && (last == 0 || position < last))
+        t.values.storage()[i] = 0;
   };
 }
 tensor_edit last_lost(std::size_t axis) {
@@ -99,8 +100,8 @@ declared_fault_list value_faults(const core::operation& op) {
   declared_fault_list all;
   for (const core::tensor_declaration* d : tensors_of(op)) {
     if (!d->own_type)
-      for (const value_fault& fault : of_values)
-        all.push_back(fault_in(op, *d, fault.what, d->name + " " + fault.words, each_value(fault.of)));
+      for (const value_fault& fault : faults_of_values)
+        all.push_back(fault_in(op, *d, fault.what, d->name + " " + fault.words, each_value(fault.change)));
     add_lost(all, op, *d);
     if (!is_output(op, *d)) continue;
     add_echoes(all, op, *d);

@@ -24,10 +24,10 @@ std::vector<double> errors_by_token(const expectation& expected, const core::ten
     const std::size_t inner = core::stride_of(s, *axis);
     for (std::size_t i = 0; i < t.size(); ++i) {
       const double error = std::fabs(truth.error_of(t.values.storage()[i], i));
-      double& at = worst[(i / inner) % tokens];
+      double& largest = worst[(i / inner) % tokens];
       const double relative = error / scales[i];
       // A NaN among the outputs ends every horizon.
-      at = std::isnan(relative) ? std::numeric_limits<double>::infinity() : std::max(at, relative);
+      at = std::isnan(relative) ? std::numeric_limits<double>::infinity() : std::max(largest, relative);
     }
   }
   return worst;

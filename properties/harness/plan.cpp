@@ -211,8 +211,8 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
       case_key key = key_for(about, op, type, f.name, 0, size);
       rc::Random random = stream_of(options.seed, key);
       for (std::size_t k = 0; k < count; ++k) {
-        rc::Random of_case = random.split();
-        key.seed = of_case.next();
+        rc::Random case_random = random.split();
+        key.seed = case_random.next();
         plan.push_back(key);
       }
     }
@@ -244,14 +244,14 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
   for (const core::axis_sizes& axes : block_sizes(op, type, declared, options)) add_drawn(axes, families.front().name);
   std::size_t next = 0, size = 0;
   for (const usual_size& u : planned_sizes(op, type, declared, options)) {
-    const bool of_all = u.family == every_family;
-    if (!u.family.empty() && !of_all && !options.families.empty() && !options.families.contains(u.family)) continue;
+    const bool every = u.family == every_family;
+    if (!u.family.empty() && !every && !options.families.empty() && !options.families.contains(u.family)) continue;
     case_key drawn = key_for(about, op, type, families.front().name, 0, {});
     case_key any = key_of_sizes(drawn, u.axes, settings_of_sizes::as_drawn);
     for (const auto& [name, value] : u.settings)
       if (may_have(drawn, name, value)) any.settings[name] = drawn.settings[name] = {value};
     std::vector<case_key> keys = keys_of_choices(any, drawn.settings, u.always, size++);
-    if (of_all) {
+    if (every) {
       for (std::size_t k = 0; k < chosen.size(); ++k) {
         case_key key = keys[k % keys.size()];
         key.family = chosen[k].name;

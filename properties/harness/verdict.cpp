@@ -200,12 +200,12 @@ value_report judge(const request& call, const core::precisions& compute, const c
   std::atomic<bool> informative = false;  // some part is informative: the others need not be
   tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
     const core::part_of_call part = core::part_of(call, parts[i]);
-    const core::tensors of_part = core::outputs_of_part(part, outputs);
+    const core::tensors part_outputs = core::outputs_of_part(part, outputs);
     // Remembered calls belong to one thread, so parts remember nothing.
     const auto wider = [&] {
       return std::make_shared<const reference::allowances>(reference::allow(part.call, compute));
     };
-    reports[i] = judge_by(make_expectation(part.call, compute), of_part, wider, !informative);
+    reports[i] = judge_by(make_expectation(part.call, compute), part_outputs, wider, !informative);
     if (reports[i].passed && reports[i].informative) informative = true;
     place(reports[i], part, outputs);
   });

@@ -52,8 +52,8 @@ traced with_slope_of_first_order(const traced& x);
 
 /// A change of the step in the formula and in its gradient: of(x).
 template <class Of>
-auto steps(Of of) {
-  return [of](auto& recipe) { recipe.exponential = of; };
+auto steps(Of function) {
+  return [function](auto& recipe) { recipe.exponential = function; };
 }
 }  // namespace exponentials
 

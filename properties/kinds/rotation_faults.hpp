@@ -20,9 +20,9 @@ using change_of_call = std::function<void(request&)>;
 using token_positions = xt::xarray<double>;  ///< by row and token
 /// Another position for each token, on each axis, computed from the given positions. The results are not rounded to the
 /// dtype of the positions.
-change_of_call with_position(double (*at)(const token_positions& given, std::size_t row, std::size_t token));
+change_of_call with_position(double (*position)(const token_positions& given, std::size_t row, std::size_t token));
 /// The same, from the token's own position alone.
-change_of_call with_each_position(double (*of)(double m));
+change_of_call with_each_position(double (*change)(double m));
 /// Positions run along the heads; the last position stands for all heads beyond them.
 void heads_as_tokens(request& call);
 void tokens_again(core::tensors& outputs, const request& call);

@@ -28,11 +28,11 @@ class wrong_from final : public implementation {
     if (!outputs) return outputs;
     bool found = false;
     for (const core::tensor_declaration& d : call.operation->outputs) {
-      const auto at = core::axis_of(d, axis_);
-      if (!at || d.axes[*at] != axis_) continue;
+      const auto axis_index = core::axis_of(d, axis_);
+      if (!axis_index || d.axes[*axis_index] != axis_) continue;
       found = true;
       core::tensor& t = outputs->at(d.name);
-      spoil(t, *at);
+      spoil(t, *axis_index);
     }
     if (!found && core::check_request(call).value().at(axis_) >= first_)
       for (auto& [name, t] : *outputs) spoil(t, std::nullopt);

@@ -137,14 +137,14 @@ TEST_CASE("properties/diagnosis/bounds_of_numbers_and_integers_are_said", "[prop
   const auto wide = testing::wrong_with([](const core::axis_sizes&, const core::attributes& settings) {
     return core::setting<std::int64_t>(settings, "window_left") >= 2;
   });
-  testing::changed of_window(wide);
-  CHECK_THAT(said_of(of_window, "attention/grouped_query"), Catch::EndsWith("where window_left is more than 1"));
-  testing::changed of_padding([](const request& call, core::tensors& outputs) {
+  testing::changed window_fault(wide);
+  CHECK_THAT(said_of(window_fault, "attention/grouped_query"), Catch::EndsWith("where window_left is more than 1"));
+  testing::changed padding_fault([](const request& call, core::tensors& outputs) {
     const auto& first = call.inputs.at("first_key").values.storage();
     if (std::any_of(first.begin(), first.end(), [](double key) { return key != 0; }))
       for (double& x : outputs.at("o").values.storage()) x += 0.25;
   });
-  CHECK_THAT(said_of(of_padding, "fox/cached_attention"), Catch::EndsWith("where first_key is not 0"));
+  CHECK_THAT(said_of(padding_fault, "fox/cached_attention"), Catch::EndsWith("where first_key is not 0"));
 }
 
 TEST_CASE("properties/diagnosis/a_remainder_by_subtraction_is_said", "[property][gate]") {

@@ -22,23 +22,23 @@ inline constexpr auto& changed = make_variant<encoding>;
 recipe_change<encoding::recipe> with_slope(traced (*slope)(const alibi_rule& rule, std::size_t head)) {
   return [slope](encoding::recipe& recipe) { recipe.slope = slope; };
 }
-using attention_bias = traced (*)(const traced& slope, bool both, const alibi_pair& at);
-auto attended(attention_bias of) {
-  return [of](auto& recipe) { recipe.attended = of; };
+using attention_bias = traced (*)(const traced& slope, bool both, const alibi_pair& pair);
+auto attended(attention_bias bias) {
+  return [bias](auto& recipe) { recipe.attended = bias; };
 }
-traced off_by_one(const traced& slope, bool both, const alibi_pair& at) {
-  return reference::encodings::alibi_bias(slope, both, {at.query + index::constant(1), at.key, at.last});
+traced off_by_one(const traced& slope, bool both, const alibi_pair& pair) {
+  return reference::encodings::alibi_bias(slope, both, {pair.query + index::constant(1), pair.key, pair.last});
 }
-traced by_key_in_both_directions(const traced& slope, bool, const alibi_pair& at) {
-  return reference::encodings::alibi_bias_of_key(slope, false, at);
+traced by_key_in_both_directions(const traced& slope, bool, const alibi_pair& pair) {
+  return reference::encodings::alibi_bias_of_key(slope, false, pair);
 }
-traced by_index_in_block(const traced& slope, bool both, const alibi_pair& at) {
+traced by_index_in_block(const traced& slope, bool both, const alibi_pair& pair) {
   const index block = index::constant(16);
   return reference::encodings::alibi_bias(slope, both,
-                                          {at.query, at.key - block * floor_divide(at.key, block), at.last});
+                                          {pair.query, pair.key - block * floor_divide(pair.key, block), pair.last});
 }
-traced from_last_key(const traced& slope, bool both, const alibi_pair& at) {
-  return reference::encodings::alibi_bias(slope, both, {both ? at.query : at.last, at.key, at.last});
+traced from_last_key(const traced& slope, bool both, const alibi_pair& pair) {
+  return reference::encodings::alibi_bias(slope, both, {both ? pair.query : pair.last, pair.key, pair.last});
 }
 
 // Exponents in base two, with a constant folded into the factors of the logits.

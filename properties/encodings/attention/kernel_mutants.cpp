@@ -44,10 +44,10 @@ traced lse_is_maximum(const traced& logits, const traced_truth& seen) {
 
 // Head a of queries uses head a mod h of keys.
 std::vector<std::size_t> tiled_heads(const request& call, bool back) {
-  const std::size_t heads = call.inputs.at("q").shape()[1], of_keys = call.inputs.at("k").shape()[1];
+  const std::size_t heads = call.inputs.at("q").shape()[1], key_heads = call.inputs.at("k").shape()[1];
   std::vector<std::size_t> order(heads);
   for (std::size_t a = 0; a < heads; ++a) {
-    const std::size_t in_group = a % of_keys * (heads / of_keys) + a / of_keys;
+    const std::size_t in_group = a % key_heads * (heads / key_heads) + a / key_heads;
     order[back ? a : in_group] = back ? in_group : a;
   }
   return order;

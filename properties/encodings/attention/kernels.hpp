@@ -18,8 +18,8 @@ inline auto as_weights_and_lse(rows_to_rows weights, rows_to_rows lse) {
     recipe.log_sum_exp = lse;
   };
 }
-inline auto as_lse(rows_to_rows of) {
-  return [of](auto& recipe) { recipe.log_sum_exp = of; };
+inline auto as_lse(rows_to_rows lse) {
+  return [lse](auto& recipe) { recipe.log_sum_exp = lse; };
 }
 
 /// A family for operations with a bias, and for those without a bias that have q and k; only for one of the two if the

@@ -55,9 +55,11 @@ traced scaled_modulus(const complex_numbers& q, const complex_numbers& k) {
   return either(equal(most, none), none, most * power(one + share * share, reference::ratio(1, 2)));
 }
 // Scores scaled by another width.
-auto with_width(std::size_t (*of)(std::size_t width)) {
-  return [of](auto& recipe) {
-    recipe.factor = [of](std::size_t width, std::size_t, std::size_t) { return reference::inverse_root(of(width)); };
+auto with_width(std::size_t (*scaled_width)(std::size_t width)) {
+  return [scaled_width](auto& recipe) {
+    recipe.factor = [scaled_width](std::size_t width, std::size_t, std::size_t) {
+      return reference::inverse_root(scaled_width(width));
+    };
   };
 }
 // Changes the real and imaginary parts of f.
@@ -120,8 +122,8 @@ std::vector<variant> mutants() {
                           if (!outputs.contains("grad_amplitude")) return;
                           const double* a = call.inputs.at("amplitude").values.data();
                           change_each(outputs, "grad_amplitude", [=, k = std::size_t{0}](double g) mutable {
-                            const double of = a[k++];
-                            return of < 0.0 ? -g : of > 0.0 ? g : 0.0;
+                            const double element = a[k++];
+                            return element < 0.0 ? -g : element > 0.0 ? g : 0.0;
                           });
                         }}),
            changed("mutant/complex_order_phase_turns", "a phase within the product", "the angle is m (w + phi)",

@@ -59,17 +59,17 @@ traced all_at_once(const recorded_call& in, Moves moves) {
 }
 // The triangular system of the paper, for all tokens.
 traced by_triangular_system(const encoding::recipe&, const recorded_call& in) {
-  return all_at_once(in, [](const traced& of_keys, const traced& of_tokens, const traced& beta) {
-    const core::shape s = shape_of(of_keys);
+  return all_at_once(in, [](const traced& key_products, const traced& token_products, const traced& beta) {
+    const core::shape s = shape_of(key_products);
     const std::size_t n = s[2];
     const auto turn = [&](const std::vector<traced>& carried, const std::vector<traced>& now) {
       const traced lack = now[0] - contracted(now[1], carried[0], "bht,bhtj->bhj");
       const traced u = reshaped(now[2], {s[0], s[1], 1, 1}) * reshaped(lack, {s[0], s[1], 1, n});
       return formula::loop_turn{{either(equal(places_of(n, {1, 1, n, 1}), now[3]), u, carried[0])}, {}};
     };
-    return formula::looped(n, {broadcast(traced(0.0), s)},
-                           {by_token(of_keys), by_token(of_tokens), by_token(beta), places_of(n, {n, 1, 1, 1, 1})},
-                           turn)
+    return formula::looped(
+               n, {broadcast(traced(0.0), s)},
+               {by_token(key_products), by_token(token_products), by_token(beta), places_of(n, {n, 1, 1, 1, 1})}, turn)
         .left[0];
   });
 }

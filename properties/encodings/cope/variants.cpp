@@ -18,7 +18,7 @@ inline constexpr auto& changed = make_variant<encoding>;
 
 // Ways from gates to their sums.
 constexpr std::size_t keys = encoding::keys;
-constexpr auto with_sums = [](auto of) { return [of](auto& recipe) { recipe.sums = of; }; };
+constexpr auto with_sums = [](auto sums) { return [sums](auto& recipe) { recipe.sums = sums; }; };
 traced sums_of(const traced& gates) { return sums_from_each_on(gates, keys); }
 traced from_far_end(const traced& gates, const traced_truth&) { return cumulative_sum(gates, keys); }
 traced own_gate_missing(const traced& gates, const traced_truth& seen) {
@@ -45,24 +45,24 @@ traced kept_in_bf16(const traced& gates, const traced_truth&) {
       gates, 1, [](const traced& gate, const traced& nearer) { return gate + held_in(core::dtype::bf16, nearer); });
 }
 traced by_blocks(const traced& gates, const traced_truth&) {
-  return block_by_block(gates, 4, [](const traced& of, const traced& nearer) { return sums_of(of) + nearer; });
+  return block_by_block(gates, 4, [](const traced& block, const traced& nearer) { return sums_of(block) + nearer; });
 }
 
 // Ways to interpolate between two positions, from w and the entries on both sides.
 using mean = traced (*)(const traced& w, const traced& lower, const traced& upper);
-auto with_mean(mean of) {
-  return [of](auto& recipe) {
-    recipe.between = [of](const traced& z, const traced& p) {
+auto with_mean(mean average) {
+  return [average](auto& recipe) {
+    recipe.between = [average](const traced& z, const traced& p) {
       const auto last = static_cast<double>(std::max<std::size_t>(shape_of(z).back(), 1) - 1);
       const traced x = clamp(p, 0.0, last), lower = floor(x), upper = -floor(-x);
-      return of(x - lower, interpolated(z, lower), interpolated(z, upper));
+      return average(x - lower, interpolated(z, lower), interpolated(z, upper));
     };
   };
 }
 // Interpolation with the position after floor p.
 traced with_next_position(const traced& z, const traced& p) {
-  const traced lower = floor(p), of_lower = interpolated(z, lower);
-  return of_lower + (p - lower) * (interpolated(z, lower + traced(1.0)) - of_lower);
+  const traced lower = floor(p), lower_entry = interpolated(z, lower);
+  return lower_entry + (p - lower) * (interpolated(z, lower + traced(1.0)) - lower_entry);
 }
 
 void round_up_at_end(core::tensors& outputs, const request& call) {

@@ -25,15 +25,15 @@ auto with_sums(sums_of_gates sums) {
 }
 // The right sums of changed gates.
 using gate = traced (*)(const traced& g);
-auto with_gates(gate of) {
-  return [of](auto& recipe) {
-    recipe.sums = [of, right = recipe.sums](const traced& gates, const traced_integer& own) {
-      return right(of(gates), own);
+auto with_gates(gate function) {
+  return [function](auto& recipe) {
+    recipe.sums = [function, right = recipe.sums](const traced& gates, const traced_integer& own) {
+      return right(function(gates), own);
     };
   };
 }
-auto with_gate(gate of) {
-  return [of](auto& recipe) { recipe.gate = of; };
+auto with_gate(gate function) {
+  return [function](auto& recipe) { recipe.gate = function; };
 }
 auto with_hidden(double d) {
   return [d](auto& recipe) { recipe.hidden = d; };

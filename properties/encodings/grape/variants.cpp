@@ -16,26 +16,28 @@ inline constexpr auto& changed = make_variant<encoding>;
 constexpr std::size_t keys = encoding::keys;
 
 // Ways to softplus, and from a sum of products to a gate.
-auto with_softplus_of(traced (*of)(const traced& x)) {
-  return [of](auto& recipe) { recipe.softplus_of = of; };
+auto with_softplus_of(traced (*function)(const traced& x)) {
+  return [function](auto& recipe) { recipe.softplus_of = function; };
 }
 traced overflowing_softplus(const traced& x) { return log(traced(1.0) + exp(x)); }
 traced rectified_gate(const traced& x) { return larger(x, traced(0.0)); }
 traced softplus_of_size(const traced& x) { return larger(x, traced(0.0)) + log1p(exp(-magnitude_of(x))); }
 traced softplus_by_log_sigmoid(const traced& x) { return -log_sigmoid(-x); }
-constexpr auto with_gate_of_sum = [](auto of) { return [of](auto& recipe) { recipe.gate = of; }; };
-constexpr auto with_distance_of = [](auto of) { return [of](auto& recipe) { recipe.distance = of; }; };
+constexpr auto with_gate_of_sum = [](auto gate) { return [gate](auto& recipe) { recipe.gate = gate; }; };
+constexpr auto with_distance_of = [](auto distance) {
+  return [distance](auto& recipe) { recipe.distance = distance; };
+};
 
 // Ways from scores to log gates, and from terms to sums.
-auto with_log_gate(traced (*of)(const traced& score)) {
-  return [of](auto& recipe) { recipe.log_gate = of; };
+auto with_log_gate(traced (*log_gate)(const traced& score)) {
+  return [log_gate](auto& recipe) { recipe.log_gate = log_gate; };
 }
 traced log_of_gate(const traced& x) { return log(sigmoid(x)); }
 traced gate_without_log(const traced& x) { return sigmoid(x); }
 traced gate_in_base_two(const traced& x) { return log_sigmoid(x) / log(traced(2.0)); }
 traced gate_by_softplus(const traced& x) { return -softplus(-x); }
-auto with_path_sums(traced (*of)(const traced& terms)) {
-  return [of](auto& recipe) { recipe.sums = of; };
+auto with_path_sums(traced (*sums)(const traced& terms)) {
+  return [sums](auto& recipe) { recipe.sums = sums; };
 }
 traced with_own_term(const traced& terms) { return sums_from_each_on(terms, keys); }
 traced segment_sums(const traced& terms) { return encoding::behind(terms, formula::sums_from_each_on); }

@@ -73,8 +73,8 @@ void nan_in_a_row(drawn_inputs& in, const core::operation&, dtype, core::counter
 using index = encoding::index;
 using truth = reference::formula::traced_truth;
 using place_rule = index (*)(const position_rule& rule, const index& places, const index& tokens, const truth& visible);
-recipe_change<encoding::recipe> with_ids(place_rule of) {
-  return [of](auto& recipe) { recipe.position = of; };
+recipe_change<encoding::recipe> with_ids(place_rule rule) {
+  return [rule](auto& recipe) { recipe.position = rule; };
 }
 index counted_in(dtype held, const position_rule& rule, const index& places, const index& tokens,
                  const truth& visible) {
@@ -160,10 +160,10 @@ std::vector<variant> mutants() {
                           const double more = std::sqrt(static_cast<double>(call.inputs.at("x").shape()[2])) - 1;
                           const auto y = outputs.find("y");
                           if (y == outputs.end()) return;
-                          const core::tensor &table = call.inputs.at("table"), &at = call.inputs.at("position");
+                          const core::tensor &table = call.inputs.at("table"), &positions = call.inputs.at("position");
                           const std::size_t d = table.shape()[1];
                           for (std::size_t k = 0; k < y->second.size(); ++k) {
-                            const auto row = static_cast<std::size_t>(at.values.storage()[k / d]);
+                            const auto row = static_cast<std::size_t>(positions.values.storage()[k / d]);
                             double& out = y->second.values.storage()[k];
                             out = core::round_to(call.type, out + more * table.values.storage()[row * d + k % d]);
                           }

@@ -11,9 +11,9 @@ using reference::formula::traced, reference::formula::traced_integer;
 inline constexpr auto& leveled = make_variant<encoding>;
 
 // floor(log2 n), and not ceil(log2 n), as the last level.
-bool below_last_level(const encoding::pair& of) {
-  const auto floor = static_cast<std::size_t>(std::bit_width(of.n)) - 1;
-  return encoding::is_causal(of) && encoding::level_of(of) <= floor;
+bool below_last_level(const encoding::pair& pair) {
+  const auto floor = static_cast<std::size_t>(std::bit_width(pair.n)) - 1;
+  return encoding::is_causal(pair) && encoding::level_of(pair) <= floor;
 }
 
 }  // namespace
@@ -36,9 +36,9 @@ std::vector<variant> mutants() {
                    "the level is the number of binary digits of t - s",
                    {.formula =
                         [](auto& recipe) {
-                          recipe.level = [](const encoding::pair& of) {
+                          recipe.level = [](const encoding::pair& pair) {
                             return static_cast<std::size_t>(
-                                std::bit_width(of.query > of.key ? of.query - of.key : of.key - of.query));
+                                std::bit_width(pair.query > pair.key ? pair.query - pair.key : pair.key - pair.query));
                           };
                         },
                     .telling = true}),
@@ -46,9 +46,9 @@ std::vector<variant> mutants() {
                    "the level is that of t + 1 and s + 1",
                    {.formula =
                         [](auto& recipe) {
-                          recipe.level = [](const encoding::pair& of) {
-                            return std::min(encoding::level_of({of.query + 1, of.key + 1, of.n}),
-                                            encoding::levels_of(of.n) - 1);
+                          recipe.level = [](const encoding::pair& pair) {
+                            return std::min(encoding::level_of({pair.query + 1, pair.key + 1, pair.n}),
+                                            encoding::levels_of(pair.n) - 1);
                           };
                         },
                     .telling = true}),
@@ -56,8 +56,8 @@ std::vector<variant> mutants() {
                    "a token weighs itself by level 1",
                    {.formula =
                         [](auto& recipe) {
-                          recipe.level = [](const encoding::pair& of) {
-                            return of.n == 1 ? 0 : std::max<std::size_t>(encoding::level_of(of), 1);
+                          recipe.level = [](const encoding::pair& pair) {
+                            return pair.n == 1 ? 0 : std::max<std::size_t>(encoding::level_of(pair), 1);
                           };
                         },
                     .telling = true}),
@@ -73,7 +73,9 @@ std::vector<variant> mutants() {
            leveled("mutant/log_linear_attention_token_itself_lost", "a mask of s < t at level 0",
                    "a query does not read its own token",
                    {.formula =
-                        [](auto& recipe) { recipe.sees = [](const encoding::pair& of) { return of.key < of.query; }; },
+                        [](auto& recipe) {
+                          recipe.sees = [](const encoding::pair& pair) { return pair.key < pair.query; };
+                        },
                     .telling = true}),
            leveled("mutant/log_linear_attention_own_gate_twice", "decay of the key itself: exp(G_t - G_{s-1})",
                    "what a token writes is faded by its own gate, too",

@@ -13,8 +13,8 @@ using reference::complex_numbers;
 using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
-auto with_softplus(traced (*of)(const traced& x)) {
-  return [of](auto& recipe) { recipe.softplus_of = of; };
+auto with_softplus(traced (*function)(const traced& x)) {
+  return [function](auto& recipe) { recipe.softplus_of = function; };
 }
 traced overflowing(const traced& x) { return log(traced(1.0) + exp(x)); }
 // The slope is exp(x) times 1/(1 + exp(x)); for x whose exponential overflows it is 0.
@@ -24,11 +24,11 @@ traced with_lost_slope(const traced& x) {
 }
 traced rectified(const traced& x) { return larger(x, traced(0.0)); }
 traced by_magnitude(const traced& x) { return larger(x, traced(0.0)) + log1p(exp(-magnitude_of(x))); }
-auto with_angle(traced (*of)(const traced& turned, const traced& delta)) {
-  return [of](auto& recipe) { recipe.angle = of; };
+auto with_angle(traced (*angle)(const traced& turned, const traced& delta)) {
+  return [angle](auto& recipe) { recipe.angle = angle; };
 }
-auto with_clamp(traced (*of)(const traced& delta)) {
-  return [of](auto& recipe) { recipe.clamped = of; };
+auto with_clamp(traced (*clamp)(const traced& delta)) {
+  return [clamp](auto& recipe) { recipe.clamped = clamp; };
 }
 // The slope if the bounds themselves count as outside.
 traced without_slope_at_0(const traced& delta) {
@@ -37,14 +37,14 @@ traced without_slope_at_0(const traced& delta) {
 }
 traced with_slope_everywhere(const traced& delta) { return with_gradient_of(encoding::cut_at_a_turn(delta), delta); }
 
-auto with_area(traced (*of)(const reference::spanned_plane& plane)) {
-  return [of](auto& recipe) { recipe.squared_area = of; };
+auto with_area(traced (*area)(const reference::spanned_plane& plane)) {
+  return [area](auto& recipe) { recipe.squared_area = area; };
 }
-auto with_plane_angle(traced (*of)(const traced& position, const traced& omega, const traced& area)) {
-  return [of](auto& recipe) { recipe.plane_angle = of; };
+auto with_plane_angle(traced (*plane_angle)(const traced& position, const traced& omega, const traced& area)) {
+  return [plane_angle](auto& recipe) { recipe.plane_angle = plane_angle; };
 }
-auto with_plane_turn(reference::plane_turn (*of)(const traced& angle, const traced& area, const traced& squared)) {
-  return [of](auto& recipe) { recipe.plane_turn_at = of; };
+auto with_plane_turn(reference::plane_turn (*turn)(const traced& angle, const traced& area, const traced& squared)) {
+  return [turn](auto& recipe) { recipe.plane_turn_at = turn; };
 }
 reference::plane_turn turned_back(const traced& angle, const traced& area, const traced& squared) {
   return {-sine_of(angle) / area, (traced(1.0) - cosine_of(angle)) / squared};

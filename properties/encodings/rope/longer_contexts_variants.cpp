@@ -185,10 +185,10 @@ std::vector<variant> controls_of_longer_contexts() {
                       [](auto& recipe) {
                         recipe.magnitude = [](const core::attributes& settings, const traced& factor) {
                           const auto by = [&](const char* coefficient) {
-                            core::attributes of_yarn = settings;
-                            of_yarn["rule"] = std::string("yarn");
-                            of_yarn["mscale"] = settings.at(coefficient);
-                            return reference::magnitude_at(of_yarn, factor);
+                            core::attributes yarn_settings = settings;
+                            yarn_settings["rule"] = std::string("yarn");
+                            yarn_settings["mscale"] = settings.at(coefficient);
+                            return reference::magnitude_at(yarn_settings, factor);
                           };
                           const bool is_ratio = core::setting<std::string>(settings, "rule") == "ratio";
                           return is_ratio ? by("mscale") / by("mscale_all_dim")

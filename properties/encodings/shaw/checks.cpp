@@ -15,8 +15,8 @@ namespace {
 using encoding = reference::encodings::shaw;
 inline constexpr auto& changed = make_variant<encoding>;
 
-auto with_index(std::int64_t (*of)(std::int64_t rho, std::int64_t left, std::int64_t right)) {
-  return [of](auto& recipe) { recipe.index = of; };
+auto with_index(std::int64_t (*index)(std::int64_t rho, std::int64_t left, std::int64_t right)) {
+  return [index](auto& recipe) { recipe.index = index; };
 }
 
 std::vector<variant> mutants() {

@@ -20,9 +20,9 @@ inline constexpr auto& changed = make_variant<encoding>;
 template <class Change>
 recipe_change<reference::plain_recipe<encoding>> with_axis(Change change) {
   return [change](auto& recipe) {
-    recipe.axis = [change](resampling of) {
-      if constexpr (std::is_invocable_v<Change, resampling&>) change(of);
-      resampled_axis axis(of);
+    recipe.axis = [change](resampling options) {
+      if constexpr (std::is_invocable_v<Change, resampling&>) change(options);
+      resampled_axis axis(options);
       if constexpr (std::is_invocable_v<Change, resampled_axis&>) change(axis);
       return axis;
     };
@@ -61,13 +61,13 @@ std::vector<variant> mutants() {
        {
            changed("mutant/vision_sharpness_of_keys", "Blaizzy/mlx-vlm#1241: A = -1/2, for -3/4 without antialiasing",
                    "all cubic weights are of A = -1/2",
-                   {.formula = with_axis([](resampling& of) { of.sharpness = -2; }), .telling = true}),
+                   {.formula = with_axis([](resampling& options) { options.sharpness = -2; }), .telling = true}),
            changed("mutant/vision_sharpness_not_changed", "F.interpolate without antialias, ported: A = -3/4 always",
                    "all cubic weights are of A = -3/4",
-                   {.formula = with_axis([](resampling& of) { of.sharpness = -3; })}),
+                   {.formula = with_axis([](resampling& options) { options.sharpness = -3; })}),
            changed("mutant/vision_without_half_pixel", "TensorFlow 1, resize_images: i times the scale",
                    "places are multiplied by the scale from the corner of the first one",
-                   {.formula = with_axis([](resampling& of) { of.shift = 0; }), .telling = true}),
+                   {.formula = with_axis([](resampling& options) { options.shift = 0; }), .telling = true}),
            changed("mutant/vision_zeros_outside", "grid_sample, padding_mode = zeros",
                    "outside of the grid there are zeros",
                    {.formula = with_axis([](resampled_axis& axis) {
@@ -112,8 +112,8 @@ std::vector<variant> mutants() {
                    "distances are held in f16",
                    {.formula =
                         [](auto& recipe) {
-                          recipe.distances = [](const resampled_axis& of) {
-                            return held_in(dtype::f16, of.distances_by_scale());
+                          recipe.distances = [](const resampled_axis& axis) {
+                            return held_in(dtype::f16, axis.distances_by_scale());
                           };
                         }}),
            changed("mutant/vision_rows_of_other_width", "leondgarse/keras_cv_attention_models#26: 2 H - 1 for 2 W - 1",
@@ -144,11 +144,11 @@ std::vector<variant> mutants() {
                    "what belongs to the rows of keys is added along their columns",
                    {.formula =
                         [](auto& recipe) {
-                          recipe.sum_of_axes = [](const traced& of_rows, const traced& of_columns) {
-                            const core::shape s = shape_of(of_rows);
+                          recipe.sum_of_axes = [](const traced& row_part, const traced& column_part) {
+                            const core::shape s = shape_of(row_part);
                             const std::size_t h = s[1], w = s[2];
                             return reshaped(
-                                reshaped(of_rows, {s[0], h, w, 1, h}) + reshaped(of_columns, {s[0], h, w, w, 1}),
+                                reshaped(row_part, {s[0], h, w, 1, h}) + reshaped(column_part, {s[0], h, w, w, 1}),
                                 {s[0], h * w, h * w});
                           };
                         },
@@ -165,8 +165,8 @@ std::vector<variant> mutants() {
            changed("mutant/vision_columns_left_out", "a bias by rows alone", "columns of keys add nothing",
                    {.formula =
                         [](auto& recipe) {
-                          recipe.sum_of_axes = [](const traced& of_rows, const traced& of_columns) {
-                            return encoding::summed_over_grid(of_rows, of_columns * traced(0.0));
+                          recipe.sum_of_axes = [](const traced& row_part, const traced& column_part) {
+                            return encoding::summed_over_grid(row_part, column_part * traced(0.0));
                           };
                         }}),
            changed("mutant/vision_frequencies_of_whole_width", "sinusoids of one axis, with d for d/2",
@@ -220,10 +220,11 @@ std::vector<variant> controls() {
                        return traced(1.0) / geometric_frequencies(traced(1.0) / base, 0, r, r);
                      };
                    }}),
-      changed("control/vision_exact_coordinates", "matrices of weights that are made once, in integers",
-              "src less a place as one quotient of integers",
-              {.formula =
-                   [](auto& recipe) { recipe.distances = [](const resampled_axis& of) { return of.distances(); }; }}),
+      changed(
+          "control/vision_exact_coordinates", "matrices of weights that are made once, in integers",
+          "src less a place as one quotient of integers",
+          {.formula =
+               [](auto& recipe) { recipe.distances = [](const resampled_axis& axis) { return axis.distances(); }; }}),
       changed("control/vision_columns_first", "upsample_bicubic2d of PyTorch", "each row is resampled first",
               {.formula = [](auto& recipe) { recipe.columns_first = true; }}),
       changed("control/vision_in_f64", "all in f64, rounded once", "another precision", {.arithmetic = in_f64}),

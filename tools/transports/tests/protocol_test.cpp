@@ -282,8 +282,8 @@ TEST_CASE("transports/protocol/later_settings_are_asked_of_who_names_them") {
     for (const core::attribute& value : asked) {
       const core::request call{&of, core::dtype::f32, {}, core::completed(of, {{"clamp_first", value}})};
       const bool is_unnamed = asked == std::vector<core::attribute>{true};
-      CHECK(properties::attributes_asked(*hello, call).contains("clamp_first") == !is_unnamed);
-      CHECK(properties::attributes_asked(*hello, call).contains("p2c_index"));
+      CHECK(properties::requested_attributes(*hello, call).contains("clamp_first") == !is_unnamed);
+      CHECK(properties::requested_attributes(*hello, call).contains("p2c_index"));
     }
     return asked;
   };

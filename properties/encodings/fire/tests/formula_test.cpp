@@ -33,10 +33,10 @@ TEST_CASE("fire/formula/gradient_at_a_tie", "[property]") {
   for (const double epsilon : {1e-6, 0.0})
     for (const double multiplier : {1.0, -1.0}) {
       const double of_psi = std::log1p(c * 5), slope = -multiplier * of_psi / std::pow(psi + epsilon, 2) * by_length;
-      const auto at = gradient_at(8, 3, {{"multiplier", multiplier}}, {{"threshold", 8.0}, {"epsilon", epsilon}});
-      CHECK(at.truth("grad_multiplier") == Approx(slope / 2));
-      for (const double share : {0.0, 0.5, 1.0}) CHECK(at.allows(share * slope, "grad_multiplier"));
-      for (const double share : {-0.5, 1.5}) CHECK(!at.allows(share * slope, "grad_multiplier"));
+      const auto gradient = gradient_at(8, 3, {{"multiplier", multiplier}}, {{"threshold", 8.0}, {"epsilon", epsilon}});
+      CHECK(gradient.truth("grad_multiplier") == Approx(slope / 2));
+      for (const double share : {0.0, 0.5, 1.0}) CHECK(gradient.allows(share * slope, "grad_multiplier"));
+      for (const double share : {-0.5, 1.5}) CHECK(!gradient.allows(share * slope, "grad_multiplier"));
       const auto below = gradient_at(7, 3, {{"multiplier", multiplier}}, {{"threshold", 8.0}, {"epsilon", epsilon}});
       const double alone = -multiplier * std::log1p(c * 4) / std::pow(psi + epsilon, 2) * by_length;
       CHECK((below.allows(alone, "grad_multiplier") && !below.allows(alone / 2, "grad_multiplier")));
@@ -54,9 +54,9 @@ TEST_CASE("fire/formula/gradient_at_zero", "[property]") {
   CHECK((no_threshold.truth("grad_multiplier") == 0.0 && no_threshold.bug("grad_multiplier") < 1e-30));
   // At a hidden unit of 0, ReLU has the slope 0, a clamp 1, jax.nn.leaky_relu 1, and torch's leaky ReLU 1/100.
   for (const char* activation : {"relu", "leaky_relu"}) {
-    const auto at = gradient_at(8, 8, {{"b1", 0}}, {{"activation", std::string(activation)}});
-    for (const double slope : {0.01, 0.5, 1.0}) CHECK(at.allows(slope, "grad_b1"));
-    CHECK(at.allows(0, "grad_b1"));
+    const auto gradient = gradient_at(8, 8, {{"b1", 0}}, {{"activation", std::string(activation)}});
+    for (const double slope : {0.01, 0.5, 1.0}) CHECK(gradient.allows(slope, "grad_b1"));
+    CHECK(gradient.allows(0, "grad_b1"));
     const auto beside = gradient_at(8, 8, {{"b1", -0.01}}, {{"activation", std::string(activation)}});
     CHECK(!beside.allows(1.0, "grad_b1"));
   }

@@ -31,7 +31,7 @@ struct scaled {
   R mantissa{0.0};
   double exponent = 0;
 
-  static scaled of(const R& m, double k) {
+  static scaled normalized(const R& m, double k) {
     if (m.number == 0.0 || !std::isfinite(m.number)) return {m, 0};
     const int e = std::ilogb(m.number);
     return {R(std::ldexp(m.number, -e)), k + e};
@@ -40,17 +40,17 @@ struct scaled {
   static scaled exponential(const R& x) {
     if (!std::isfinite(x.number)) return {exp(x), 0};
     const double k = std::nearbyint(x.number / M_LN2);
-    return of(exp(x - R(k * M_LN2)), k);
+    return normalized(exp(x - R(k * M_LN2)), k);
   }
   friend scaled operator*(const scaled& x, const scaled& y) {
-    return of(x.mantissa * y.mantissa, x.exponent + y.exponent);
+    return normalized(x.mantissa * y.mantissa, x.exponent + y.exponent);
   }
   friend scaled operator+(const scaled& x, const scaled& y) {
     if (x.mantissa.number == 0.0) return y;
     if (y.mantissa.number == 0.0) return x;
     const scaled &large = x.exponent < y.exponent ? y : x, &small = x.exponent < y.exponent ? x : y;
     const double gap = std::max(small.exponent - large.exponent, -4000.0);
-    return of(large.mantissa + R(std::ldexp(small.mantissa.number, static_cast<int>(gap))), large.exponent);
+    return normalized(large.mantissa + R(std::ldexp(small.mantissa.number, static_cast<int>(gap))), large.exponent);
   }
   R logarithm() const { return log(mantissa) + R(exponent * M_LN2); }
 };
@@ -97,7 +97,7 @@ void linear_states(scan_recipe& recipe) {
     }
   };
   recipe.state_kept = [](const R& s0) { return log(exp(s0)); };
-  recipe.tangent_kept = [](const R& s0, const R& of_s0) { return exp(s0) * of_s0 / exp(s0); };
+  recipe.tangent_kept = [](const R& s0, const R& ds0) { return exp(s0) * ds0 / exp(s0); };
 }
 
 // The state as an unevaluated sum of two numbers (Knuth's two-sum), so that small updates are not lost.
@@ -106,8 +106,8 @@ struct two_parts {
   static two_parts sum(const R& x, const R& y) {
     const R s = x + y;
     if (!std::isfinite(s.number)) return {s};
-    const R of_y = s - x;
-    return {s, (x - (s - of_y)) + (y - of_y)};
+    const R y_part = s - x;
+    return {s, (x - (s - y_part)) + (y - y_part)};
   }
   two_parts plus(const R& y) const {
     const two_parts s = sum(high, y);

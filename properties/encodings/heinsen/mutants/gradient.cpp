@@ -62,9 +62,9 @@ void tangent_about_one_maximum(const_lane<R> a, const_lane<R> h, const R& s0, co
   R largest = s0, carried = d.s0;
   for (std::size_t i = 0; i < s.size(); ++i) largest = larger(largest, s[i]);
   for (std::size_t i = 0; i < s.size(); ++i) {
-    const R of_state = exp(s[i] - largest);
+    const R state_weight = exp(s[i] - largest);
     const R w = exp(a[i] + (i == 0 ? s0 : s[i - 1]) - largest), v = exp(h[i] - largest);
-    const double inverse = of_state.number > 0.0 ? 1.0 / of_state.number : 0.0;
+    const double inverse = state_weight.number > 0.0 ? 1.0 / state_weight.number : 0.0;
     ds[i] = carried = (w * (d.a[i] + carried) + v * d.h[i]) * R(inverse);
   }
 }
@@ -105,10 +105,10 @@ std::vector<variant> gradient_mutants() {
                       {.outputs =
                            [](core::tensors& outputs) {
                              for (const char* name : {"grad_g", "grad_log_p"}) {
-                               const auto of_gate = outputs.find(name);
-                               if (of_gate == outputs.end() || of_gate->second.shape()[0] == 0) continue;
-                               const std::vector<std::size_t> first(of_gate->second.shape()[0], 0);
-                               of_gate->second = core::take(of_gate->second, 0, first);
+                               const auto gradient = outputs.find(name);
+                               if (gradient == outputs.end() || gradient->second.shape()[0] == 0) continue;
+                               const std::vector<std::size_t> first(gradient->second.shape()[0], 0);
+                               gradient->second = core::take(gradient->second, 0, first);
                              }
                            }}),
       changed_heinsen("mutant/tangent_without_decay", "pytorch/pytorch#196705",

@@ -29,11 +29,11 @@ void gate_gradient_by_difference(scan_recipe& recipe, dtype storage) {
   recipe.adjoint = [storage](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                              const R& grad_last, scan_gradients<R> grad) {
     scan_adjoint<sigmoid_form, R>(a, h, s0, s, grad_s, grad_last, grad);
-    R of_states = stored(storage, grad_last), of_inputs(0.0);
+    R state_sum = stored(storage, grad_last), input_sum(0.0);
     for (std::size_t i = s.size(); i-- > 0;) {
-      of_states = stored(storage, of_states + grad_s[i]);
-      of_inputs = stored(storage, of_inputs + grad.h[i]);
-      if (!is_minus_infinity(s[i])) grad.a[i] = of_states - of_inputs;
+      state_sum = stored(storage, state_sum + grad_s[i]);
+      input_sum = stored(storage, input_sum + grad.h[i]);
+      if (!is_minus_infinity(s[i])) grad.a[i] = state_sum - input_sum;
     }
   };
 }
