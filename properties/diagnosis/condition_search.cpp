@@ -151,7 +151,7 @@ class search {
       if (size >= *p.wrong_sizes.begin() || size % period != rest) not_below.insert(size);
     if (!not_below.empty() && only(p.wrong_sizes, rest, true) && only(not_below, rest, false) &&
         is_right(p.axis, p.size + period) == false) {
-      conditions all{of_period(size_form::multiple_plus, p.axis, period, rest)};
+      conditions all{condition_of_period(size_form::multiple_plus, p.axis, period, rest)};
       if (const auto few = right_below(p, period, rest)) all.push_back(above_few(p, *few, period));
       return all;
     }
@@ -160,7 +160,7 @@ class search {
       (size < *p.wrong_sizes.begin() && size % period != 0 ? few : others).insert(size);
     if (period == 2 || !only(others, 0, true) || !only(p.wrong_sizes, 0, false) || is_right(p.axis, multiple) != true)
       return {};
-    conditions all{of_period(size_form::no_multiple, p.axis, period, 0)};
+    conditions all{condition_of_period(size_form::no_multiple, p.axis, period, 0)};
     if (!few.empty()) all.push_back(bounded(size_form::more, p.axis, *few.rbegin(), *p.wrong_sizes.begin()));
     return all;
   }
@@ -202,7 +202,8 @@ class search {
     return c;
   }
 
-  static size_condition of_period(size_form is, const std::string& axis, std::size_t period, std::size_t rest) {
+  static size_condition condition_of_period(size_form is, const std::string& axis, std::size_t period,
+                                            std::size_t rest) {
     size_condition c{is, axis};
     c.period = period;
     c.rest = rest;

@@ -171,11 +171,12 @@ std::optional<std::string> by_integers(const probes_seen& wrong, const probes_se
 std::optional<std::string> by_values(const std::vector<value_rule>& rules, const probes_seen& wrong,
                                      const probes_seen& right, size_experiments& again, evidence counted) {
   for (const value_rule& rule : rules) {
-    probes_seen right_with_it;
-    std::copy_if(right.begin(), right.end(), std::back_inserter(right_with_it),
+    probes_seen right_where_rule_holds;
+    std::copy_if(right.begin(), right.end(), std::back_inserter(right_where_rule_holds),
                  [&](const probe* p) { return rule.holds_in(*p); });
-    if (right_with_it.empty() || right_with_it.size() == right.size() || !decides(rule, wrong, again)) continue;
-    const auto rest = where(wrong, right_with_it, again, counted);
+    if (right_where_rule_holds.empty() || right_where_rule_holds.size() == right.size() || !decides(rule, wrong, again))
+      continue;
+    const auto rest = where(wrong, right_where_rule_holds, again, counted);
     if (!rest || rest->empty()) continue;
     constexpr std::string_view opening = " where ";
     const bool joins = rest->starts_with(opening);

@@ -137,12 +137,12 @@ std::vector<std::string> families_in_order(const core::operation& op) {
 // alone. If a special value is needed, right cases without one tell nothing.
 std::string where_in_family(const probes_seen& wrong, const probes_seen& right, size_experiments& again) {
   const bool special = std::all_of(wrong.begin(), wrong.end(), [](const probe* p) { return p->needs_special; });
-  probes_seen right_of_it;
-  std::copy_if(right.begin(), right.end(), std::back_inserter(right_of_it), [&](const probe* p) {
+  probes_seen right_in_family;
+  std::copy_if(right.begin(), right.end(), std::back_inserter(right_in_family), [&](const probe* p) {
     return p->c.family == wrong.front()->c.family && (!special || holds_special(p->c));
   });
-  if (right_of_it.empty()) return "";
-  return where(wrong, right_of_it, again, evidence::informative).value_or("");
+  if (right_in_family.empty()) return "";
+  return where(wrong, right_in_family, again, evidence::informative).value_or("");
 }
 
 // For inputs that checks or smaller cases have made from drawn inputs.

@@ -48,11 +48,11 @@ std::optional<test_case> length_case(const description& about, const core::opera
   };
   test_case c = row(seed);
   if (op.drawn) return c;
-  const core::axis_sizes of_row = sizes_of(c);
+  const core::axis_sizes row_sizes = sizes_of(c);
   std::size_t joined = 1;
   for (std::uint64_t k = 1; k < 64 && joined < rows; ++k) {
     const test_case other = row(seed + k * 0x9e3779b97f4a7c15u);
-    if (sizes_of(other) != of_row) continue;
+    if (sizes_of(other) != row_sizes) continue;
     c.call.inputs = join_rows(op, c.call.inputs, other.call.inputs);
     ++joined;
   }
@@ -136,7 +136,7 @@ bool is_of_family(const test_case& c) {
   });
 }
 
-constexpr std::size_t tokens_that_tell = 3;
+constexpr std::size_t informative_tokens = 3;
 
 // Cases of the key's family with another size of one axis, or another value of one setting: cases that differ in
 // everything do not tell which of them matters.
@@ -144,7 +144,7 @@ std::vector<test_case> changed_in_one(case_key key, const test_case& from) {
   const core::operation& op = *key.operation;
   core::axis_sizes sizes = sizes_of(from);
   if (const auto n = sizes.find(core::axis_with(op, core::axis_role::token)); n != sizes.end())
-    n->second = std::max(n->second, tokens_that_tell);
+    n->second = std::max(n->second, informative_tokens);
   std::vector<test_case> all;
   const core::attributes settings = core::completed(op, from.call.attributes);
   const auto add = [&](const core::axis_sizes& all_sizes, const core::attributes& with) {
@@ -188,7 +188,7 @@ std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed)
     for (std::size_t k = 0; k < cases_like_counterexample; ++k) {
       key.seed = seed + 5000 + k;
       if (const auto n = sizes.find(tokens); n != sizes.end())
-        key.size.axes[tokens] = k % 2 == 0 ? n->second : std::max(n->second, tokens_that_tell);
+        key.size.axes[tokens] = k % 2 == 0 ? n->second : std::max(n->second, informative_tokens);
       if (const auto B = sizes.find(batch); B != sizes.end() && B->second > 1)
         key.size.axes[batch] = k % 2 == 0 ? B->second : std::max(B->second, rows);
       all.push_back(make_case(key));

@@ -12,7 +12,7 @@ namespace {
 
 using core::infinity;
 constexpr double nearly = 1.0 / 16;  // as a share of the scale: an error that arithmetic with few digits makes
-constexpr std::size_t elements_that_tell = 8;
+constexpr std::size_t informative_elements = 8;
 
 struct wrong_element {
   double truth, x, allowed, scale;
@@ -99,7 +99,7 @@ std::optional<core::dtype> format_held(const std::vector<const probe*>& probes) 
       ++count;
       all = all && core::unit_roundoff(held) > core::unit_roundoff(e.storage) && core::round_to(held, e.x) == e.x;
     });
-    if (all && count >= elements_that_tell && !holds_inputs(held, probes)) return held;
+    if (all && count >= informative_elements && !holds_inputs(held, probes)) return held;
   }
   return std::nullopt;
 }
@@ -128,7 +128,7 @@ bool are_left_of_one(const std::vector<const probe*>& probes) {
     all = all && std::fabs(e.truth) < small && std::fabs(e.x - e.truth) <= most_steps * step &&
           std::remainder(e.x, step) == 0.0;
   });
-  return all && count >= elements_that_tell;
+  return all && count >= informative_elements;
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ std::vector<size_condition> comparisons_of(const core::axis_sizes& sizes) {
 }
 
 bool hold_everywhere(questions& ask, const conditions& all, const std::vector<core::axis_sizes>& others) {
-  bool with_them = false, without = false;
+  bool unanswered = false, answered = false;
   for (const core::axis_sizes& sizes : others)
     for (const size_condition& condition : all)
       for (const core::axis_sizes& sample : condition.samples()) {
@@ -129,9 +129,9 @@ bool hold_everywhere(questions& ask, const conditions& all, const std::vector<co
         if (!is) continue;
         const bool hold = std::all_of(all.begin(), all.end(), [&](const auto& one) { return one.holds(now); });
         if (*is == hold) return false;
-        (*is ? without : with_them) = true;
+        (*is ? answered : unanswered) = true;
       }
-  return with_them && without;
+  return unanswered && answered;
 }
 
 }  // namespace

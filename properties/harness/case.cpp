@@ -18,9 +18,9 @@ namespace {
 
 // Fills the tensor on all cores with the numbers that sequential draws would give.
 void fill_normal(core::tensor& t, core::counter_random& random) {
-  constexpr std::size_t at_once = std::size_t{1} << 14;
+  constexpr std::size_t grain = std::size_t{1} << 14;
   auto& x = t.values.storage();
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, x.size(), at_once), [&](const auto& range) {
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, x.size(), grain), [&](const auto& range) {
     core::counter_random range_random = random.after_normals(range.begin());
     for (std::size_t i = range.begin(); i < range.end(); ++i) x[i] = core::round_to(t.type, range_random.normal());
   });
@@ -30,7 +30,7 @@ void fill_normal(core::tensor& t, core::counter_random& random) {
 // Random values for every declared tensor. In one case of eight only one tensor gets them, unless the key gives sizes:
 // such a case must test all tensors at once.
 void add_random(test_case& c, const std::string& prefix, const std::vector<core::tensor_declaration>& declared,
-                const core::axis_sizes& sizes, bool one_sign, core::counter_random& random) {
+                const core::axis_sizes& sizes, bool has_one_sign, core::counter_random& random) {
   const bool one_alone = random.one_in(8) && !c.key.size.is_given();
   const std::size_t alone = one_alone ? random.below(declared.size()) : declared.size();
   for (std::size_t k = 0; k < declared.size(); ++k) {
@@ -38,21 +38,22 @@ void add_random(test_case& c, const std::string& prefix, const std::vector<core:
     core::tensor t = (is_drawn ? core::unwritten : core::zeros)(declared[k].type_in(c.call.type),
                                                                 core::shape_of(declared[k], sizes));
     if (is_drawn) fill_normal(t, random);
-    if (is_drawn && one_sign) take_signs(t, draws_equal(random));
+    if (is_drawn && has_one_sign) take_signs(t, draws_equal(random));
     c.call.inputs.emplace(prefix + declared[k].name, std::move(t));
   }
 }
 
 // Adds the cotangents of a vjp, or the tangents of a jvp.
-void add_derivative_inputs(test_case& c, const core::operation& forward, bool one_sign, core::counter_random& random) {
+void add_derivative_inputs(test_case& c, const core::operation& forward, bool has_one_sign,
+                           core::counter_random& random) {
   const core::axis_sizes sizes = core::sizes_of({&forward, c.call.type, c.call.inputs, c.call.attributes});
   if (c.call.operation->is_vjp()) {
-    add_random(c, "grad_", forward.outputs, sizes, one_sign, random);
+    add_random(c, "grad_", forward.outputs, sizes, has_one_sign, random);
   } else {
     std::vector<core::tensor_declaration> directions;
     std::copy_if(forward.inputs.begin(), forward.inputs.end(), std::back_inserter(directions),
                  [](const auto& d) { return d.differentiable; });
-    add_random(c, "tangent_", directions, sizes, one_sign, random);
+    add_random(c, "tangent_", directions, sizes, has_one_sign, random);
   }
 }
 

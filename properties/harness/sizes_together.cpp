@@ -40,11 +40,12 @@ std::vector<move> moves_of(const core::operation& op, const core::axis_sizes& si
     for (const auto& [name, value] : settings)
       if (const auto* integer = std::get_if<std::int64_t>(&value); integer != nullptr && *integer > 0)
         others.push_back(static_cast<std::size_t>(*integer));
-    const auto of_axis = declared.find(axis);
+    const auto axis_domain = declared.find(axis);
     // Far more than any ratio: requested sizes are changed last.
     const double dear = requested.contains(axis) ? 1e3 : 0.0, from = static_cast<double>(std::max<std::size_t>(own, 1));
     for (const std::size_t size : sizes_to_try(own, others))
-      if (size > 0 && size != own && size <= largest_size && (of_axis == declared.end() || of_axis->second.holds(size)))
+      if (size > 0 && size != own && size <= largest_size &&
+          (axis_domain == declared.end() || axis_domain->second.holds(size)))
         all.push_back({axis, size, dear + std::fabs(std::log(static_cast<double>(size) / from))});
   }
   std::stable_sort(all.begin(), all.end(), [](const move& a, const move& b) { return a.distance < b.distance; });

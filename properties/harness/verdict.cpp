@@ -138,9 +138,9 @@ bool is_informative(const expectation& expected, const reference::allowances& la
 
 using laws_on_demand = std::function<std::shared_ptr<const reference::allowances>()>;
 
-// `asks`: whether it matters that answers that know nothing fail.
+// `needs_informative`: whether it matters that answers that know nothing fail.
 value_report judge_by(const expectation& expected, const core::tensors& outputs, const laws_on_demand& wider,
-                      bool asks) {
+                      bool needs_informative) {
   value_report report = judge_elements(expected, *expected.first_laws, outputs);
   std::shared_ptr<const reference::allowances> laws = expected.first_laws;
   const bool needs_wider = has_wider_laws(expected.call) && !(report.ratios[sequential] <= 1.0);
@@ -148,7 +148,7 @@ value_report judge_by(const expectation& expected, const core::tensors& outputs,
     laws = wider();
     report = judge_elements(expected, *laws, outputs);
   }
-  if (!report.passed || !asks) return report;
+  if (!report.passed || !needs_informative) return report;
   std::optional<bool>& informative = expected.informative[needs_wider ? 1 : 0];
   if (!informative) informative = is_informative(expected, *laws);
   report.informative = *informative;

@@ -140,18 +140,18 @@ TEST_CASE("properties/empty_axes/every_axis_of_every_operation_is_asked_in_one_c
 }
 
 TEST_CASE("properties/empty_axes/an_error_is_a_refusal_and_fails_nothing") {
-  answers_some of_tokens = fails_where_empty("n", error("no tokens"));
-  const check_result some = result_of_empty_axes(of_tokens, "heinsen/scan");
+  answers_some refuses_no_tokens = fails_where_empty("n", error("no tokens"));
+  const check_result some = result_of_empty_axes(refuses_no_tokens, "heinsen/scan");
   CHECK(some.verdict() == status::passed);  // B = 0 and d = 0 are right
   REQUIRE(some.refused.size() == 1);
   CHECK(some.refused.front().axis == "n");
   CHECK(some.refused.front().message == "no tokens");
   CHECK(some.refused.front().settings.empty());
 
-  answers_some of_all([](const request&, const core::axis_sizes& sizes) {
+  answers_some refuses_all_empty([](const request&, const core::axis_sizes& sizes) {
     return has_empty(sizes) ? std::optional(error("cannot reshape")) : it_answers;
   });
-  const check_result none = result_of_empty_axes(of_all, "heinsen/scan");
+  const check_result none = result_of_empty_axes(refuses_all_empty, "heinsen/scan");
   CHECK(none.verdict() == status::unsupported);
   CHECK(axes_of(none) == std::set<std::string>{"B", "d", "n"});
 }

@@ -72,7 +72,7 @@ TEST_CASE("properties/plans/every_call_is_accepted", "[property][gate]") {
 namespace {
 
 // The reference, which records what is wrong with the calls that laws make.
-class asked_calls final : public implementation {
+class examined_calls final : public implementation {
  public:
   [[nodiscard]] const description& describe() const override { return right_->describe(); }
   call_result evaluate(const request& call) override {
@@ -93,7 +93,7 @@ class asked_calls final : public implementation {
 }  // namespace
 
 TEST_CASE("properties/plans/so_is_every_call_of_a_law", "[property][gate]") {
-  asked_calls under_test;
+  examined_calls under_test;
   for (const core::operation& op : reference::operations())
     for (const core::dtype type : planned_types)
       for (const property& p : properties::properties()) {

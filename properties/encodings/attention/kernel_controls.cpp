@@ -21,8 +21,8 @@ shifted_sum by_blocks(const traced& logits, const traced_truth& seen) {
   block_by_block(masked(logits, seen), seen, 4, [&](const traced& s, const traced_truth& is_seen) {
     const traced before = all.shift, none = zero_of();
     all.shift = larger(before, largest_of_rows(s));
-    const traced of_block = sum_of_rows(seen_alone(exp(s - all.shift), is_seen));
-    all.sum = either(equal(before, less_infinity()), none, all.sum * exp(before - all.shift)) + of_block;
+    const traced block_sum = sum_of_rows(seen_alone(exp(s - all.shift), is_seen));
+    all.sum = either(equal(before, less_infinity()), none, all.sum * exp(before - all.shift)) + block_sum;
   });
   return all;
 }

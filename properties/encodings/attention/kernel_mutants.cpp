@@ -12,7 +12,7 @@ namespace {
 
 inline constexpr auto& kernel = make_variant<kernel_encoding>;
 
-const auto hidden_at = [](double logit) { return [logit](auto& recipe) { recipe.hidden = logit; }; };
+const auto with_hidden_logit = [](double logit) { return [logit](auto& recipe) { recipe.hidden = logit; }; };
 
 using weights::largest_of_rows, weights::masked, weights::seen_alone, weights::sum_of_rows;
 
@@ -165,7 +165,8 @@ std::vector<variant> kernel_mutants() {
                   "windows are counted from the first key where nothing is causal",
                   {.inputs = count_windows_from_first}),
            kernel("mutant/attention_cap_after_mask", "Dao-AILab/flash-attention#1025, its first draft",
-                  "hidden keys have the logit -softcap, and without a cap -1e30", {.formula = hidden_at(-1e30)}),
+                  "hidden keys have the logit -softcap, and without a cap -1e30",
+                  {.formula = with_hidden_logit(-1e30)}),
            kernel("mutant/attention_hidden_keys_count", "flashinfer-ai/flashinfer#4452: a finite number for -inf",
                   "hidden keys have the logit -1e30, also where no other key is seen",
                   {.formula =

@@ -24,7 +24,7 @@ inline auto as_lse(rows_to_rows lse) {
 
 /// A family for operations with a bias, and for those without a bias that have q and k; only for one of the two if the
 /// other filler is missing.
-family bias_or_keys(std::string name, std::string summary, input_filler of_bias, input_filler of_keys);
+family bias_or_keys(std::string name, std::string summary, input_filler bias_filler, input_filler key_filler);
 
 // Fillers of q, k and sinks.
 void few_keys_weigh(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);

@@ -131,8 +131,8 @@ std::vector<variant> mutants() {
                    {.formula =
                         [](auto& recipe) {
                           recipe.products = [](const encoding::recipe&, const recorded_call& in) {
-                            return all_at_once(in, [](const traced& of_keys, const traced&, const traced& beta) {
-                              return beta * of_keys;
+                            return all_at_once(in, [](const traced& key_products, const traced&, const traced& beta) {
+                              return beta * key_products;
                             });
                           };
                         },

@@ -24,8 +24,8 @@ traced from_far_end(const traced& gates, const traced_truth&) { return cumulativ
 traced own_gate_missing(const traced& gates, const traced_truth& seen) {
   const core::shape all = shape_of(seen), last{all[0], all[1], all[2], std::min<std::size_t>(all[3], 1)};
   const traced_truth none = broadcast(formula::known_truths({1}, {false}), last);
-  const traced_truth of_next = formula::joined({between(seen, keys, last[3], all[3]), none}, keys);
-  return sums_of(either(of_next, gates, traced(0.0)));
+  const traced_truth next_is_seen = formula::joined({between(seen, keys, last[3], all[3]), none}, keys);
+  return sums_of(either(next_is_seen, gates, traced(0.0)));
 }
 // Applies sums(gates of a block, sum of nearer blocks) to blocks of `width` keys, from the nearest block on.
 template <class Sums>

@@ -25,14 +25,14 @@ using reference::encodings::kept_rule;
 
 // Families.
 
-double turns_at(double length, const kept_rule& by, std::size_t t) {
+double number_of_turns(double length, const kept_rule& by, std::size_t t) {
   return length / (2.0 * std::numbers::pi) * std::pow(by.base, -static_cast<double>(t) / static_cast<double>(by.pairs));
 }
 // A length at which no frequency is so near to one turn that f32 could decide otherwise.
 double decided(double length, const drawing& from) {
   const kept_rule by(from.settings);
   for (std::size_t t = 0; t < by.pairs; ++t)
-    if (std::fabs(turns_at(length, by, t) - 1.0) < 0x1p-16) return decided(length + 1.0, from);
+    if (std::fabs(number_of_turns(length, by, t) - 1.0) < 0x1p-16) return decided(length + 1.0, from);
   return length;
 }
 double usual_length(const drawing& from) {
@@ -41,7 +41,7 @@ double usual_length(const drawing& from) {
 // The first length at which one more frequency makes a turn, or the length before it.
 double length_of_turn(const drawing& from) {
   const kept_rule by(from.settings);
-  const double length = std::ceil(1.0 / turns_at(1.0, by, from.random.below(by.pairs)));
+  const double length = std::ceil(1.0 / number_of_turns(1.0, by, from.random.below(by.pairs)));
   return length > 0x1p16 ? usual_length(from) : decided(length - static_cast<double>(from.random.below(2)), from);
 }
 

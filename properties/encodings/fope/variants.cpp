@@ -73,7 +73,7 @@ traced over_row_sums(const traced& c) {
   return c / reshaped(summed(c, {2}), {s[0], s[1], 1});
 }
 // Counts at lengths times `times`, and `more` frequencies in addition.
-variation<encoding> kept_at(std::int64_t times, std::int64_t more) {
+variation<encoding> with_kept_limit(std::int64_t times, std::int64_t more) {
   return {.formula = [=](auto& recipe) {
     recipe.kept = [=](const kept_rule& by, const index& lengths) {
       const index kept = by.at(lengths * index::constant(times));
@@ -145,11 +145,11 @@ std::vector<variant> mutants() {
                           };
                         }}),
            changed("mutant/fope_half_a_turn", "pi / N for 2 pi / N", "frequencies of half a turn are kept",
-                   kept_at(2, 0)),
+                   with_kept_limit(2, 0)),
            changed("mutant/fope_last_one_dropped", "the index of the last one for their number",
-                   "the last frequency of those to be kept is dropped", kept_at(1, -1)),
+                   "the last frequency of those to be kept is dropped", with_kept_limit(1, -1)),
            changed("mutant/fope_rounded_up", "one more beside a ceil, which has it already",
-                   "frequencies are kept down to the first one that makes no turn", kept_at(1, 1)),
+                   "frequencies are kept down to the first one that makes no turn", with_kept_limit(1, 1)),
        })
     all.push_back(std::move(v));
   return all;

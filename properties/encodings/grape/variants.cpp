@@ -64,10 +64,10 @@ traced by_blocks_of_keys(const traced& terms, Sums sums) {
   std::vector<traced> all;
   for (std::size_t last = n; last > 0;) {
     const std::size_t first = (last - 1) / block * block;
-    const traced of_block = between(terms, keys, first, last);
-    all.insert(all.begin(),
-               sums(of_block, all.empty() ? traced(0.0)
-                                          : between(all.front(), keys, 0, 1) + between(terms, keys, last, last + 1)));
+    const traced block_terms = between(terms, keys, first, last);
+    all.insert(all.begin(), sums(block_terms, all.empty() ? traced(0.0)
+                                                          : between(all.front(), keys, 0, 1) +
+                                                                between(terms, keys, last, last + 1)));
     last = first;
   }
   return all.empty() ? terms : formula::joined(all, keys);

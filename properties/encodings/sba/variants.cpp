@@ -126,9 +126,9 @@ encoding::broken by_blocks(const traced& z, const stick& whole) {
   std::vector<std::pair<std::size_t, std::size_t>> blocks;
   each_block(shape_of(z).back(), [&](std::size_t first, std::size_t last) { blocks.emplace_back(first, last); });
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-    const auto of_block = [&](const traced& x) { return between(x, keys, block->first, block->second); };
-    const encoding::sums_of_keys s(sums_from_each_on(of_block(terms), keys));
-    const traced own = of_block(z);
+    const auto part_of_block = [&](const traced& x) { return between(x, keys, block->first, block->second); };
+    const encoding::sums_of_keys s(sums_from_each_on(part_of_block(terms), keys));
+    const traced own = part_of_block(z);
     all.insert(all.begin(), exp(either(is_infinite(own), -s.from_next, own - s.from_own)) * left);
     left = left * exp(-s.of_all);
   }

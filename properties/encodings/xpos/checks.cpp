@@ -126,8 +126,8 @@ std::vector<variant> mutants() {
   all.push_back(changed("mutant/xpos_keys_about_another_centre",
                         "lucidrains/x-transformers#233: a centre for queries and another one for cached keys",
                         "the centre of keys is three tokens off", {.formula = [](auto& recipe) {
-                          recipe.away = [](const index& position, std::int64_t center, bool of_keys) {
-                            return encoding::away_from(position, of_keys ? center + 3 : center, of_keys);
+                          recipe.away = [](const index& position, std::int64_t center, bool is_key) {
+                            return encoding::away_from(position, is_key ? center + 3 : center, is_key);
                           };
                         }}));
   all.push_back(

@@ -161,7 +161,7 @@ TEST_CASE("heinsen/underflow/linear_trees_are_explained", "[property][heinsen]")
          {shape{"doubling", products_by_doubling}, shape{"neighbours", products_of_neighbours},
           shape{"from_the_first", products_from_the_first}, shape{"random", products_in_random_brackets},
           shape{"from_the_last", products_from_the_last}}) {
-      const errors_of_a_tree e = check_tree(s.name, s.of_steps, name);
+      const errors_of_a_tree e = check_tree(s.name, s.prefixes_of, name);
       fmt::print("{} {}: error / law of trees {:.3g}, of linear {:.3g}\n", name, s.name, e.beyond_tree,
                  e.beyond_linear);
       INFO(name << " " << s.name << ": the error as a multiple of the law of class linear");
