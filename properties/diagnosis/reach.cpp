@@ -94,8 +94,8 @@ struct interval {
   std::optional<double> right_before{}, right_behind{};
 };
 
-// Nothing if no telling right element lies outside, if fewer than half of the elements inside are wrong, or if more
-// than the share `spared` of the telling calls inside have no wrong element: then the reach is not the cause.
+// Nothing if no informative right element lies outside, if fewer than half of the elements inside are wrong, or if more
+// than the share `spared` of the informative calls inside have no wrong element: then the reach is not the cause.
 std::optional<interval> interval_of(std::vector<placed> all, double spared) {
   std::sort(all.begin(), all.end(), [](const placed& x, const placed& y) { return x.reach < y.reach; });
   const auto is_wrong = [](const placed& x) { return x.wrong; };

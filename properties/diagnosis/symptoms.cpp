@@ -50,8 +50,8 @@ std::string mask_words(const std::vector<const probe*>& probes) {
   return words::finite_mask(*value, several);
 }
 
-// Whether at least half of the telling elements err as rounding in the format would make them err. A cause that leaves
-// most elements right is not the arithmetic.
+// Whether at least half of the informative elements err as rounding in the format would make them err. A cause that
+// leaves most elements right is not the arithmetic.
 bool errs_throughout(core::dtype format, const std::vector<const probe*>& probes) {
   const double least = core::unit_roundoff(format) / 64;
   std::size_t felt = 0, all = 0;

@@ -100,8 +100,8 @@ core::attributes requested_attributes(const description& about, const request& c
 declared_sizes description::sizes_of_axis(const core::operation& op, const std::string& symbol) const {
   const auto sizes_by_axis = sizes.find(op.name);
   if (sizes_by_axis == sizes.end()) return {};
-  const auto axis_size = sizes_by_axis->second.find(symbol);
-  return axis_size == sizes_by_axis->second.end() ? declared_sizes{} : axis_size->second;
+  const auto size_domain = sizes_by_axis->second.find(symbol);
+  return size_domain == sizes_by_axis->second.end() ? declared_sizes{} : size_domain->second;
 }
 
 bool description::offers(const std::string& operation, core::dtype type) const {

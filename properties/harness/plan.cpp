@@ -244,14 +244,15 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
   for (const core::axis_sizes& axes : block_sizes(op, type, declared, options)) add_drawn(axes, families.front().name);
   std::size_t next = 0, size = 0;
   for (const usual_size& u : planned_sizes(op, type, declared, options)) {
-    const bool every = u.family == every_family;
-    if (!u.family.empty() && !every && !options.families.empty() && !options.families.contains(u.family)) continue;
+    const bool in_every_family = u.family == every_family;
+    if (!u.family.empty() && !in_every_family && !options.families.empty() && !options.families.contains(u.family))
+      continue;
     case_key drawn = key_for(about, op, type, families.front().name, 0, {});
     case_key any = key_of_sizes(drawn, u.axes, settings_of_sizes::as_drawn);
     for (const auto& [name, value] : u.settings)
       if (may_have(drawn, name, value)) any.settings[name] = drawn.settings[name] = {value};
     std::vector<case_key> keys = keys_of_choices(any, drawn.settings, u.always, size++);
-    if (every) {
+    if (in_every_family) {
       for (std::size_t k = 0; k < chosen.size(); ++k) {
         case_key key = keys[k % keys.size()];
         key.family = chosen[k].name;

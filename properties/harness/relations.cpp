@@ -81,8 +81,8 @@ std::string multiple_of_axis::text() const { return times == 1 ? axis : std::to_
 bool axis_relation::holds(const core::axis_sizes& sizes) const {
   const auto l = sizes.find(left.axis), r = sizes.find(right.axis);
   if (l == sizes.end() || r == sizes.end()) return true;
-  const std::size_t left_step = left.times * l->second, right_step = right.times * r->second;
-  return equal ? left_step == right_step : left_step <= right_step;
+  const std::size_t left_part = left.times * l->second, right_part = right.times * r->second;
+  return equal ? left_part == right_part : left_part <= right_part;
 }
 
 std::string axis_relation::text() const { return left.text() + (equal ? " = " : " <= ") + right.text(); }

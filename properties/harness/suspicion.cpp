@@ -130,8 +130,8 @@ std::vector<double> statistical_bounds(const reference::scatter& s, const refere
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     const double x = truth.truth(i), plain = s.to_nearest[i];
     // If no run errs, as where equal terms cancel, the runs tell nothing about another order of the same steps.
-    const bool is_bounded = bounds[i] > 0.0 || plain != 0.0;
-    bounds[i] = is_bounded && std::isfinite(bounds[i]) && std::isfinite(x) && std::isfinite(plain)
+    const bool has_scatter = bounds[i] > 0.0 || plain != 0.0;
+    bounds[i] = has_scatter && std::isfinite(bounds[i]) && std::isfinite(x) && std::isfinite(plain)
                     ? std::max({deviations * bounds[i], times_plain * std::fabs(plain),
                                 fewest_roundoffs *
                                     (core::unit_roundoff(compute) * std::fabs(x) + core::smallest_normal(compute))})

@@ -51,8 +51,8 @@ traced step_by_step(const traced& x, int more = 0);
 traced with_slope_of_first_order(const traced& x);
 
 /// A change of the step in the formula and in its gradient: of(x).
-template <class Of>
-auto steps(Of function) {
+template <class Function>
+auto steps(Function function) {
   return [function](auto& recipe) { recipe.exponential = function; };
 }
 }  // namespace exponentials

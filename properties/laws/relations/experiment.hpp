@@ -22,7 +22,7 @@ namespace assay::properties {
 
 class experiment {
  public:
-  experiment(implementation& under_test, const test_case& other) : c(other), under_test_(under_test) {}
+  experiment(implementation& under_test, const test_case& tested) : c(tested), under_test_(under_test) {}
 
   /// Thrown to end a law early.
   struct ended {
@@ -45,7 +45,7 @@ class experiment {
   enum class answer { right, refused, declined };
   answer right_or_refused(const test_case& empty, const test_case& beside, std::string& error);
   /// Notes a refusal; the law does not fail by it.
-  void note(refusal other) { refused_.push_back(std::move(other)); }
+  void note(refusal noted) { refused_.push_back(std::move(noted)); }
   /// The outputs of the case, with the errors allowed to them.
   [[nodiscard]] measured_call allowed(core::tensors outputs) const {
     return with_allowances(about(), c, std::move(outputs));
