@@ -30,7 +30,7 @@ dictionary_entry entry_of(std::string words, const std::string& name, value_take
   return e;
 }
 
-// Values that are taken whatever is asked for: of one setting, or of two if neither alone explains the outputs.
+// Values that are taken whatever is requested: of one setting, or of two if neither alone explains the outputs.
 dictionary_entry behaves_as(const core::attributes& taken, const core::attributes& requested) {
   const auto words_of = [](const core::attributes& values) {
     std::vector<std::string> words;
@@ -56,7 +56,7 @@ dictionary_entry exchanged(const std::string& name, const attribute& one, const 
                                                                              : set; });
 }
 
-// The values that the wrong probes asked for.
+// The values that the wrong probes requested.
 std::vector<attribute> requested_values(const std::string& name, const std::vector<probe>& probes) {
   std::vector<attribute> requested;
   for (const probe& p : probes) {
@@ -102,7 +102,7 @@ std::vector<attribute> usual_numbers(const core::attribute_declaration& a) {
   return all;
 }
 
-// The declared values, the values that were asked for, and all counts for which the smallest wrong probe has room.
+// The declared values, the requested values, and all counts for which the smallest wrong probe has room.
 std::vector<attribute> values_tried(const core::attribute_declaration& a, const std::vector<attribute>& requested,
                                     const std::vector<probe>& probes) {
   std::vector<attribute> all = a.values;
@@ -113,7 +113,7 @@ std::vector<attribute> values_tried(const core::attribute_declaration& a, const 
   return all;
 }
 
-// A setting that is not a size, the values that were asked for, and the declared values that a fault may take instead.
+// A setting that is not a size, the requested values, and the declared values that a fault may take instead.
 struct convention {
   const core::attribute_declaration* setting;
   std::vector<attribute> requested;
@@ -136,8 +136,8 @@ void add_other_numbers(std::vector<dictionary_entry>& all, const std::vector<con
   }
 }
 
-// Two settings that take other values than were asked for. Numbers that sizes bound, such as counts of pairs, take only
-// their declared values: all pairs of values would be thousands.
+// Two settings that take other values than the requested ones. Numbers that sizes bound, such as counts of pairs, take
+// only their declared values: all pairs of values would be thousands.
 void add_pairs(std::vector<dictionary_entry>& all, const std::vector<convention>& conventions) {
   for (std::size_t i = 0; i < conventions.size(); ++i)
     for (std::size_t j = i + 1; j < conventions.size(); ++j) {

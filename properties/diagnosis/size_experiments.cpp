@@ -39,7 +39,7 @@ bool lies_inside(const core::tensor& t, const declared_domain& d) {
   return std::all_of(x.begin(), x.end(), [&](double v) { return v >= d.low && v <= d.high; });
 }
 
-// Whether a case is as its key asks: some families take no other sizes, or have no such inputs.
+// Whether a case is as its key requests: some families take no other sizes, or have no such inputs.
 bool is_as_requested(const test_case& c) {
   return sizes_of(c) == c.key.size.axes &&
          std::all_of(c.key.domain.begin(), c.key.domain.end(), [&](const auto& inside) {

@@ -26,8 +26,8 @@ class size_experiments {
 
   /// Whether the implementation is right in a few fresh cases with the family, the settings and the sizes of the probe,
   /// except the sizes that are given. Nothing if there are no such cases inside its domain, if they are too large, if
-  /// it does not answer, or if it has been asked often enough. Nothing either if right cases must tell something and do
-  /// not.
+  /// it does not answer, or if it has had enough calls. Also nothing if only informative right cases count and none of
+  /// them is informative.
   std::optional<bool> is_right(const probe& like, const core::axis_sizes& changed, evidence counted = evidence::any);
   /// The same with the sizes and the settings of the probe, except those that are given.
   std::optional<bool> is_right(const probe& like, const core::axis_sizes& sizes, const core::attributes& settings,

@@ -145,7 +145,7 @@ std::vector<case_key> far_rows(const description& about, const core::operation& 
   return all;
 }
 
-// The families that were asked for, or all that an implementation knows.
+// The requested families, or all that an implementation knows.
 std::vector<family> chosen_families(const property& p, const core::operation& op, const description& about,
                                     const run_options& options) {
   std::vector<family> all = without_later(families_of(p, op), about.written_for);

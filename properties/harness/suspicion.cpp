@@ -175,7 +175,7 @@ std::vector<judged_output> outputs_worth_judging(const expectation& e, const all
       if (std::isfinite(s.to_nearest[i])) plain = std::max(plain, std::fabs(s.to_nearest[i]));
       if (std::isfinite(allowed.at(name)[i])) most = std::max(most, allowed.at(name)[i]);
     }
-    if (most > worth_asking * plain) worth.insert(name);
+    if (most > least_allowance_ratio * plain) worth.insert(name);
   }
   std::vector<judged_output> all;
   if (worth.empty()) return all;

@@ -50,7 +50,7 @@ traced step_by_step(const traced& x, int more = 0);
 /// exp(X) with the slope exp(X) E along E.
 traced with_slope_of_first_order(const traced& x);
 
-/// A change of the step in the formula and in its gradient: of(x).
+/// A change of the step in the formula and in its gradient: function(x).
 template <class Function>
 auto steps(Function function) {
   return [function](auto& recipe) { recipe.exponential = function; };
