@@ -116,7 +116,7 @@ TEST_CASE("properties/suspicion/faults_of_long_gradients_fail", "[property]") {
     const auto is_caught = [&](const core::tensors& outputs) {
       return !judge(a.call, a.compute, outputs).passed || a.errors.suspicion_of(outputs).has_value();
     };
-    const auto seen_of_cotangents = [&](auto is_lost) {
+    const auto gradient_without_cotangents = [&](auto is_lost) {
       request changed = a.call;
       for (auto& [name, t] : changed.inputs)
         if (name.starts_with("grad_"))
@@ -127,10 +127,10 @@ TEST_CASE("properties/suspicion/faults_of_long_gradients_fail", "[property]") {
     INFO(n);
     CHECK_FALSE(is_caught(rounded_truth(a)));
     CHECK_FALSE(is_caught(reference::evaluate_in(a.call, a.compute)));
-    CHECK(is_caught(seen_of_cotangents([&](std::size_t row) { return row == n / 2; })));  // one row is dropped
-    CHECK(is_caught(
-        seen_of_cotangents([&](std::size_t row) { return row / 64 == (n - 1) / 64; })));  // the last block is detached
-    core::tensors late = rounded_truth(a);  // a suffix sum that starts one late
+    CHECK(is_caught(gradient_without_cotangents([&](std::size_t row) { return row == n / 2; })));  // one row is dropped
+    CHECK(is_caught(gradient_without_cotangents(
+        [&](std::size_t row) { return row / 64 == (n - 1) / 64; })));  // the last block is detached
+    core::tensors late = rounded_truth(a);                             // a suffix sum that starts one late
     auto& x = late.at("grad_log_f").values.storage();
     std::rotate(x.begin(), x.begin() + 1, x.end());
     CHECK(is_caught(late));
