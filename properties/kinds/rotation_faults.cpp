@@ -39,11 +39,11 @@ change_of_call with_position(double (*position)(const token_positions& given, st
     }
   };
 }
-change_of_call with_each_position(double (*change)(double m)) {
-  return [change](request& call) {
+change_of_call with_each_position(double (*new_position)(double m)) {
+  return [new_position](request& call) {
     const auto found = call.inputs.find("position");
     if (found == call.inputs.end()) return;
-    for (double& m : found->second.values.storage()) m = change(m);
+    for (double& m : found->second.values.storage()) m = new_position(m);
   };
 }
 

@@ -22,7 +22,7 @@ using token_positions = xt::xarray<double>;  ///< by row and token
 /// dtype of the positions.
 change_of_call with_position(double (*position)(const token_positions& given, std::size_t row, std::size_t token));
 /// The same, from the token's own position alone.
-change_of_call with_each_position(double (*change)(double m));
+change_of_call with_each_position(double (*new_position)(double m));
 /// Positions run along the heads; the last position stands for all heads beyond them.
 void heads_as_tokens(request& call);
 void tokens_again(core::tensors& outputs, const request& call);

@@ -212,8 +212,8 @@ TEST_CASE("properties/diagnosis/the_sizes_with_which_calls_are_not_answered_are_
   const core::operation& op = *reference::find_operation("rope/rotate");
   using is_refused = std::function<bool(const core::axis_sizes&)>;
   const auto said_of = [&](const is_refused& refuses, core::axis_sizes sizes) {
-    answers_some under_test([&](const request&, const core::axis_sizes& sizes) {
-      return refuses(sizes) ? std::optional(error("cannot reshape")) : it_answers;
+    answers_some under_test([&](const request&, const core::axis_sizes& called) {
+      return refuses(called) ? std::optional(error("cannot reshape")) : it_answers;
     });
     const test_case c =
         make_case({&op, core::dtype::f32, "mild", seed, extent(std::move(sizes)), {{"rotary", {std::int64_t{0}}}}});

@@ -57,6 +57,7 @@ TEST_CASE("kerple/formula/zero_to_the_zero", "[property]") {
   const auto scores = call("kerple/weighted_scores", {{"s", 3}, {"w1", 0.5}, {"w2", 0}, {"r1", 0.25}, {"r2", 1}}, 2);
   CHECK(scores.truth("scores") == Approx(3 * std::exp(-0.5)));
   CHECK((scores.allows(3, "scores") && !scores.allows(-3, "scores")));
-  const auto scores = call("kerple/weighted_scores", {{"s", 3}, {"w1", 0.5}, {"w2", 1}, {"r1", 0.25}, {"r2", 1}}, 2);
-  CHECK((scores.truth("scores") == 3 && !scores.allows(3 * std::exp(-0.5), "scores")));
+  const auto scores_of_w2_one =
+      call("kerple/weighted_scores", {{"s", 3}, {"w1", 0.5}, {"w2", 1}, {"r1", 0.25}, {"r2", 1}}, 2);
+  CHECK((scores_of_w2_one.truth("scores") == 3 && !scores_of_w2_one.allows(3 * std::exp(-0.5), "scores")));
 }
