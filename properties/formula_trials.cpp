@@ -38,12 +38,12 @@ bool is_apart(const recorded_operation& r, const std::string& axis, const core::
 }
 
 // Whether all calls, of each family and setting, are `right`. False if some setting has no call.
-bool holds_for_calls(const core::operation& op, const core::axis_sizes& of,
+bool holds_for_calls(const core::operation& op, const core::axis_sizes& given_sizes,
                      const std::function<bool(const core::request&)>& right) {
   for (const family& f : formula_families())
     for (const core::attributes& settings : each_setting_of(op)) {
       if (f.applies && !f.applies(op)) continue;
-      const core::axis_sizes sizes = with_settings(op, of, settings);
+      const core::axis_sizes sizes = with_settings(op, given_sizes, settings);
       if (op.conflict && !op.conflict(settings, sizes).empty()) return false;
       core::counter_random random(core::fnv1a(f.name));
       if (!right({&op, core::dtype::f64, f.generate(op, core::dtype::f64, settings, random, extent(sizes)), settings}))
@@ -98,15 +98,15 @@ std::vector<core::attributes> each_setting_of(const core::operation& op) {
 }
 
 std::vector<std::string> independent_axes(const recorded_operation& r, const core::axis_sizes& sizes) {
-  recorded_operation asked = r;  // splittable_size asks what is declared
+  recorded_operation declared = r;  // splittable_size asks what is declared
   std::vector<std::string> all;
   for (const std::string& axis : core::free_axes(r.declaration)) {
     // Along tokens, keys and features, shifts and windows may reach further than any trial.
     const core::axis_role role = core::role_of(r.declaration, axis);
     if (role != core::axis_role::batch && role != core::axis_role::head) continue;
-    asked.declaration.independent = {axis};
+    declared.declaration.independent = {axis};
     try {
-      if (is_independent(asked, axis, sizes)) all.push_back(axis);
+      if (is_independent(declared, axis, sizes)) all.push_back(axis);
     } catch (const std::exception&) {
       continue;
     }
@@ -143,10 +143,10 @@ double loss_in(const recorded_operation& r, const core::request& call, core::cou
   for (const auto& [name, y] : exact) {
     double error = 0.0, explained = 0.0;
     for (std::size_t i = 0; i < y.size(); ++i) {
-      const auto at = [&](const core::tensors& all) { return all.at(name).values.storage()[i]; };
-      const double x = at(exact), off = at(plain) - x;
+      const auto element = [&](const core::tensors& all) { return all.at(name).values.storage()[i]; };
+      const double x = element(exact), off = element(plain) - x;
       double spread = u * std::fabs(x) * u * std::fabs(x);
-      for (const core::tensors& other : moved) spread += (at(other) - x) * (at(other) - x) / draws;
+      for (const core::tensors& other : moved) spread += (element(other) - x) * (element(other) - x) / draws;
       if (std::isfinite(off) && std::isfinite(spread)) error += off * off, explained += spread;
     }
     if (explained > 0.0) most = std::max(most, std::sqrt(error / explained));
@@ -156,10 +156,10 @@ double loss_in(const recorded_operation& r, const core::request& call, core::cou
 
 }  // namespace
 
-lost_digits lost_by_steps(const recorded_operation& r, const core::axis_sizes& of) {
+lost_digits lost_by_steps(const recorded_operation& r, const core::axis_sizes& given_sizes) {
   const core::operation& op = r.declaration;
   const core::attributes settings = core::completed(op, {});
-  const core::axis_sizes sizes = with_settings(op, of, settings);
+  const core::axis_sizes sizes = with_settings(op, given_sizes, settings);
   lost_digits most;
   if (op.conflict && !op.conflict(settings, sizes).empty()) return most;
   for (const family& f : formula_families()) {

@@ -29,7 +29,7 @@ struct lost_digits {
   double factor = 0.0;
   std::string family{};
 };
-lost_digits lost_by_steps(const reference::formula::recorded_operation& r, const core::axis_sizes& sizes);
+lost_digits lost_by_steps(const reference::formula::recorded_operation& r, const core::axis_sizes& given_sizes);
 
 /// The first place where another way to compute a formula gives another number: "y[0, 1] is 0.5, and 0.25 by it". Empty
 /// if both ways give the same numbers, to f64, on such inputs. If one of them gives no number, nothing is compared, and

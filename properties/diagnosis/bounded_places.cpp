@@ -21,13 +21,13 @@ std::set<double> usual_lengths() {
 }
 
 dictionary_entry entry_of(const std::vector<std::string>& names, const std::string& what,
-                          std::function<double(double)> of) {
+                          std::function<double(double)> change) {
   const std::string words = fmt::format("{} {}", fmt::join(names, " and "), what);
   dictionary_entry e{entry_source::declared, words, words};
-  e.answered = [names, of = std::move(of)](const request& call) {
+  e.answered = [names, change = std::move(change)](const request& call) {
     request edited = call;
     for (const std::string& name : names)
-      for (double& x : edited.inputs.at(name).values.storage()) x = of(x);
+      for (double& x : edited.inputs.at(name).values.storage()) x = change(x);
     return core::check_request(edited) ? edited : call;
   };
   return e;

@@ -15,7 +15,7 @@ using conditions = std::vector<size_condition>;
 
 struct conditions_found {
   conditions all;
-  core::axis_sizes at;  ///< sizes of a wrong case at which all conditions hold
+  core::axis_sizes sizes;  ///< sizes of a wrong case at which all conditions hold
 };
 
 /// Tries other sizes of each axis alone, and of pairs of axes so that it shows how they compare. Nothing if no size

@@ -37,7 +37,7 @@ sizes_seen sizes_along(const std::string& axis, const probes_seen& probes) {
 // A rule, and the sizes at which it says that everything is wrong or right.
 struct size_rule {
   std::string words;
-  sizes_seen wrong_at, right_at;
+  sizes_seen wrong_sizes, right_sizes;
 };
 
 std::optional<size_rule> by_multiples(const sizes_seen& wrong, const sizes_seen& right) {
@@ -62,19 +62,19 @@ std::string apart(const sizes_seen& wrong, std::size_t first, std::size_t right,
   return fmt::format(fmt::runtime(form), first, others, right);
 }
 
-std::string words_of_tokens(const sizes_seen& wrong, std::size_t at, std::size_t right) {
-  if (at > right + 1 || at + 1 < right) return apart(wrong, at, right, " at {} tokens{}, not at {}");
-  if (at > right) return at == 2 ? " when there is more than one token" : fmt::format(" from {} tokens on", at);
-  if (at == 1) return " for a single token";
+std::string words_of_tokens(const sizes_seen& wrong, std::size_t size, std::size_t right) {
+  if (size > right + 1 || size + 1 < right) return apart(wrong, size, right, " at {} tokens{}, not at {}");
+  if (size > right) return size == 2 ? " when there is more than one token" : fmt::format(" from {} tokens on", size);
+  if (size == 1) return " for a single token";
   return right == 1 ? " where there are no tokens" : fmt::format(" for fewer than {} tokens", right);
 }
 
-std::string words_of_axis(const std::string& axis, const sizes_seen& wrong, std::size_t at, std::size_t right) {
+std::string words_of_axis(const std::string& axis, const sizes_seen& wrong, std::size_t size, std::size_t right) {
   const std::string form = " where " + axis + " is {}{}, not where it is {}";
-  if (at > right + 1 || at + 1 < right) return apart(wrong, at, right, form.c_str());
-  if (at == 0) return fmt::format(" where {} = 0", axis);
-  return at > right ? fmt::format(" where {} is more than {}", axis, right)
-                    : fmt::format(" where {} is less than {}", axis, right);
+  if (size > right + 1 || size + 1 < right) return apart(wrong, size, right, form.c_str());
+  if (size == 0) return fmt::format(" where {} = 0", axis);
+  return size > right ? fmt::format(" where {} is more than {}", axis, right)
+                      : fmt::format(" where {} is less than {}", axis, right);
 }
 
 // A rule by one axis: all its wrong sizes lie on one side of all right sizes, and a change of this size alone makes
@@ -82,14 +82,14 @@ std::string words_of_axis(const std::string& axis, const sizes_seen& wrong, std:
 std::optional<std::string> by_axis(const std::string& axis, const probes_seen& wrong, const probes_seen& right,
                                    size_experiments& again) {
   const bool tokens = axis == core::axis_with(*wrong.front()->c.call.operation, core::axis_role::token);
-  sizes_seen of_wrong = sizes_along(axis, wrong), of_right = sizes_along(axis, right);
-  if (of_wrong.empty() || of_right.empty()) return std::nullopt;
-  const bool above = *of_wrong.begin() > *of_right.rbegin();
-  if (above || *of_wrong.rbegin() < *of_right.begin()) {
-    const std::size_t wrong_at = above ? *of_wrong.begin() : *of_wrong.rbegin(),
-                      right_at = above ? *of_right.rbegin() : *of_right.begin();
-    if (!again.confirm(axis, wrong, {wrong_at}, right, {right_at})) return std::nullopt;
-    const auto [last_right, first_wrong] = again.boundary(*wrong.front(), axis, right_at, wrong_at);
+  sizes_seen wrong_sizes = sizes_along(axis, wrong), right_sizes = sizes_along(axis, right);
+  if (wrong_sizes.empty() || right_sizes.empty()) return std::nullopt;
+  const bool above = *wrong_sizes.begin() > *right_sizes.rbegin();
+  if (above || *wrong_sizes.rbegin() < *right_sizes.begin()) {
+    const std::size_t wrong_size = above ? *wrong_sizes.begin() : *wrong_sizes.rbegin(),
+                      right_size = above ? *right_sizes.rbegin() : *right_sizes.begin();
+    if (!again.confirm(axis, wrong, {wrong_size}, right, {right_size})) return std::nullopt;
+    const auto [last_right, first_wrong] = again.boundary(*wrong.front(), axis, right_size, wrong_size);
     for (const probe* p : {wrong.front(), wrong[wrong.size() / 2]})
       if (!stands_alone(*p, axis, last_right, first_wrong, again)) return std::nullopt;
     for (const probe* p : one_of_each_choice(wrong))
@@ -97,15 +97,15 @@ std::optional<std::string> by_axis(const std::string& axis, const probes_seen& w
     if (above ? !holds_far_behind(wrong, axis, first_wrong, again)
               : !is_right_far_behind(wrong, axis, last_right, again))
       return std::nullopt;
-    of_wrong.insert(first_wrong);
-    return tokens ? words_of_tokens(of_wrong, first_wrong, last_right)
-                  : words_of_axis(axis, of_wrong, first_wrong, last_right);
+    wrong_sizes.insert(first_wrong);
+    return tokens ? words_of_tokens(wrong_sizes, first_wrong, last_right)
+                  : words_of_axis(axis, wrong_sizes, first_wrong, last_right);
   }
   // A rule from two lengths would be a guess.
-  if (!tokens || of_wrong.size() + of_right.size() < 4) return std::nullopt;
-  const auto rule = by_multiples(of_wrong, of_right);
-  if (!rule || !again.confirm(axis, wrong, rule->wrong_at, right, rule->right_at) ||
-      !stands_alone(*wrong.front(), axis, *rule->right_at.begin(), *rule->wrong_at.begin(), again))
+  if (!tokens || wrong_sizes.size() + right_sizes.size() < 4) return std::nullopt;
+  const auto rule = by_multiples(wrong_sizes, right_sizes);
+  if (!rule || !again.confirm(axis, wrong, rule->wrong_sizes, right, rule->right_sizes) ||
+      !stands_alone(*wrong.front(), axis, *rule->right_sizes.begin(), *rule->wrong_sizes.begin(), again))
     return std::nullopt;
   return rule->words;
 }
@@ -124,7 +124,8 @@ bool decides(const value_rule& rule, const probes_seen& wrong, size_experiments&
       core::axis_sizes larger = sizes_of(p->c);
       for (auto& [axis, size] : larger) size = again.declared(*p, axis).nearest(2 * size + 1);
       for (const core::axis_sizes& sizes : {core::axis_sizes{}, larger})
-        if (const auto is = again.is_right(*p, sizes, values, evidence::telling)) (*is ? all.right : all.wrong) = true;
+        if (const auto is = again.is_right(*p, sizes, values, evidence::informative))
+          (*is ? all.right : all.wrong) = true;
     }
     return all;
   };
@@ -156,7 +157,7 @@ std::optional<std::string> by_integers(const probes_seen& wrong, const probes_se
     if (!std::all_of(wrong.begin(), wrong.end(), holds) || std::any_of(right.begin(), right.end(), holds)) continue;
     const auto some = some_of(wrong, 5);
     const auto is_right_at_0 = [&](const probe* p) {
-      return again.is_right(*p, input_domains{{d.name, {0, 0}}}, evidence::telling);
+      return again.is_right(*p, input_domains{{d.name, {0, 0}}}, evidence::informative);
     };
     if (std::none_of(some.begin(), some.end(), [&](const probe* p) { return is_right_at_0(p) == false; }) &&
         std::any_of(some.begin(), some.end(), [&](const probe* p) { return is_right_at_0(p) == true; }))
@@ -170,11 +171,12 @@ std::optional<std::string> by_integers(const probes_seen& wrong, const probes_se
 std::optional<std::string> by_values(const std::vector<value_rule>& rules, const probes_seen& wrong,
                                      const probes_seen& right, size_experiments& again, evidence counted) {
   for (const value_rule& rule : rules) {
-    probes_seen right_with_it;
-    std::copy_if(right.begin(), right.end(), std::back_inserter(right_with_it),
+    probes_seen right_where_rule_holds;
+    std::copy_if(right.begin(), right.end(), std::back_inserter(right_where_rule_holds),
                  [&](const probe* p) { return rule.holds_in(*p); });
-    if (right_with_it.empty() || right_with_it.size() == right.size() || !decides(rule, wrong, again)) continue;
-    const auto rest = where(wrong, right_with_it, again, counted);
+    if (right_where_rule_holds.empty() || right_where_rule_holds.size() == right.size() || !decides(rule, wrong, again))
+      continue;
+    const auto rest = where(wrong, right_where_rule_holds, again, counted);
     if (!rest || rest->empty()) continue;
     constexpr std::string_view opening = " where ";
     const bool joins = rest->starts_with(opening);
@@ -195,15 +197,16 @@ std::optional<std::string> where(const std::vector<const probe*>& wrong, const s
   if (auto rule = by_reach(wrong, right, again, counted)) return rule;
   const std::string tokens = core::axis_with(op, core::axis_role::token);
   if (auto rule = by_axis(tokens, wrong, right, again)) return rule;
-  const std::vector<value_rule> of_one = rules_of_settings(op, wrong), of_two = rules_of_two_settings(op, wrong);
-  for (const std::vector<value_rule>& rules : {of_one, of_two})
+  const std::vector<value_rule> rules_of_one = rules_of_settings(op, wrong),
+                                rules_of_two = rules_of_two_settings(op, wrong);
+  for (const std::vector<value_rule>& rules : {rules_of_one, rules_of_two})
     if (auto rule = by_settings(rules, wrong, right, again)) return rule;
   if (auto rule = by_settings(rules_of_bounds(op, wrong, right, again), wrong, right, again)) return rule;
   if (auto rule = by_integers(wrong, right, again)) return rule;
   for (const std::string& axis : core::axis_symbols(op))
     if (axis != tokens)
       if (auto rule = by_axis(axis, wrong, right, again)) return rule;
-  for (const std::vector<value_rule>& rules : {of_one, of_two})
+  for (const std::vector<value_rule>& rules : {rules_of_one, rules_of_two})
     if (auto rule = by_values(rules, wrong, right, again, counted)) return rule;
   return by_several_axes(wrong, right, again);
 }

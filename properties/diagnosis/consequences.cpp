@@ -7,18 +7,18 @@ namespace {
 
 class corrected final : public implementation {
  public:
-  corrected(implementation& inner, const fresh_start* asked_alone) : inner_(inner), asked_alone_(asked_alone) {}
+  corrected(implementation& inner, const fresh_start* fresh) : inner_(inner), fresh_(fresh) {}
   [[nodiscard]] const description& describe() const override { return inner_.describe(); }
   call_result evaluate(const request& call) override {
     call_result given = inner_.evaluate(call);
     if (!given || judge(call, describe().precisions_of(call), *given).passed) return given;
-    if (asked_alone_ != nullptr && !is_given_alone(call, *given)) return given;
+    if (fresh_ != nullptr && !is_given_alone(call, *given)) return given;
     return truth_.evaluate(call);
   }
 
  private:
   [[nodiscard]] bool is_given_alone(const request& call, const core::tensors& given) const {
-    const auto other = *asked_alone_ ? (*asked_alone_)() : nullptr;
+    const auto other = *fresh_ ? (*fresh_)() : nullptr;
     if (!other) return false;
     const call_result alone = other->evaluate(call);
     if (!alone) return false;
@@ -28,7 +28,7 @@ class corrected final : public implementation {
   }
 
   implementation& inner_;
-  const fresh_start* asked_alone_;
+  const fresh_start* fresh_;
   certified_implementation truth_;
 };
 

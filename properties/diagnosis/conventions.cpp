@@ -30,21 +30,21 @@ dictionary_entry entry_of(std::string words, const std::string& name, value_take
   return e;
 }
 
-// Values that are taken whatever is asked for: of one setting, or of two if neither alone explains the outputs.
-dictionary_entry behaves_as(const core::attributes& taken, const core::attributes& asked) {
+// Values that are taken whatever is requested: of one setting, or of two if neither alone explains the outputs.
+dictionary_entry behaves_as(const core::attributes& taken, const core::attributes& requested) {
   const auto words_of = [](const core::attributes& values) {
     std::vector<std::string> words;
     for (const auto& [name, value] : values) words.push_back(fmt::format("{} = {}", name, core::to_string(value)));
     return fmt::format("{}", fmt::join(words, " and "));
   };
   const std::string behaves = "behaves as " + words_of(taken);
-  const bool one_was_asked = asked.size() == taken.size();
-  dictionary_entry e{
-      taken.size() == 1 ? entry_source::setting : entry_source::two_settings,
-      one_was_asked ? fmt::format("asked for {}, {}", words_of(asked), behaves) : behaves + ", whatever is asked for",
-      ""};
+  const bool one_was_requested = requested.size() == taken.size();
+  dictionary_entry e{taken.size() == 1 ? entry_source::setting : entry_source::two_settings,
+                     one_was_requested ? fmt::format("asked for {}, {}", words_of(requested), behaves)
+                                       : behaves + ", whatever is asked for",
+                     ""};
   e.words = e.id;
-  if (one_was_asked) e.implied = " where " + words_of(asked);
+  if (one_was_requested) e.implied = " where " + words_of(requested);
   e.answered = [taken](const request& call) { return with_values(call, taken); };
   return e;
 }
@@ -56,16 +56,16 @@ dictionary_entry exchanged(const std::string& name, const attribute& one, const 
                                                                              : set; });
 }
 
-// The values that the wrong probes asked for.
-std::vector<attribute> asked_values(const std::string& name, const std::vector<probe>& probes) {
-  std::vector<attribute> asked;
+// The values that the wrong probes requested.
+std::vector<attribute> requested_values(const std::string& name, const std::vector<probe>& probes) {
+  std::vector<attribute> requested;
   for (const probe& p : probes) {
     const auto set = p.c.call.attributes.find(name);
     if (!p.right && set != p.c.call.attributes.end() &&
-        std::find(asked.begin(), asked.end(), set->second) == asked.end())
-      asked.push_back(set->second);
+        std::find(requested.begin(), requested.end(), set->second) == requested.end())
+      requested.push_back(set->second);
   }
-  return asked;
+  return requested;
 }
 
 void add_new(std::vector<attribute>& all, const attribute& value) {
@@ -102,21 +102,21 @@ std::vector<attribute> usual_numbers(const core::attribute_declaration& a) {
   return all;
 }
 
-// The declared values, the values that were asked for, and all counts for which the smallest wrong probe has room.
-std::vector<attribute> values_tried(const core::attribute_declaration& a, const std::vector<attribute>& asked,
+// The declared values, the requested values, and all counts for which the smallest wrong probe has room.
+std::vector<attribute> values_tried(const core::attribute_declaration& a, const std::vector<attribute>& requested,
                                     const std::vector<probe>& probes) {
   std::vector<attribute> all = a.values;
-  for (const attribute& value : asked) add_new(all, value);
+  for (const attribute& value : requested) add_new(all, value);
   const auto wrong = std::find_if(probes.begin(), probes.end(), [](const probe& p) { return !p.right; });
   if (wrong != probes.end())
     for (const attribute& count : bounded_counts(a, wrong->c.call)) add_new(all, count);
   return all;
 }
 
-// A setting that is not a size, the values that were asked for, and the declared values that a fault may take instead.
+// A setting that is not a size, the requested values, and the declared values that a fault may take instead.
 struct convention {
   const core::attribute_declaration* setting;
-  std::vector<attribute> asked;
+  std::vector<attribute> requested;
   std::vector<attribute> others{};
 };
 
@@ -125,9 +125,9 @@ struct convention {
 void add_other_numbers(std::vector<dictionary_entry>& all, const std::vector<convention>& conventions,
                        const std::vector<probe>& probes) {
   for (const convention& c : conventions) {
-    const std::vector<attribute> declared = values_tried(*c.setting, c.asked, probes);
+    const std::vector<attribute> declared = values_tried(*c.setting, c.requested, probes);
     core::attributes one;
-    if (c.asked.size() == 1) one = {{c.setting->name, c.asked.front()}};
+    if (c.requested.size() == 1) one = {{c.setting->name, c.requested.front()}};
     for (const attribute& number : usual_numbers(*c.setting)) {
       if (std::find(declared.begin(), declared.end(), number) != declared.end()) continue;
       all.push_back(behaves_as({{c.setting->name, number}}, one));
@@ -136,18 +136,18 @@ void add_other_numbers(std::vector<dictionary_entry>& all, const std::vector<con
   }
 }
 
-// Two settings that take other values than were asked for. Numbers that sizes bound, such as counts of pairs, take only
-// their declared values: all pairs of values would be thousands.
+// Two settings that take other values than the requested ones. Numbers that sizes bound, such as counts of pairs, take
+// only their declared values: all pairs of values would be thousands.
 void add_pairs(std::vector<dictionary_entry>& all, const std::vector<convention>& conventions) {
   for (std::size_t i = 0; i < conventions.size(); ++i)
     for (std::size_t j = i + 1; j < conventions.size(); ++j) {
       const convention &x = conventions[i], &y = conventions[j];
-      core::attributes asked;
-      if (x.asked.size() == 1 && y.asked.size() == 1)
-        asked = {{x.setting->name, x.asked.front()}, {y.setting->name, y.asked.front()}};
-      for (const attribute& of_x : x.others)
-        for (const attribute& of_y : y.others)
-          all.push_back(behaves_as({{x.setting->name, of_x}, {y.setting->name, of_y}}, asked));
+      core::attributes requested;
+      if (x.requested.size() == 1 && y.requested.size() == 1)
+        requested = {{x.setting->name, x.requested.front()}, {y.setting->name, y.requested.front()}};
+      for (const attribute& x_value : x.others)
+        for (const attribute& y_value : y.others)
+          all.push_back(behaves_as({{x.setting->name, x_value}, {y.setting->name, y_value}}, requested));
     }
 }
 
@@ -158,21 +158,21 @@ std::vector<dictionary_entry> conventions_of(const core::operation& op, const st
   std::vector<convention> conventions;
   for (const core::attribute_declaration& a : op.attributes) {
     if (!a.axis.empty()) continue;  // another size is another shape
-    const std::vector<attribute> asked = asked_values(a.name, probes);
-    const std::vector<attribute> values = values_tried(a, asked, probes);
+    const std::vector<attribute> requested = requested_values(a.name, probes);
+    const std::vector<attribute> values = values_tried(a, requested, probes);
     core::attributes one;
-    if (asked.size() == 1) one = {{a.name, asked.front()}};
+    if (requested.size() == 1) one = {{a.name, requested.front()}};
     for (const attribute& value : values) {
-      if (asked == std::vector{value}) continue;
+      if (requested == std::vector{value}) continue;
       all.push_back(behaves_as({{a.name, value}}, one));
       // A program that does not know a convention has not declared its usual value either.
-      if (a.is_later() && asked == std::vector{a.standard})
+      if (a.is_later() && requested == std::vector{a.standard})
         all.back().words = all.back().id += ": declare it (domain), or mend it";
     }
-    conventions.push_back({&a, asked});
+    conventions.push_back({&a, requested});
     std::copy_if(a.values.begin(), a.values.end(), std::back_inserter(conventions.back().others),
-                 [&](const attribute& value) { return asked != std::vector{value}; });
-    if (asked.size() < 2) continue;
+                 [&](const attribute& value) { return requested != std::vector{value}; });
+    if (requested.size() < 2) continue;
     for (std::size_t i = 0; i < values.size(); ++i)
       for (std::size_t j = 0; j < i; ++j) all.push_back(exchanged(a.name, values[j], values[i]));
   }

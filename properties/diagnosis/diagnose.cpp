@@ -81,12 +81,12 @@ class examination {
         found_.consequences.push_back(f.checked->name);
   }
 
-  status add_wrong_calls(const failed_case& f, const test_case& of, std::vector<test_case>& wrong) {
+  status add_wrong_calls(const failed_case& f, const test_case& example, std::vector<test_case>& wrong) {
     const description& about = under_test_.describe();
     recorder calls(under_test_);
-    const status verdict = f.checked->check(calls, of).verdict;
+    const status verdict = f.checked->check(calls, example).verdict;
     for (const auto& [call, outputs] : calls.calls()) {
-      test_case c = of;
+      test_case c = example;
       c.call = call;
       if (call.operation != &op_ || wrong.size() >= most_counterexamples || !within_domain(about, c)) continue;
       if (!judge(call, about.precisions_of(call), outputs).passed) wrong.push_back(c);

@@ -17,7 +17,7 @@ namespace {
 using probes_seen = std::vector<const probe*>;
 
 template <class Test>
-probes_seen those(const std::vector<probe>& probes, Test test) {
+probes_seen probes_where(const std::vector<probe>& probes, Test test) {
   probes_seen all;
   for (const probe& p : probes)
     if (test(p)) all.push_back(&p);
@@ -44,13 +44,15 @@ std::set<std::size_t> lengths_of(const probes_seen& probes) {
 
 // Names the wrong cases, if no rule describes them: their lengths, or their number.
 std::string in_some(const probes_seen& wrong, const probes_seen& right, size_experiments& again) {
-  const auto at = lengths_of(wrong), not_at = lengths_of(right);
+  const auto wrong_lengths = lengths_of(wrong), right_lengths = lengths_of(right);
   std::set<std::size_t> both;
-  std::set_intersection(at.begin(), at.end(), not_at.begin(), not_at.end(), std::inserter(both, both.end()));
-  if (both.empty() && !at.empty() && !not_at.empty() &&
-      again.confirm(core::axis_with(*wrong.front()->c.call.operation, core::axis_role::token), wrong, {*at.begin()},
-                    right, {*not_at.begin()}))
-    return words::at_lengths({at.begin(), at.end()}, {not_at.begin(), not_at.end()});
+  std::set_intersection(wrong_lengths.begin(), wrong_lengths.end(), right_lengths.begin(), right_lengths.end(),
+                        std::inserter(both, both.end()));
+  if (both.empty() && !wrong_lengths.empty() && !right_lengths.empty() &&
+      again.confirm(core::axis_with(*wrong.front()->c.call.operation, core::axis_role::token), wrong,
+                    {*wrong_lengths.begin()}, right, {*right_lengths.begin()}))
+    return words::at_lengths({wrong_lengths.begin(), wrong_lengths.end()},
+                             {right_lengths.begin(), right_lengths.end()});
   return words::in_some(wrong.size(), wrong.size() + right.size());
 }
 
@@ -135,12 +137,12 @@ std::vector<std::string> families_in_order(const core::operation& op) {
 // alone. If a special value is needed, right cases without one tell nothing.
 std::string where_in_family(const probes_seen& wrong, const probes_seen& right, size_experiments& again) {
   const bool special = std::all_of(wrong.begin(), wrong.end(), [](const probe* p) { return p->needs_special; });
-  probes_seen right_of_it;
-  std::copy_if(right.begin(), right.end(), std::back_inserter(right_of_it), [&](const probe* p) {
+  probes_seen right_in_family;
+  std::copy_if(right.begin(), right.end(), std::back_inserter(right_in_family), [&](const probe* p) {
     return p->c.family == wrong.front()->c.family && (!special || holds_special(p->c));
   });
-  if (right_of_it.empty()) return "";
-  return where(wrong, right_of_it, again, evidence::telling).value_or("");
+  if (right_in_family.empty()) return "";
+  return where(wrong, right_in_family, again, evidence::informative).value_or("");
 }
 
 // For inputs that checks or smaller cases have made from drawn inputs.
@@ -155,8 +157,8 @@ std::string facts_of_families(const probes_seen& wrong, const probes_seen& right
   const core::operation& op = *wrong.front()->c.call.operation;
   std::map<std::string, probes_seen> by_family;
   for (const probe* p : wrong)
-    if (p->of_family) by_family[p->c.family].push_back(p);
-  probes_seen told;
+    if (p->is_as_drawn) by_family[p->c.family].push_back(p);
+  probes_seen named;
   std::string first;
   std::optional<std::string> cause;
   std::vector<std::string> others;
@@ -172,9 +174,9 @@ std::string facts_of_families(const probes_seen& wrong, const probes_seen& right
       others.push_back(name);
       continue;
     }
-    told.insert(told.end(), it->second.begin(), it->second.end());
+    named.insert(named.end(), it->second.begin(), it->second.end());
   }
-  std::string text = told.empty() ? sentence_of_changed(wrong) : sentence_of(first, told);
+  std::string text = named.empty() ? sentence_of_changed(wrong) : sentence_of(first, named);
   if (by_family.size() == 1) {
     probes_seen and_smaller;
     std::copy_if(wrong.begin(), wrong.end(), std::back_inserter(and_smaller),
@@ -189,10 +191,11 @@ std::string facts_of_families(const probes_seen& wrong, const probes_seen& right
 // another reason: with one key any weights are right.
 std::string where_among_mild(const probes_seen& wrong, const probes_seen& right, const std::vector<probe>& probes,
                              size_experiments& again) {
-  const auto rule = where(wrong, right, again, evidence::telling);
+  const auto rule = where(wrong, right, again, evidence::informative);
   if (!rule) return in_some(wrong, right, again);
   if (!rule->empty()) return *rule;
-  const auto any_right = those(probes, [](const probe& p) { return p.right && p.is_mild() && !has_empty_axis(p); });
+  const auto any_right =
+      probes_where(probes, [](const probe& p) { return p.right && p.is_mild() && !has_empty_axis(p); });
   if (any_right.empty()) return words::every_size;
   const auto apart = where(wrong, any_right, again);
   return apart && !apart->empty() ? *apart : in_some(wrong, any_right, again);
@@ -212,13 +215,14 @@ std::string what_is_wrong(const probes_seen& wrong) {
 }
 
 std::string facts_of(const std::vector<probe>& probes, size_experiments& again) {
-  const auto wrong = those(probes, [](const probe& p) { return !p.right; });
-  const auto fresh = those(probes, [](const probe& p) { return !p.right && p.kind != probe_kind::counterexample; });
-  const auto right = those(probes, [](const probe& p) { return p.right && p.tells; });
+  const auto wrong = probes_where(probes, [](const probe& p) { return !p.right; });
+  const auto fresh =
+      probes_where(probes, [](const probe& p) { return !p.right && p.kind != probe_kind::counterexample; });
+  const auto right = probes_where(probes, [](const probe& p) { return p.right && p.informative; });
   if (fresh.empty()) return what_is_wrong(wrong) + words::in_counterexample(right.size());
-  if (const auto reach = by_reach(wrong, right, again, evidence::telling)) return what_is_wrong(wrong) + *reach;
-  const auto wrong_mild = those(probes, [](const probe& p) { return !p.right && p.is_mild(); });
-  const auto right_mild = those(probes, [](const probe& p) { return p.right && p.tells && p.is_mild(); });
+  if (const auto reach = by_reach(wrong, right, again, evidence::informative)) return what_is_wrong(wrong) + *reach;
+  const auto wrong_mild = probes_where(probes, [](const probe& p) { return !p.right && p.is_mild(); });
+  const auto right_mild = probes_where(probes, [](const probe& p) { return p.right && p.informative && p.is_mild(); });
   if (wrong_mild.empty()) return facts_of_families(wrong, right, right_mild, again);
   return what_is_wrong(wrong_mild) + words::on_mild + where_among_mild(wrong_mild, right_mild, probes, again);
 }

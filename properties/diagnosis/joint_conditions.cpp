@@ -17,23 +17,23 @@ constexpr std::size_t wrong_for_each_exception = 5;
 class confirmation {
  public:
   confirmation(const probe& wrong, const conditions_found& found, bool has_exceptions, size_experiments& again)
-      : wrong_(wrong), again_(again), all_(found.all), at_(found.at), has_exceptions_(has_exceptions) {}
+      : wrong_(wrong), again_(again), all_(found.all), wrong_sizes_(found.sizes), has_exceptions_(has_exceptions) {}
 
   // Whether fresh cases on both sides of each condition behave as the conditions say: some are wrong, and for each
   // condition some are right. The same must hold with one and with many positions of every other axis, and with other
   // choices. If there are exceptions, a few cases for which all conditions hold may be right.
   bool holds(const std::vector<const probe*>& with_other_choices) {
     for (const probe* p : with_other_choices)
-      if (again_.is_right(*p, moved(false), evidence::telling) == true && !has_exceptions_) return false;
+      if (again_.is_right(*p, moved(false), evidence::informative) == true && !has_exceptions_) return false;
     std::size_t appears = 0, exceptions = 0;
     std::vector<bool> disappears(all_.size());
-    for (const core::axis_sizes& from : {at_, moved(false), moved(true)})
+    for (const core::axis_sizes& from : {wrong_sizes_, moved(false), moved(true)})
       for (const size_condition& c : all_)
         for (const core::axis_sizes& sample : c.samples()) {
           core::axis_sizes sizes = from;
           for (const auto& [axis, size] : sample) sizes[axis] = size;
           const auto broken = std::count_if(all_.begin(), all_.end(), [&](const auto& x) { return !x.holds(sizes); });
-          const auto is = again_.is_right(wrong_, sizes, evidence::telling);
+          const auto is = again_.is_right(wrong_, sizes, evidence::informative);
           if (!is) continue;
           if (!*is && broken > 0) return false;
           if (*is && broken == 0 && !has_exceptions_) return false;
@@ -44,7 +44,8 @@ class confirmation {
         }
     return appears > 0 && wrong_for_each_exception * exceptions <= appears &&
            std::all_of(disappears.begin(), disappears.end(), [](bool b) { return b; }) &&
-           std::all_of(at_.begin(), at_.end(), [&](const auto& other) { return does_not_matter(other.first); });
+           std::all_of(wrong_sizes_.begin(), wrong_sizes_.end(),
+                       [&](const auto& other) { return does_not_matter(other.first); });
   }
 
  private:
@@ -57,7 +58,7 @@ class confirmation {
     const declared_sizes declared = again_.declared(wrong_, other);
     const std::size_t many = declared.nearest(2 * sizes.at(other) + many_more);
     sizes[other] = declared.nearest(1);
-    if (again_.is_right(wrong_, sizes, evidence::telling) == true) return false;
+    if (again_.is_right(wrong_, sizes, evidence::informative) == true) return false;
     for (const size_condition& c : all_) {
       if (c.compares()) continue;
       core::axis_sizes beside = moved(false);
@@ -67,7 +68,7 @@ class confirmation {
           beside[c.axis] = sample.at(c.axis);
           break;
         }
-      if (!c.holds(beside) && again_.is_right(wrong_, beside, evidence::telling) == false) return false;
+      if (!c.holds(beside) && again_.is_right(wrong_, beside, evidence::informative) == false) return false;
     }
     return true;
   }
@@ -75,7 +76,7 @@ class confirmation {
   // The case with the first or the last sizes for which each condition on one axis holds; unchanged if these sizes do
   // not go together.
   [[nodiscard]] core::axis_sizes moved(bool far) const {
-    core::axis_sizes sizes = at_;
+    core::axis_sizes sizes = wrong_sizes_;
     for (const size_condition& c : all_) {
       if (c.compares()) continue;
       auto samples = c.samples();
@@ -83,13 +84,13 @@ class confirmation {
       if (!samples.empty()) sizes[c.axis] = (far ? samples.back() : samples.front()).at(c.axis);
     }
     const bool together = std::all_of(all_.begin(), all_.end(), [&](const auto& c) { return c.holds(sizes); });
-    return together ? sizes : at_;
+    return together ? sizes : wrong_sizes_;
   }
 
   const probe& wrong_;
   size_experiments& again_;
   const conditions& all_;
-  const core::axis_sizes& at_;
+  const core::axis_sizes& wrong_sizes_;
   bool has_exceptions_;
 };
 
@@ -101,11 +102,11 @@ std::optional<std::size_t> bound_of_product(const probe& wrong, const std::strin
   const std::size_t product = sizes.at(axis) * sizes.at(other);
   if (product <= few || !again.declared(wrong, axis).holds(few)) return std::nullopt;
   const core::axis_sizes short_one{{axis, few}};
-  const auto right_at = [&](std::size_t size) {
-    return again.is_right(wrong, {{axis, few}, {other, size}}, evidence::telling);
+  const auto is_right_with = [&](std::size_t size) {
+    return again.is_right(wrong, {{axis, few}, {other, size}}, evidence::informative);
   };
   const std::size_t large = product / few + 1;
-  if (right_at(1) != true || right_at(large) != false) return std::nullopt;
+  if (is_right_with(1) != true || is_right_with(large) != false) return std::nullopt;
   return few * again.boundary(wrong, short_one, {other}, 1, large).first;
 }
 
@@ -121,7 +122,7 @@ std::optional<conditions_found> product_around(const probe& wrong, size_experime
       size_condition c{size_form::product, axis, other};
       // A short axis of two cannot reach an odd product.
       const core::axis_sizes odd{{axis, 1}, {other, *by_one + 1}};
-      c.bound = again.is_right(wrong, odd, evidence::telling) == true ? *by_one + 1 : *by_one;
+      c.bound = again.is_right(wrong, odd, evidence::informative) == true ? *by_one + 1 : *by_one;
       return conditions_found{{c}, sizes};
     }
   return std::nullopt;
@@ -162,18 +163,18 @@ std::optional<std::string> by_several_axes(const std::vector<const probe*>& wron
   return std::nullopt;
 }
 
-bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right_at, std::size_t wrong_at,
+bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right_size, std::size_t wrong_size,
                   size_experiments& again) {
-  if (again.is_right(wrong, {{axis, wrong_at}}) == true) return false;
+  if (again.is_right(wrong, {{axis, wrong_size}}) == true) return false;
   for (const auto& [other, size] : sizes_of(wrong.c)) {
     if (other == axis) continue;
     const declared_sizes declared = again.declared(wrong, other);
     const std::size_t more = declared.nearest(2 * size + many_more);
     // A single position may tell nothing: with one key, features do not matter.
     for (const std::size_t few : {declared.nearest(1), declared.nearest(2)})
-      if (few < size && again.is_right(wrong, {{axis, wrong_at}, {other, few}}, evidence::telling) == true)
+      if (few < size && again.is_right(wrong, {{axis, wrong_size}, {other, few}}, evidence::informative) == true)
         return false;
-    if (more > size && again.is_right(wrong, {{axis, right_at}, {other, more}}) == false) return false;
+    if (more > size && again.is_right(wrong, {{axis, right_size}, {other, more}}) == false) return false;
   }
   return true;
 }
@@ -186,7 +187,7 @@ std::vector<std::optional<bool>> far_behind(const std::vector<const probe*>& wro
   std::vector<std::optional<bool>> all;
   for (const probe* p : {wrong.front(), wrong[wrong.size() / 2], wrong.back()})
     for (const std::size_t far : {2 * bound + many_more, 2 * bound + many_more + 1, whole_blocks_above(bound)})
-      all.push_back(again.is_right(*p, {{axis, again.declared(*p, axis).nearest(far)}}, evidence::telling));
+      all.push_back(again.is_right(*p, {{axis, again.declared(*p, axis).nearest(far)}}, evidence::informative));
   return all;
 }
 

@@ -20,7 +20,7 @@ std::optional<std::string> by_several_axes(const std::vector<const probe*>& wron
 
 /// Whether a condition on one axis stands alone. The wrong case must be wrong at a wrong size of that axis with few
 /// positions of every other axis too, and right at a right size with many. Only cases that are answered count.
-bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right_at, std::size_t wrong_at,
+bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right_size, std::size_t wrong_size,
                   size_experiments& again);
 
 /// Whether wrong cases are also wrong far behind a bound, in whole blocks too, as far as they are answered.

@@ -28,8 +28,8 @@ core::kept_positions about(const request& call, const core::tensors& outputs, co
     const auto size = core::splittable_size(call, symbol);
     const auto axis = core::axis_of(d, symbol);
     if (!size || !axis) continue;
-    const std::size_t at = wrong.index / core::stride_of(shape, *axis) % *size;
-    const std::size_t first = std::min(at, *size - std::min(*size, positions_kept));
+    const std::size_t position = wrong.index / core::stride_of(shape, *axis) % *size;
+    const std::size_t first = std::min(position, *size - std::min(*size, positions_kept));
     for (std::size_t i = first; i < *size && i < first + positions_kept; ++i) kept[symbol].push_back(i);
   }
   return kept;

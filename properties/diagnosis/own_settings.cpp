@@ -29,7 +29,7 @@ test_case with_own(test_case c, const std::string& name, const core::attribute* 
   return c;
 }
 
-std::optional<probe> asked(implementation& under_test, const test_case& c) {
+std::optional<probe> answered_probe(implementation& under_test, const test_case& c) {
   call_result outputs = under_test.evaluate(c.call);
   if (!outputs) return std::nullopt;
   return probe_of(c, probe_kind::family, std::move(*outputs), under_test.describe().precisions_of(c.call));
@@ -60,8 +60,8 @@ std::vector<test_case> fresh_cases_like(const std::vector<const probe*>& wrong, 
       const test_case c =
           make_case(key_for(under_test.describe(), op, like.call.type, name, seed + 11000 + k, lengths::short_ones));
       if (!within_domain(under_test.describe(), c)) continue;
-      const auto plain = asked(under_test, with_own(c, setting, nullptr));
-      if (plain && plain->right && plain->tells) all.push_back(c);
+      const auto plain = answered_probe(under_test, with_own(c, setting, nullptr));
+      if (plain && plain->right && plain->informative) all.push_back(c);
     }
   return all;
 }
@@ -83,7 +83,7 @@ outcomes outcomes_with(const std::string& setting, const core::attribute& value,
                        implementation& under_test) {
   outcomes all;
   for (const test_case& c : cases)
-    if (const auto p = asked(under_test, with_own(c, setting, &value))) ++(p->right ? all.right : all.wrong);
+    if (const auto p = answered_probe(under_test, with_own(c, setting, &value))) ++(p->right ? all.right : all.wrong);
   return all;
 }
 
@@ -93,14 +93,14 @@ std::string sentence_of(const std::string& setting, const std::vector<const prob
                         std::uint64_t seed) {
   const auto cases = fresh_cases_like(wrong, setting, under_test, seed);
   std::vector<std::string> wrong_with, right_with;
-  outcomes of_wrong;
+  outcomes counts;
   for (const core::attribute& value : under_test.describe().variants.at(setting)) {
     const bool shown = std::any_of(wrong.begin(), wrong.end(),
                                    [&](const probe* p) { return p->c.call.attributes.at(setting) == value; });
     const outcomes o = outcomes_with(setting, value, cases, under_test);
     if (shown || o.wrong > 0) {
       wrong_with.push_back(words_of(setting, value));
-      of_wrong = {of_wrong.wrong + o.wrong, of_wrong.right + o.right};
+      counts = {counts.wrong + o.wrong, counts.right + o.right};
     } else if (o.right > 0) {
       right_with.push_back(words_of(setting, value));
     }
@@ -108,8 +108,7 @@ std::string sentence_of(const std::string& setting, const std::vector<const prob
   const bool strides = setting == strides_variant;
   const char* with = strides ? "where inputs are" : "with";
   std::string text = fmt::format("{} {} {}", what_is_wrong(wrong), with, any_of_words(wrong_with));
-  if (of_wrong.right > 0)
-    text += fmt::format(", in {} of {} fresh cases", of_wrong.wrong, of_wrong.wrong + of_wrong.right);
+  if (counts.right > 0) text += fmt::format(", in {} of {} fresh cases", counts.wrong, counts.wrong + counts.right);
   text += "; the same values are right ";
   if (!right_with.empty()) text += fmt::format("{} {}, and ", with, any_of_words(right_with));
   return text + (strides ? "where they are contiguous" : "without it");
@@ -123,7 +122,7 @@ std::vector<std::string> take_wrong_in_own_settings(std::vector<probe>& probes, 
   for (const probe& p : probes) {
     const std::string setting = own_setting(p.c.call);
     if (p.right || !under_test.describe().variants.contains(setting)) continue;
-    const auto plain = asked(under_test, with_own(p.c, setting, nullptr));
+    const auto plain = answered_probe(under_test, with_own(p.c, setting, nullptr));
     if (plain && plain->right) by_setting[setting].push_back(&p);
   }
   std::vector<std::string> sentences;

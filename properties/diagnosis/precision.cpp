@@ -136,21 +136,21 @@ bool is_of_sums(const assignment& a, const core::operation& op) {
 std::optional<double> evidence_for(const assignment& other, const std::vector<probe>& probes) {
   std::size_t explained = 0;
   // Evidence counts once per seed: a case with another setting has the same numbers and tells little more.
-  std::map<std::uint64_t, double> of_law, of_numbers;
+  std::map<std::uint64_t, double> law_evidence, numbers_evidence;
   for (const probe& p : probes) {
     if (p.right) continue;
     const judged_again again(p, other.formats);
     if (!again.passes() || plain_arithmetic::loses_otherwise(p, other.formats)) return std::nullopt;
     ++explained;
-    of_law[p.c.seed] = std::max(of_law[p.c.seed], again.evidence_of_law());
+    law_evidence[p.c.seed] = std::max(law_evidence[p.c.seed], again.evidence_of_law());
     if (is_of_sums(other, *p.c.call.operation))
-      of_numbers[p.c.seed] = std::max(of_numbers[p.c.seed], again.evidence_of_numbers());
+      numbers_evidence[p.c.seed] = std::max(numbers_evidence[p.c.seed], again.evidence_of_numbers());
   }
   const auto sum = [](const auto& by_seed) {
     return std::accumulate(by_seed.begin(), by_seed.end(), 0.0,
                            [](double all, const auto& one) { return all + one.second; });
   };
-  const double evidence = std::max(sum(of_law), sum(of_numbers));
+  const double evidence = std::max(sum(law_evidence), sum(numbers_evidence));
   if (explained < least_explained || evidence < least_evidence) return std::nullopt;
   if (other.narrow == probes.front().c.call.type) return evidence;
   // For a format narrower than the tensors, only the errors are evidence.

@@ -43,16 +43,16 @@ constexpr std::size_t rows = 3;  // with two rows, the row before cannot be told
 // All rows have the same sizes: the number of features of a module is drawn.
 std::optional<test_case> length_case(const description& about, const core::operation& op, core::dtype type,
                                      const family& mild, std::uint64_t seed, std::size_t tokens) {
-  const auto row = [&](std::uint64_t of) {
-    return make_case(key_for(about, op, type, mild.name, of, {lengths::exactly, tokens}), mild);
+  const auto row = [&](std::uint64_t row_seed) {
+    return make_case(key_for(about, op, type, mild.name, row_seed, {lengths::exactly, tokens}), mild);
   };
   test_case c = row(seed);
   if (op.drawn) return c;
-  const core::axis_sizes of_row = sizes_of(c);
+  const core::axis_sizes row_sizes = sizes_of(c);
   std::size_t joined = 1;
   for (std::uint64_t k = 1; k < 64 && joined < rows; ++k) {
     const test_case other = row(seed + k * 0x9e3779b97f4a7c15u);
-    if (sizes_of(other) != of_row) continue;
+    if (sizes_of(other) != row_sizes) continue;
     c.call.inputs = join_rows(op, c.call.inputs, other.call.inputs);
     ++joined;
   }
@@ -88,11 +88,11 @@ void find_wrong(probe& p, const reference::allowances& laws, const core::precisi
 }
 
 // The case with numbers in place of NaN and infinities, in one input or in all; nothing if there are none.
-std::optional<test_case> without_specials(const test_case& c, const std::string& of_one = "") {
+std::optional<test_case> without_specials(const test_case& c, const std::string& only_input = "") {
   test_case finite = c;
   bool changed = false;
   for (auto& [name, t] : finite.call.inputs) {
-    if (!of_one.empty() && name != of_one) continue;
+    if (!only_input.empty() && name != only_input) continue;
     auto& x = t.values.storage();
     const auto number = std::find_if(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
     const double other = number == x.end() ? 0.0 : *number;
@@ -136,7 +136,7 @@ bool is_of_family(const test_case& c) {
   });
 }
 
-constexpr std::size_t tokens_that_tell = 3;
+constexpr std::size_t informative_tokens = 3;
 
 // Cases of the key's family with another size of one axis, or another value of one setting: cases that differ in
 // everything do not tell which of them matters.
@@ -144,12 +144,12 @@ std::vector<test_case> changed_in_one(case_key key, const test_case& from) {
   const core::operation& op = *key.operation;
   core::axis_sizes sizes = sizes_of(from);
   if (const auto n = sizes.find(core::axis_with(op, core::axis_role::token)); n != sizes.end())
-    n->second = std::max(n->second, tokens_that_tell);
+    n->second = std::max(n->second, informative_tokens);
   std::vector<test_case> all;
   const core::attributes settings = core::completed(op, from.call.attributes);
-  const auto add = [&](const core::axis_sizes& of, const core::attributes& with) {
-    if (op.conflict != nullptr && !op.conflict(with, of).empty()) return;
-    key.size = extent(of);
+  const auto add = [&](const core::axis_sizes& all_sizes, const core::attributes& with) {
+    if (op.conflict != nullptr && !op.conflict(with, all_sizes).empty()) return;
+    key.size = extent(all_sizes);
     for (const core::attribute_declaration& a : op.attributes) key.settings[a.name] = {with.at(a.name)};
     all.push_back(make_case(key));
   };
@@ -188,7 +188,7 @@ std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed)
     for (std::size_t k = 0; k < cases_like_counterexample; ++k) {
       key.seed = seed + 5000 + k;
       if (const auto n = sizes.find(tokens); n != sizes.end())
-        key.size.axes[tokens] = k % 2 == 0 ? n->second : std::max(n->second, tokens_that_tell);
+        key.size.axes[tokens] = k % 2 == 0 ? n->second : std::max(n->second, informative_tokens);
       if (const auto B = sizes.find(batch); B != sizes.end() && B->second > 1)
         key.size.axes[batch] = k % 2 == 0 ? B->second : std::max(B->second, rows);
       all.push_back(make_case(key));
@@ -198,10 +198,10 @@ std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed)
   return all;
 }
 
-bool some_element_tells(const probe& p) {
+bool some_element_is_informative(const probe& p) {
   return std::any_of(p.actual.begin(), p.actual.end(), [&](const auto& output) {
     for (std::size_t i = 0; i < output.second.size(); ++i)
-      if (p.tells_at(output.first, i)) return true;
+      if (p.informative_at(output.first, i)) return true;
     return false;
   });
 }
@@ -209,7 +209,7 @@ bool some_element_tells(const probe& p) {
 struct planned_probe {
   test_case c;
   probe_kind kind;
-  bool of_family = true;
+  bool is_as_drawn = true;
 };
 
 std::vector<planned_probe> all_cases(const description& about, const core::operation& op, core::dtype type,
@@ -265,7 +265,7 @@ std::optional<bool> is_right(const test_case& c, core::tensors actual, const cor
   p.truth = expect(c.call, compute);
   const value_report judged = judge(*p.truth, p.actual);
   if (!judged.passed) return false;
-  return judged.informative && some_element_tells(p) ? std::optional(true) : std::nullopt;
+  return judged.informative && some_element_is_informative(p) ? std::optional(true) : std::nullopt;
 }
 
 probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const core::precisions& compute) {
@@ -277,7 +277,7 @@ probe probe_of(const test_case& c, probe_kind kind, core::tensors actual, const 
   const value_report judged = judge(*p.truth, p.actual);
   take_truth_for_other_answers(p);
   find_wrong(p, *all_laws(*p.truth), compute, judged);
-  p.tells = !p.right || (judged.informative && some_element_tells(p));
+  p.informative = !p.right || (judged.informative && some_element_is_informative(p));
   return p;
 }
 
@@ -293,7 +293,7 @@ bool has_empty_axis(const probe& p) {
   return std::any_of(sizes.begin(), sizes.end(), [](const auto& s) { return s.second == 0; });
 }
 
-bool probe::tells_at(const std::string& output, std::size_t i) const {
+bool probe::informative_at(const std::string& output, std::size_t i) const {
   const core::tensor& y = truth->truth.at(output).rounded;
   const double x = y.values.storage()[i];
   if (!core::is_floating(y.type)) return true;
@@ -307,14 +307,14 @@ namespace {
 
 std::vector<probe> answers_to(implementation& under_test, const std::vector<planned_probe>& cases) {
   std::vector<probe> answered;
-  for (const auto& [c, kind, of_family] : cases) {
+  for (const auto& [c, kind, is_as_drawn] : cases) {
     const core::precisions compute = under_test.describe().precisions_of(c.call);
     if (!within_domain(under_test.describe(), c)) continue;
     call_result outputs = under_test.evaluate(c.call);
     if (!outputs && outputs.error().kind == fault::unsupported) continue;
     if (!outputs) break;
     answered.push_back(probe_of(c, kind, std::move(*outputs), compute));
-    answered.back().of_family = of_family;
+    answered.back().is_as_drawn = is_as_drawn;
     find_cause(answered.back(), under_test, compute);
   }
   return answered;

@@ -29,11 +29,11 @@ struct probe {
   bool right = true;
   /// An answer that knows nothing would be wrong here: zeros, the sines and cosines of position 0, or an input handed
   /// through, which is what a rotation does there.
-  bool tells = true;
+  bool informative = true;
   /// The inputs hold a NaN or an infinity, and with a number in its place everything is right.
   bool needs_special = false;
   /// Whether its inputs are as its family draws them; false if a check or a smaller case has changed them.
-  bool of_family = true;
+  bool is_as_drawn = true;
   /// For a probe that needs special values: the inputs without whose special values everything is right.
   std::set<std::string> special_inputs{};
 
@@ -41,10 +41,10 @@ struct probe {
     return truth->truth.at(output).truth(i);
   }
   /// Whether it is a mild case as drawn: no check has put special or large values into it.
-  [[nodiscard]] bool is_mild() const { return of_family && properties::is_mild(c) && !holds_special(c); }
+  [[nodiscard]] bool is_mild() const { return is_as_drawn && properties::is_mild(c) && !holds_special(c); }
   /// Whether hardly any function but the right one gives the element: it is not 0, 1 or -1, and not what an input holds
   /// in its place.
-  [[nodiscard]] bool tells_at(const std::string& output, std::size_t i) const;
+  [[nodiscard]] bool informative_at(const std::string& output, std::size_t i) const;
 };
 
 /// Whether some axis of its call has size 0.
@@ -53,7 +53,7 @@ bool has_empty_axis(const probe& p);
 /// The right elements that count as evidence. If a fault would make an element wrong that is right, the fault is
 /// refuted there, even if nothing else can be wrong there. But an element that nothing can make wrong does not show
 /// that an implementation is right.
-enum class evidence { any, telling };
+enum class evidence { any, informative };
 
 /// Whether an implementation that rounds gives the actual outputs if a model gives these: each element lies within
 /// twice what the verdict allows there, and wrong elements are clearly nearer to the model than to the truth.

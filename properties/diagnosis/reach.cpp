@@ -37,10 +37,10 @@ std::vector<double> spread(const request& call, const core::tensor_declaration* 
 
 // |position|, or the distance, of each element of an output; empty if the output has no such place.
 std::vector<double> reaches(const request& call, const core::tensor_declaration& output, const core::shape& shape) {
-  const auto [own, of_key] = core::places_of(*call.operation);
+  const auto [own, key_input] = core::places_of(*call.operation);
   std::vector<double> reach = spread(call, own, output, shape);
-  const std::vector<double> key = spread(call, of_key, output, shape);
-  if (of_key != nullptr && key.empty()) return {};
+  const std::vector<double> key = spread(call, key_input, output, shape);
+  if (key_input != nullptr && key.empty()) return {};
   for (std::size_t i = 0; i < reach.size(); ++i) reach[i] = std::fabs(reach[i] - (key.empty() ? 0.0 : key[i]));
   return reach;
 }
@@ -48,7 +48,7 @@ std::vector<double> reaches(const request& call, const core::tensor_declaration&
 struct placed {
   double reach;
   bool wrong;
-  bool tells;  // whether it says something that the element is right
+  bool informative;  // whether it says something that the element is right
   const probe* call;
 };
 
@@ -82,7 +82,8 @@ bool add_elements(const probe& p, evidence counted, double error, std::vector<pl
     for (std::size_t i = 0; i < reach.size(); ++i)
       if (std::isfinite(p.truth_of(d.name, i)) && (is_wrong[i] || allowed[i] < scales[i] / 8))
         all.push_back({reach[i], is_wrong[i],
-                       allowed[i] < error * scales[i] && (counted == evidence::any || p.tells_at(d.name, i)), &p});
+                       allowed[i] < error * scales[i] && (counted == evidence::any || p.informative_at(d.name, i)),
+                       &p});
   }
   return true;
 }
@@ -93,8 +94,8 @@ struct interval {
   std::optional<double> right_before{}, right_behind{};
 };
 
-// Nothing if no telling right element lies outside, if fewer than half of the elements inside are wrong, or if more
-// than the share `spared` of the telling calls inside have no wrong element: then the reach is not the cause.
+// Nothing if no informative right element lies outside, if fewer than half of the elements inside are wrong, or if more
+// than the share `spared` of the informative calls inside have no wrong element: then the reach is not the cause.
 std::optional<interval> interval_of(std::vector<placed> all, double spared) {
   std::sort(all.begin(), all.end(), [](const placed& x, const placed& y) { return x.reach < y.reach; });
   const auto is_wrong = [](const placed& x) { return x.wrong; };
@@ -105,14 +106,14 @@ std::optional<interval> interval_of(std::vector<placed> all, double spared) {
   std::set<const probe*> calls, right_calls;
   for (const placed& x : all) {
     if (x.reach < found.first) {
-      if (x.tells) found.right_before = x.reach;
+      if (x.informative) found.right_before = x.reach;
     } else if (x.reach > found.last) {
-      if (x.tells && !found.right_behind) found.right_behind = x.reach;
+      if (x.informative && !found.right_behind) found.right_behind = x.reach;
     } else {
       inside += 1;
       wrong += x.wrong;
-      if (x.wrong || x.tells) calls.insert(x.call);
-      if (x.tells && x.call->right) right_calls.insert(x.call);
+      if (x.wrong || x.informative) calls.insert(x.call);
+      if (x.informative && x.call->right) right_calls.insert(x.call);
     }
   }
   const auto count = [](const std::set<const probe*>& some) { return static_cast<double>(some.size()); };
@@ -122,9 +123,9 @@ std::optional<interval> interval_of(std::vector<placed> all, double spared) {
 
 // Inputs whose reach lies between two numbers, with either sign.
 std::vector<input_domains> inputs_reaching(const core::operation& op, double low, double high) {
-  const auto [own, of_key] = core::places_of(op);
-  if (of_key == nullptr) return {{{own->name, {low, high}}}, {{own->name, {-high, -low}}}};
-  const std::string &query = own->name, &key = of_key->name;
+  const auto [own, key_input] = core::places_of(op);
+  if (key_input == nullptr) return {{{own->name, {low, high}}}, {{own->name, {-high, -low}}}};
+  const std::string &query = own->name, &key = key_input->name;
   if (low == 0) return {{{query, {0, high}}, {key, {0, high}}}};
   const double room = std::floor((high - low) / 2);
   const declared_domain near{0, room}, far{low + room, low + 2 * room};
@@ -145,11 +146,11 @@ bool holds_elsewhere(const interval& found, const std::vector<const probe*>& wro
   if (found.right_behind) add(*found.right_behind, 2 * *found.right_behind);
   for (const probe* p : some_of(wrong, most))
     for (const input_domains& inputs : right_inputs)
-      if (again.is_right(*p, inputs, evidence::telling) == false) return false;
+      if (again.is_right(*p, inputs, evidence::informative) == false) return false;
   bool appears = false, answers = false;
   for (const probe* p : some_of(right, most))
     for (const input_domains& inputs : inputs_reaching(op, found.first, found.last)) {
-      const auto is = again.is_right(*p, inputs, evidence::telling);
+      const auto is = again.is_right(*p, inputs, evidence::informative);
       answers = answers || is;
       appears = appears || is == false;
     }
@@ -172,10 +173,11 @@ std::optional<std::string> by_reach(const std::vector<const probe*>& wrong, cons
   constexpr double by_chance = 0.3;
   const auto found = interval_of(std::move(all), counted == evidence::any ? 0.0 : by_chance);
   if (!found || !holds_elsewhere(*found, wrong, right, again)) return std::nullopt;
-  const auto at = [&](double reach) { return op.grows_with->words(op, reach); };
-  if (!found->right_behind) return words::from_on(at(found->first), at(*found->right_before));
-  if (!found->right_before) return words::up_to(at(found->last), at(*found->right_behind));
-  return words::between(at(found->first), at(found->last), at(*found->right_before), at(*found->right_behind));
+  const auto words_of_reach = [&](double reach) { return op.grows_with->words(op, reach); };
+  if (!found->right_behind) return words::from_on(words_of_reach(found->first), words_of_reach(*found->right_before));
+  if (!found->right_before) return words::up_to(words_of_reach(found->last), words_of_reach(*found->right_behind));
+  return words::between(words_of_reach(found->first), words_of_reach(found->last), words_of_reach(*found->right_before),
+                        words_of_reach(*found->right_behind));
 }
 
 }  // namespace assay::properties

@@ -91,12 +91,12 @@ words::unequal_because reason(const fresh_start& fresh, const calls_made& calls)
   return all_equal(*once, *again) ? unequal_because::state_is_kept : unequal_because::calls_race;
 }
 
-std::string sentence_of(words::unequal_because why, const char* when, const difference& how) {
+std::string sentence_of(words::unequal_because why, const char* when, const difference& found) {
   using words::unequal_by;
   return words::same_call_gives(why,
-                                how.fails     ? unequal_by::an_error
-                                : how.matters ? unequal_by::outputs
-                                              : unequal_by::bits,
+                                found.fails     ? unequal_by::an_error
+                                : found.matters ? unequal_by::outputs
+                                                : unequal_by::bits,
                                 when);
 }
 
@@ -115,16 +115,16 @@ std::optional<unequal_calls> repeated_in_process(implementation& under_test, con
   const auto outputs = answers_of(under_test, calls);
   if (!outputs) return std::nullopt;
   const char* when = nullptr;
-  difference how;
+  difference differences;
   for (std::size_t k = 0; k < calls.size(); ++k) {
     const auto first = static_cast<std::size_t>(std::find(calls.begin(), calls.end(), calls[k]) - calls.begin());
     const call_result &before = (*outputs)[first], &now = (*outputs)[k];
     if (!are_unequal(before, now)) continue;
     if (when == nullptr) when = k < repetitions * cases.size() ? words::repeated_at_once : words::after_others;
-    how.add(*calls[k], before, now, under_test.describe());
+    differences.add(*calls[k], before, now, under_test.describe());
   }
   if (when == nullptr) return std::nullopt;
-  return unequal_calls{sentence_of(reason(fresh, calls), when, how), how.matters};
+  return unequal_calls{sentence_of(reason(fresh, calls), when, differences), differences.matters};
 }
 
 std::optional<unequal_calls> repeated_in_fresh_process(implementation& under_test, const std::vector<test_case>& cases,
@@ -134,17 +134,17 @@ std::optional<unequal_calls> repeated_in_fresh_process(implementation& under_tes
   const auto here = answers_of(under_test, calls), there = fresh_answers(fresh, calls);
   if (!here || !there) return std::nullopt;
   const char* when = nullptr;
-  difference how;
+  difference differences;
   const auto compare = [&](const test_case& c, const call_result& x, const call_result& y, const char* there_and_then) {
     if (!are_unequal(x, y)) return;
     if (when == nullptr) when = there_and_then;
-    how.add(c, x, y, under_test.describe());
+    differences.add(c, x, y, under_test.describe());
   };
   for (std::size_t k = 0; k < calls.size(); ++k) compare(*calls[k], (*here)[k], (*there)[k], words::started_anew);
   for (std::size_t k = 0; k < cases.size(); ++k)
     compare(cases[k], (*there)[k], (*there)[calls.size() - 1 - k], words::after_others);
   if (when == nullptr) return std::nullopt;
-  return unequal_calls{sentence_of(reason(fresh, calls), when, how), how.matters};
+  return unequal_calls{sentence_of(reason(fresh, calls), when, differences), differences.matters};
 }
 
 std::vector<test_case> larger_than(const test_case& c, implementation& under_test, std::uint64_t seed) {

@@ -61,6 +61,6 @@ enum class unequal_by { bits, outputs, an_error };
 inline constexpr const char* repeated_at_once = "when it is repeated at once";
 inline constexpr const char* after_others = "after other calls";
 inline constexpr const char* started_anew = "where the candidate is started anew";
-std::string same_call_gives(unequal_because why, unequal_by how, const std::string& when);
+std::string same_call_gives(unequal_because why, unequal_by kind, const std::string& when);
 
 }  // namespace assay::properties::words

@@ -103,7 +103,7 @@ std::string size_condition::words() const {
 std::vector<core::axis_sizes> size_condition::samples() const {
   if (is == size_form::product) return products(*this);
   if (compares()) {
-    auto all = compared_sizes(axis, other, at, times);
+    auto all = compared_sizes(axis, other, middle, times);
     if (bound > 0) all.push_back({{axis, bound}, {other, bound}});
     if (is == size_form::equal) all.push_back({{axis, bound + 1}, {other, bound + 1}});
     return all;
@@ -114,13 +114,13 @@ std::vector<core::axis_sizes> size_condition::samples() const {
   return all;
 }
 
-std::vector<core::axis_sizes> compared_sizes(const std::string& axis, const std::string& other, std::size_t at,
+std::vector<core::axis_sizes> compared_sizes(const std::string& axis, const std::string& other, std::size_t middle,
                                              std::size_t times) {
   std::vector<core::axis_sizes> all;
-  for (const std::size_t k : {at, at + 3})
-    for (const std::size_t of_other = times * k;
+  for (const std::size_t k : {middle, middle + 3})
+    for (const std::size_t other_size = times * k;
          const auto& [x, y] :
-         {std::pair{of_other, k}, {of_other, k + 1}, {of_other + 1, k}, {of_other, 2 * k}, {2 * of_other, k}})
+         {std::pair{other_size, k}, {other_size, k + 1}, {other_size + 1, k}, {other_size, 2 * k}, {2 * other_size, k}})
       all.push_back({{axis, x}, {other, y}});
   return all;
 }

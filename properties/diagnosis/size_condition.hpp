@@ -27,7 +27,7 @@ struct size_condition {
   std::string other{};               ///< the second axis of a comparison or a product
   std::size_t bound = 0;             ///< for `more`, `less` and `product`; for `equal`: both sizes are more than this
   std::size_t period = 1, rest = 0;  ///< for the forms with multiples
-  std::size_t at = 1;                ///< for comparisons: about where samples are taken
+  std::size_t middle = 1;            ///< for comparisons: about where samples are taken
   std::size_t times = 1;             ///< for comparisons: the axis is compared with this multiple of the other one
 
   /// Precondition: the axes of the condition are among the sizes.
@@ -45,7 +45,7 @@ struct size_condition {
 std::size_t whole_blocks_above(std::size_t size);
 
 /// Sizes of two axes that are less, equal and more, close together and far apart: they show how the two compare.
-std::vector<core::axis_sizes> compared_sizes(const std::string& axis, const std::string& other, std::size_t at,
+std::vector<core::axis_sizes> compared_sizes(const std::string& axis, const std::string& other, std::size_t middle,
                                              std::size_t times = 1);
 
 /// "n is more than 64 and d is odd".

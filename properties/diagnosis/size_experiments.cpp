@@ -39,8 +39,8 @@ bool lies_inside(const core::tensor& t, const declared_domain& d) {
   return std::all_of(x.begin(), x.end(), [&](double v) { return v >= d.low && v <= d.high; });
 }
 
-// Whether a case is as its key asks: some families take no other sizes, or have no such inputs.
-bool is_as_asked(const test_case& c) {
+// Whether a case is as its key requests: some families take no other sizes, or have no such inputs.
+bool is_as_requested(const test_case& c) {
   return sizes_of(c) == c.key.size.axes &&
          std::all_of(c.key.domain.begin(), c.key.domain.end(), [&](const auto& inside) {
            const auto input = c.call.inputs.find(inside.first);
@@ -57,18 +57,18 @@ std::vector<const probe*> some_of(const std::vector<const probe*>& all, std::siz
   return some;
 }
 
-std::optional<size_experiments::verdict> size_experiments::verdict_of(const std::optional<case_key>& of,
+std::optional<size_experiments::verdict> size_experiments::verdict_of(const std::optional<case_key>& given,
                                                                       bool special_inputs) {
-  if (!of) return std::nullopt;
-  const auto [seen, is_new] = seen_.try_emplace({canonical_text(*of), special_inputs}, std::nullopt);
+  if (!given) return std::nullopt;
+  const auto [seen, is_new] = seen_.try_emplace({canonical_text(*given), special_inputs}, std::nullopt);
   if (!is_new) return seen->second;
   verdict found = verdict::says_nothing;
-  case_key key = *of;
+  case_key key = *given;
   const std::size_t most = is_mild(*key.operation, key.family) ? fresh_mild_cases : fresh_cases;
   for (std::size_t k = 0; k < most && found != verdict::wrong; ++k) {
     key.seed = seed_ + 11000 + k;
     const test_case c = make_case(key);
-    if (!is_as_asked(c) || !within_domain(under_test_.describe(), c) || rests_on_convention(c.call))
+    if (!is_as_requested(c) || !within_domain(under_test_.describe(), c) || rests_on_convention(c.call))
       return std::nullopt;
     if (calls_++ >= most_calls) return std::nullopt;
     if (special_inputs && !holds_special(c)) continue;
@@ -113,41 +113,41 @@ std::optional<bool> size_experiments::is_right(const probe& like, const input_do
 }
 
 std::optional<bool> size_experiments::as_evidence(std::optional<verdict> found, evidence counted) {
-  if (!found || (*found == verdict::says_nothing && counted == evidence::telling)) return std::nullopt;
+  if (!found || (*found == verdict::says_nothing && counted == evidence::informative)) return std::nullopt;
   return *found != verdict::wrong;
 }
 
 bool size_experiments::confirm(const std::string& axis, const std::vector<const probe*>& wrong,
-                               const std::set<std::size_t>& wrong_at, const std::vector<const probe*>& right,
-                               const std::set<std::size_t>& right_at) {
+                               const std::set<std::size_t>& wrong_sizes, const std::vector<const probe*>& right,
+                               const std::set<std::size_t>& right_sizes) {
   bool disappears = false, appears = false;
   for (const probe* p : some_of(wrong, most_moved))
-    for (const std::size_t size : right_at) {
+    for (const std::size_t size : right_sizes) {
       const auto is = is_right(*p, {{axis, size}});
       if (is == false) return false;
       disappears = disappears || is.has_value();
     }
   // A right case may be right for another reason as well: with one key, features do not matter.
   for (const probe* p : some_of(right, most_moved))
-    for (const std::size_t size : wrong_at) appears = appears || is_right(*p, {{axis, size}}) == false;
+    for (const std::size_t size : wrong_sizes) appears = appears || is_right(*p, {{axis, size}}) == false;
   return disappears && appears;
 }
 
 std::pair<std::size_t, std::size_t> size_experiments::boundary(const probe& wrong, core::axis_sizes changed,
                                                                const std::vector<std::string>& axes,
-                                                               std::size_t right_at, std::size_t wrong_at) {
+                                                               std::size_t right_size, std::size_t wrong_size) {
   std::size_t step = 1;
   for (const std::string& axis : axes) step = std::max(step, declared(wrong, axis).multiple_of);
-  const auto apart = [&] { return std::max(right_at, wrong_at) - std::min(right_at, wrong_at); };
+  const auto apart = [&] { return std::max(right_size, wrong_size) - std::min(right_size, wrong_size); };
   while (apart() > step) {
-    std::size_t middle = std::min(right_at, wrong_at) + apart() / 2;
+    std::size_t middle = std::min(right_size, wrong_size) + apart() / 2;
     middle -= middle % step;
     for (const std::string& axis : axes) changed[axis] = middle;
-    const auto is = middle > std::min(right_at, wrong_at) ? is_right(wrong, changed) : std::nullopt;
+    const auto is = middle > std::min(right_size, wrong_size) ? is_right(wrong, changed) : std::nullopt;
     if (!is) break;
-    (*is ? right_at : wrong_at) = middle;
+    (*is ? right_size : wrong_size) = middle;
   }
-  return {right_at, wrong_at};
+  return {right_size, wrong_size};
 }
 
 }  // namespace assay::properties

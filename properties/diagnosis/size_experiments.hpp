@@ -26,8 +26,8 @@ class size_experiments {
 
   /// Whether the implementation is right in a few fresh cases with the family, the settings and the sizes of the probe,
   /// except the sizes that are given. Nothing if there are no such cases inside its domain, if they are too large, if
-  /// it does not answer, or if it has been asked often enough. Nothing either if right cases must tell something and do
-  /// not.
+  /// it does not answer, or if it has had enough calls. Also nothing if only informative right cases count and none of
+  /// them is informative.
   std::optional<bool> is_right(const probe& like, const core::axis_sizes& changed, evidence counted = evidence::any);
   /// The same with the sizes and the settings of the probe, except those that are given.
   std::optional<bool> is_right(const probe& like, const core::axis_sizes& sizes, const core::attributes& settings,
@@ -37,20 +37,21 @@ class size_experiments {
 
   /// Whether the implementation is right wherever a wrong case is moved to such a right size, and wrong where some
   /// right case is moved to such a wrong size. Precondition: there are both, the smallest first.
-  bool confirm(const std::string& axis, const std::vector<const probe*>& wrong, const std::set<std::size_t>& wrong_at,
-               const std::vector<const probe*>& right, const std::set<std::size_t>& right_at);
+  bool confirm(const std::string& axis, const std::vector<const probe*>& wrong,
+               const std::set<std::size_t>& wrong_sizes, const std::vector<const probe*>& right,
+               const std::set<std::size_t>& right_sizes);
 
-  /// The neighbours between which it turns from right to wrong, as far as it answers. The search starts from {right_at,
-  /// wrong_at}.
-  std::pair<std::size_t, std::size_t> boundary(const probe& wrong, const std::string& axis, std::size_t right_at,
-                                               std::size_t wrong_at) {
-    return boundary(wrong, {}, {axis}, right_at, wrong_at);
+  /// The neighbours between which it turns from right to wrong, as far as it answers. The search starts from
+  /// {right_size, wrong_size}.
+  std::pair<std::size_t, std::size_t> boundary(const probe& wrong, const std::string& axis, std::size_t right_size,
+                                               std::size_t wrong_size) {
+    return boundary(wrong, {}, {axis}, right_size, wrong_size);
   }
   /// The same with other sizes changed too, for axes that share one size. Neighbours are sizes that the implementation
   /// declares.
   std::pair<std::size_t, std::size_t> boundary(const probe& wrong, core::axis_sizes changed,
-                                               const std::vector<std::string>& axes, std::size_t right_at,
-                                               std::size_t wrong_at);
+                                               const std::vector<std::string>& axes, std::size_t right_size,
+                                               std::size_t wrong_size);
 
   /// The sizes of an axis that the implementation declares.
   [[nodiscard]] declared_sizes declared(const probe& like, const std::string& axis) const {

@@ -12,7 +12,7 @@ namespace {
 
 using core::infinity;
 constexpr double nearly = 1.0 / 16;  // as a share of the scale: an error that arithmetic with few digits makes
-constexpr std::size_t elements_that_tell = 8;
+constexpr std::size_t informative_elements = 8;
 
 struct wrong_element {
   double truth, x, allowed, scale;
@@ -50,8 +50,8 @@ std::string mask_words(const std::vector<const probe*>& probes) {
   return words::finite_mask(*value, several);
 }
 
-// Whether at least half of the telling elements err as rounding in the format would make them err. A cause that leaves
-// most elements right is not the arithmetic.
+// Whether at least half of the informative elements err as rounding in the format would make them err. A cause that
+// leaves most elements right is not the arithmetic.
 bool errs_throughout(core::dtype format, const std::vector<const probe*>& probes) {
   const double least = core::unit_roundoff(format) / 64;
   std::size_t felt = 0, all = 0;
@@ -60,7 +60,7 @@ bool errs_throughout(core::dtype format, const std::vector<const probe*>& probes
       const auto& x = p->actual.at(name).values.storage();
       for (std::size_t i = 0; i < x.size(); ++i) {
         const double truth = p->truth_of(name, i);
-        if (!std::isfinite(truth) || !p->tells_at(name, i)) continue;
+        if (!std::isfinite(truth) || !p->informative_at(name, i)) continue;
         ++all;
         felt += std::fabs(x[i] - truth) >= least * std::fabs(truth);
       }
@@ -99,7 +99,7 @@ std::optional<core::dtype> format_held(const std::vector<const probe*>& probes) 
       ++count;
       all = all && core::unit_roundoff(held) > core::unit_roundoff(e.storage) && core::round_to(held, e.x) == e.x;
     });
-    if (all && count >= elements_that_tell && !holds_inputs(held, probes)) return held;
+    if (all && count >= informative_elements && !holds_inputs(held, probes)) return held;
   }
   return std::nullopt;
 }
@@ -128,7 +128,7 @@ bool are_left_of_one(const std::vector<const probe*>& probes) {
     all = all && std::fabs(e.truth) < small && std::fabs(e.x - e.truth) <= most_steps * step &&
           std::remainder(e.x, step) == 0.0;
   });
-  return all && count >= elements_that_tell;
+  return all && count >= informative_elements;
 }
 
 }  // namespace

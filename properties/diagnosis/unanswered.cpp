@@ -30,14 +30,14 @@ core::axis_sizes sizes_elsewhere(const core::operation& op, core::axis_sizes siz
 
 class questions {
  public:
-  questions(implementation& under_test, const test_case& of, std::uint64_t seed)
-      : under_test_(under_test), of_(of), seed_(seed) {}
+  questions(implementation& under_test, const test_case& example, std::uint64_t seed)
+      : under_test_(under_test), example_(example), seed_(seed) {}
 
   /// Whether a mild call of these sizes is answered. Nothing if it cannot be made, or if it ends in another way.
   std::optional<bool> are_answered(const core::axis_sizes& sizes) {
-    const core::operation& op = *of_.call.operation;
-    core::attributes settings = core::completed(op, of_.call.attributes);
-    case_key key{&op, of_.call.type, mild_family_of(op).name, seed_, extent(sizes)};
+    const core::operation& op = *example_.call.operation;
+    core::attributes settings = core::completed(op, example_.call.attributes);
+    case_key key{&op, example_.call.type, mild_family_of(op).name, seed_, extent(sizes)};
     for (const core::attribute_declaration& a : op.attributes) {
       if (const auto size = sizes.find(a.axis); size != sizes.end() && !a.axis.empty())
         settings[a.name] = static_cast<std::int64_t>(size->second);
@@ -54,7 +54,7 @@ class questions {
 
  private:
   implementation& under_test_;
-  const test_case& of_;
+  const test_case& example_;
   std::uint64_t seed_;
 };
 
@@ -68,19 +68,19 @@ using conditions = std::vector<size_condition>;
 // The nearest size at which calls are answered, larger or smaller: found by doubling or halving, then between.
 std::optional<size_condition> bound_along(questions& ask, const core::axis_sizes& sizes, const std::string& axis,
                                           bool larger) {
-  const auto at = [&](std::size_t size) { return ask.are_answered(with(sizes, {{axis, size}})); };
+  const auto is_answered = [&](std::size_t size) { return ask.are_answered(with(sizes, {{axis, size}})); };
   const std::size_t failed = sizes.at(axis);
   std::size_t wrong = failed, right = 0;
   for (std::size_t size = larger ? 2 * failed : failed / 2;
        right == 0 && size > 0 && size <= std::max(farthest_size, failed); size = larger ? 2 * size : size / 2) {
-    const auto is = at(size);
+    const auto is = is_answered(size);
     if (!is) return std::nullopt;
     (*is ? right : wrong) = size;
   }
   if (right == 0) return std::nullopt;
   while (std::max(right, wrong) - std::min(right, wrong) > 1) {
     const std::size_t middle = (right + wrong) / 2;
-    const auto is = at(middle);
+    const auto is = is_answered(middle);
     if (!is) return std::nullopt;
     (*is ? right : wrong) = middle;
   }
@@ -105,11 +105,11 @@ std::vector<conditions> conditions_on(questions& ask, const core::axis_sizes& si
 std::vector<size_condition> comparisons_of(const core::axis_sizes& sizes) {
   std::vector<size_condition> all;
   for (const auto& [axis, size] : sizes)
-    for (const auto& [other, of_other] : sizes) {
+    for (const auto& [other, other_size] : sizes) {
       if (axis == other) continue;
       const auto add = [&](size_form is, std::size_t times) {
-        const std::size_t at = std::max<std::size_t>({size / times, of_other, 3});
-        all.push_back({.is = is, .axis = axis, .other = other, .at = at, .times = times});
+        const std::size_t middle = std::max<std::size_t>({size / times, other_size, 3});
+        all.push_back({.is = is, .axis = axis, .other = other, .middle = middle, .times = times});
       };
       add(size_form::smaller, 1);
       if (axis < other) add(size_form::unequal, 1);
@@ -120,7 +120,7 @@ std::vector<size_condition> comparisons_of(const core::axis_sizes& sizes) {
 }
 
 bool hold_everywhere(questions& ask, const conditions& all, const std::vector<core::axis_sizes>& others) {
-  bool with_them = false, without = false;
+  bool unanswered = false, answered = false;
   for (const core::axis_sizes& sizes : others)
     for (const size_condition& condition : all)
       for (const core::axis_sizes& sample : condition.samples()) {
@@ -129,9 +129,9 @@ bool hold_everywhere(questions& ask, const conditions& all, const std::vector<co
         if (!is) continue;
         const bool hold = std::all_of(all.begin(), all.end(), [&](const auto& one) { return one.holds(now); });
         if (*is == hold) return false;
-        (*is ? without : with_them) = true;
+        (*is ? answered : unanswered) = true;
       }
-  return with_them && without;
+  return unanswered && answered;
 }
 
 }  // namespace

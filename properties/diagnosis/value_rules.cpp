@@ -47,7 +47,7 @@ value_rule compared_settings(const core::attribute_declaration& one, const char*
   return rule;
 }
 
-std::vector<value_rule> of_all_wrong(std::vector<value_rule> all, const std::vector<const probe*>& wrong) {
+std::vector<value_rule> rules_that_hold_in(std::vector<value_rule> all, const std::vector<const probe*>& wrong) {
   std::erase_if(all, [&](const value_rule& rule) {
     return !std::all_of(wrong.begin(), wrong.end(), [&](const probe* p) { return rule.holds_in(*p); });
   });
@@ -62,7 +62,7 @@ std::vector<value_rule> rules_of_settings(const core::operation& op, const std::
   for (const core::attribute_declaration& a : op.attributes)
     if (a.axis.empty())
       for (value_rule& rule : rules_of(a, settings.at(a.name))) all.push_back(std::move(rule));
-  return of_all_wrong(std::move(all), wrong);
+  return rules_that_hold_in(std::move(all), wrong);
 }
 
 namespace {
@@ -74,13 +74,13 @@ std::set<core::attribute> values_of(const std::string& name, const std::vector<c
 }
 
 // The last right value on the way to a wrong one; for types other than integers the value that was tried.
-core::attribute last_right(const probe& wrong, const std::string& name, const core::attribute& right_at,
-                           const core::attribute& wrong_at, size_experiments& again) {
-  if (!std::holds_alternative<std::int64_t>(right_at)) return right_at;
-  auto right = std::get<std::int64_t>(right_at), not_right = std::get<std::int64_t>(wrong_at);
+core::attribute last_right(const probe& wrong, const std::string& name, const core::attribute& right_value,
+                           const core::attribute& wrong_value, size_experiments& again) {
+  if (!std::holds_alternative<std::int64_t>(right_value)) return right_value;
+  auto right = std::get<std::int64_t>(right_value), not_right = std::get<std::int64_t>(wrong_value);
   while (std::abs(not_right - right) > 1) {
     const std::int64_t middle = right + (not_right - right) / 2;
-    const auto is = again.is_right(wrong, {}, {{name, middle}}, evidence::telling);
+    const auto is = again.is_right(wrong, {}, {{name, middle}}, evidence::informative);
     if (!is) break;
     (*is ? right : not_right) = middle;
   }
@@ -94,19 +94,19 @@ std::vector<value_rule> rules_of_bounds(const core::operation& op, const std::ve
   std::vector<value_rule> all;
   for (const core::attribute_declaration& a : op.attributes) {
     if (is_choice(a) || !a.axis.empty() || right.empty()) continue;
-    const auto of_wrong = values_of(a.name, wrong), of_right = values_of(a.name, right);
-    const bool above = *of_right.rbegin() < *of_wrong.begin();
-    if (of_wrong.size() < 2 || (!above && !(*of_wrong.rbegin() < *of_right.begin()))) continue;
-    const core::attribute nearest = above ? *of_wrong.begin() : *of_wrong.rbegin();
+    const auto wrong_values = values_of(a.name, wrong), right_values = values_of(a.name, right);
+    const bool above = *right_values.rbegin() < *wrong_values.begin();
+    if (wrong_values.size() < 2 || (!above && !(*wrong_values.rbegin() < *right_values.begin()))) continue;
+    const core::attribute nearest = above ? *wrong_values.begin() : *wrong_values.rbegin();
     const core::attribute bound =
-        last_right(*wrong.front(), a.name, above ? *of_right.rbegin() : *of_right.begin(), nearest, again);
+        last_right(*wrong.front(), a.name, above ? *right_values.rbegin() : *right_values.begin(), nearest, again);
     value_rule rule{fmt::format("{} is {} than {}", a.name, above ? "more" : "less", core::to_string(bound)),
                     [name = a.name, bound, above](const core::attributes& x) {
                       return above ? bound < x.at(name) : x.at(name) < bound;
                     },
                     {{{a.name, bound}}}};
-    for (const core::attribute& value : of_right) rule.others.push_back({{a.name, value}});
-    for (const core::attribute& value : of_wrong) rule.alike.push_back({{a.name, value}});
+    for (const core::attribute& value : right_values) rule.others.push_back({{a.name, value}});
+    for (const core::attribute& value : wrong_values) rule.alike.push_back({{a.name, value}});
     all.push_back(std::move(rule));
   }
   return all;
@@ -123,7 +123,7 @@ std::vector<value_rule> rules_of_two_settings(const core::operation& op, const s
       all.push_back(compared_settings(*a, "is less than", *b, std::less<>()));
       all.push_back(compared_settings(*b, "is less than", *a, std::less<>()));
     }
-  return of_all_wrong(std::move(all), wrong);
+  return rules_that_hold_in(std::move(all), wrong);
 }
 
 }  // namespace assay::properties

@@ -15,9 +15,9 @@ constexpr double table_length = 256;  ///< of a table in which positions are loo
 struct index_fault {
   const char* what;
   const char* words;
-  double (*of)(double x);
+  double (*change)(double x);
 };
-constexpr index_fault of_any[] = {
+constexpr index_fault faults_of_any_index[] = {
     {"one_off", "is one off", [](double x) { return x + 1; }},
     {"one_less", "is one too small", [](double x) { return x - 1; }},
     {"zeroed", "is 0 always", [](double) { return 0.0; }},
@@ -25,7 +25,7 @@ constexpr index_fault of_any[] = {
     {"negated", "has the wrong sign", [](double x) { return -x; }},
 };
 // Faults of indices that may be large.
-constexpr index_fault of_inputs[] = {
+constexpr index_fault faults_of_input_indices[] = {
     {"clamped", "is at most 255", [](double x) { return std::min(x, table_length - 1); }},
     {"wrapped", "begins anew at 256", [](double x) { return x - table_length * std::floor(x / table_length); }},
     {"in_bf16", "is held in bf16", [](double x) { return core::round_to(core::dtype::bf16, x); }},
@@ -70,8 +70,8 @@ void add_ignored_axes(declared_fault_list& all, const core::operation& op) {
 bool is_index(const core::tensor_declaration& d) { return d.own_type && !d.axes.empty(); }
 
 // Changes all indices of a call together: a change of one of two alone is another fault.
-declared_fault of_all(const core::operation& op, const char* where, const char* what, const std::string& words,
-                      tensor_edit edit) {
+declared_fault fault_in_all(const core::operation& op, const char* where, const char* what, const std::string& words,
+                            tensor_edit edit) {
   std::vector<std::string> names;
   for (const core::tensor_declaration& d : op.inputs)
     if (is_index(d)) names.push_back(d.name);
@@ -89,18 +89,18 @@ declared_fault_list index_faults(const core::operation& op) {
   for (const core::tensor_declaration* d : tensors_of(op)) {
     if (!is_index(*d)) continue;
     const auto add = [&](const index_fault& fault) {
-      all.push_back(fault_in(op, *d, fault.what, d->name + " " + fault.words, each_value(fault.of)));
+      all.push_back(fault_in(op, *d, fault.what, d->name + " " + fault.words, each_value(fault.change)));
     };
-    for (const index_fault& fault : of_any) add(fault);
+    for (const index_fault& fault : faults_of_any_index) add(fault);
     if (!is_output(op, *d) && d->domain.high >= table_length)
-      for (const index_fault& fault : of_inputs) add(fault);
+      for (const index_fault& fault : faults_of_input_indices) add(fault);
     all.push_back(fault_in(op, *d, "counted", d->name + " is counted from 0, whatever it is", count));
   }
   const auto indices = std::count_if(op.inputs.begin(), op.inputs.end(), is_index);
-  if (indices > 0) all.push_back(of_all(op, "call", "counted_on", "counted on from the first", count_on));
-  for (const index_fault& fault : of_inputs)
+  if (indices > 0) all.push_back(fault_in_all(op, "call", "counted_on", "counted on from the first", count_on));
+  for (const index_fault& fault : faults_of_input_indices)
     if (const std::string words = fault.words; indices > 1 && words.starts_with("is held "))
-      all.push_back(of_all(op, "positions", fault.what, words.substr(3), each_value(fault.of)));
+      all.push_back(fault_in_all(op, "positions", fault.what, words.substr(3), each_value(fault.change)));
   add_ignored_axes(all, op);
   return all;
 }

@@ -33,14 +33,14 @@ struct gradient_steps {
   struct type {};
 };
 template <class Scheme>
-requires requires(const Scheme& how) { how.of_gradient; }
+requires requires(const Scheme& scheme) { scheme.of_gradient; }
 struct gradient_steps<Scheme> {
   using type = std::remove_const_t<typename decltype(Scheme::of_gradient)::element_type>;
 };
 /// A change of the steps of a gradient alone.
 template <class Scheme>
 using gradient_change = change_of<typename gradient_steps<Scheme>::type, core::dtype>;
-/// A change of the steps of a formula, which may depend on the dtype of the call. A generic change, `[](auto& how) {
+/// A change of the steps of a formula, which may depend on the dtype of the call. A generic change, `[](auto& scheme) {
 /// ... }`, also changes the derived gradient, as in automatic differentiation; any other change leaves the gradient
 /// right.
 template <class Scheme>
@@ -101,19 +101,19 @@ description description_of(std::string_view encoding, std::string name);
 template <class Encoding>
 class scheme_variant final : public implementation {
  public:
-  explicit scheme_variant(std::string name, variation<Encoding> how = {})
-      : about_(description_of(Encoding::name, std::move(name))), how_(std::move(how)) {
-    for (const core::dtype t : core::floating_dtypes) about_.compute[t] = how_.arithmetic(t);
+  explicit scheme_variant(std::string name, variation<Encoding> changes = {})
+      : about_(description_of(Encoding::name, std::move(name))), changes_(std::move(changes)) {
+    for (const core::dtype t : core::floating_dtypes) about_.compute[t] = changes_.arithmetic(t);
     computed_ = about_;
-    if (how_.declared) how_.declared(about_);
+    if (changes_.declared) changes_.declared(about_);
   }
   [[nodiscard]] const description& describe() const override { return about_; }
 
   call_result evaluate(const request& call) override {
     request edited = call;
-    if (how_.inputs) how_.inputs(edited);
+    if (changes_.inputs) changes_.inputs(edited);
     core::tensors outputs = computed(edited, call.type);
-    if (how_.outputs) how_.outputs(outputs, call);
+    if (changes_.outputs) changes_.outputs(outputs, call);
     return outputs;
   }
 
@@ -122,11 +122,11 @@ class scheme_variant final : public implementation {
 
   steps scheme_of(core::dtype type) {
     steps scheme;
-    if (how_.formula) how_.formula(scheme, type);
+    if (changes_.formula) changes_.formula(scheme, type);
     if constexpr (requires { scheme.of_gradient; }) {
       const auto of_gradient = std::make_shared<typename gradient_steps<steps>::type>();
-      if (how_.formula.in_gradient) how_.formula.in_gradient(*of_gradient, type);
-      if (how_.gradient) how_.gradient(*of_gradient, type);
+      if (changes_.formula.in_gradient) changes_.formula.in_gradient(*of_gradient, type);
+      if (changes_.gradient) changes_.gradient(*of_gradient, type);
       scheme.of_gradient = of_gradient;
     }
     return scheme;
@@ -143,7 +143,7 @@ class scheme_variant final : public implementation {
   }
 
   description about_, computed_;  // what it declares, and how it really computes
-  variation<Encoding> how_;
+  variation<Encoding> changes_;
   // Owners of programs, by storage dtype.
   std::map<core::dtype, std::unique_ptr<const reference::formula_owner>> owners_{};
 };
@@ -151,11 +151,11 @@ class scheme_variant final : public implementation {
 /// `id` is "mutant/NAME" or "control/NAME"; `models` is the public report (owner/name#issue), or what a control does
 /// differently; `summary` is the fault in one sentence.
 template <class Encoding>
-variant make_variant(std::string id, const char* models, std::string summary, variation<Encoding> how) {
-  const auto make = [id, how]() -> std::unique_ptr<implementation> {
-    return std::make_unique<scheme_variant<Encoding>>(id, how);
+variant make_variant(std::string id, const char* models, std::string summary, variation<Encoding> changes) {
+  const auto make = [id, changes]() -> std::unique_ptr<implementation> {
+    return std::make_unique<scheme_variant<Encoding>>(id, changes);
   };
-  return {std::move(id), models, std::move(summary), make, how.shown_in, how.remembers, how.telling};
+  return {std::move(id), models, std::move(summary), make, changes.shown_in, changes.remembers, changes.telling};
 }
 
 /// The lists joined into one.

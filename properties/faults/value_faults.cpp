@@ -13,9 +13,9 @@ using core::tensor;
 struct value_fault {
   const char* what;
   const char* words;
-  double (*of)(double x);
+  double (*change)(double x);
 };
-constexpr value_fault of_values[] = {
+constexpr value_fault faults_of_values[] = {
     {"zeroed", "is dropped: 0 always", [](double) { return 0.0; }},
     {"negated", "has the wrong sign", [](double x) { return -x; }},
     {"halved", "is half of what it should be", [](double x) { return x / 2; }},
@@ -23,16 +23,17 @@ constexpr value_fault of_values[] = {
 };
 
 // Sets the positions [first, last) of an axis to 0; `last` 0 means the end of the axis.
-tensor_edit zero_at(std::size_t axis, std::size_t first, std::size_t last) {
+tensor_edit zeros_at_positions(std::size_t axis, std::size_t first, std::size_t last) {
   return [=](tensor& t) {
     const std::size_t n = t.shape()[axis], inner = core::stride_of(t.shape(), axis);
     for (std::size_t i = 0; i < t.size(); ++i)
-      if (const std::size_t at = i / inner % n; at >= first && (last == 0 || at < last)) t.values.storage()[i] = 0;
+      if (const std::size_t position = i / inner % n; position >= first && (last == 0 || position < last))
+        t.values.storage()[i] = 0;
   };
 }
 tensor_edit last_lost(std::size_t axis) {
   return [=](tensor& t) {
-    if (t.shape()[axis] > 0) zero_at(axis, t.shape()[axis] - 1, 0)(t);
+    if (t.shape()[axis] > 0) zeros_at_positions(axis, t.shape()[axis] - 1, 0)(t);
   };
 }
 
@@ -66,19 +67,20 @@ void add_lost(declared_fault_list& all, const core::operation& op, const core::t
     const std::string& symbol = d.axes[axis];
     if (!varies(symbol)) continue;
     const core::axis_role role = core::role_of(op, symbol);
-    const bool of_tokens = role == core::axis_role::token || role == core::axis_role::key;
-    if (of_tokens) {
+    const bool counts_tokens = role == core::axis_role::token || role == core::axis_role::key;
+    if (counts_tokens) {
       all.push_back(fault_in(op, d, fmt::format("first_lost_along_{}_{}", symbol, axis),
                              fmt::format("the first element of {} along {} is lost", d.name, symbol),
-                             zero_at(axis, 0, 1)));
+                             zeros_at_positions(axis, 0, 1)));
       all.push_back(fault_in(op, d, fmt::format("last_lost_along_{}_{}", symbol, axis),
                              fmt::format("the last element of {} along {} is lost", d.name, symbol), last_lost(axis)));
     }
     if (!is_output(op, d)) continue;
     for (const std::size_t k : {1, 2, 16, 64}) {
-      if (k > 2 && !of_tokens) continue;
+      if (k > 2 && !counts_tokens) continue;
       all.push_back(fault_in(op, d, fmt::format("lost_from_{}_along_{}_{}", k, symbol, axis),
-                             fmt::format("{} is 0 from position {} of {} on", d.name, k, symbol), zero_at(axis, k, 0)));
+                             fmt::format("{} is 0 from position {} of {} on", d.name, k, symbol),
+                             zeros_at_positions(axis, k, 0)));
     }
   }
 }
@@ -99,8 +101,8 @@ declared_fault_list value_faults(const core::operation& op) {
   declared_fault_list all;
   for (const core::tensor_declaration* d : tensors_of(op)) {
     if (!d->own_type)
-      for (const value_fault& fault : of_values)
-        all.push_back(fault_in(op, *d, fault.what, d->name + " " + fault.words, each_value(fault.of)));
+      for (const value_fault& fault : faults_of_values)
+        all.push_back(fault_in(op, *d, fault.what, d->name + " " + fault.words, each_value(fault.change)));
     add_lost(all, op, *d);
     if (!is_output(op, *d)) continue;
     add_echoes(all, op, *d);

@@ -55,10 +55,10 @@ bool fill_at_once(scan_tensors& to, std::size_t first, std::uint64_t numbers, co
   std::atomic<bool> alike = true;
   tbb::parallel_for(tbb::blocked_range<std::size_t>(first, lanes, neighbours), [&](const auto& range) {
     for (std::size_t lane = range.begin(); lane < range.end() && alike; ++lane) {
-      counter_random of_lane = random.after(numbers * (lane - first));
-      const std::uint64_t before = of_lane.drawn();
-      put(draw(of_lane), lane, to);
-      if (of_lane.drawn() - before != numbers) alike = false;
+      counter_random lane_random = random.after(numbers * (lane - first));
+      const std::uint64_t before = lane_random.drawn();
+      put(draw(lane_random), lane, to);
+      if (lane_random.drawn() - before != numbers) alike = false;
     }
   });
   return alike;

@@ -18,11 +18,11 @@ namespace {
 
 // Fills the tensor on all cores with the numbers that sequential draws would give.
 void fill_normal(core::tensor& t, core::counter_random& random) {
-  constexpr std::size_t at_once = std::size_t{1} << 14;
+  constexpr std::size_t grain = std::size_t{1} << 14;
   auto& x = t.values.storage();
-  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, x.size(), at_once), [&](const auto& range) {
-    core::counter_random of_range = random.after_normals(range.begin());
-    for (std::size_t i = range.begin(); i < range.end(); ++i) x[i] = core::round_to(t.type, of_range.normal());
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, x.size(), grain), [&](const auto& range) {
+    core::counter_random range_random = random.after_normals(range.begin());
+    for (std::size_t i = range.begin(); i < range.end(); ++i) x[i] = core::round_to(t.type, range_random.normal());
   });
   random = random.after_normals(x.size());
 }
@@ -30,7 +30,7 @@ void fill_normal(core::tensor& t, core::counter_random& random) {
 // Random values for every declared tensor. In one case of eight only one tensor gets them, unless the key gives sizes:
 // such a case must test all tensors at once.
 void add_random(test_case& c, const std::string& prefix, const std::vector<core::tensor_declaration>& declared,
-                const core::axis_sizes& sizes, bool of_one_sign, core::counter_random& random) {
+                const core::axis_sizes& sizes, bool has_one_sign, core::counter_random& random) {
   const bool one_alone = random.one_in(8) && !c.key.size.is_given();
   const std::size_t alone = one_alone ? random.below(declared.size()) : declared.size();
   for (std::size_t k = 0; k < declared.size(); ++k) {
@@ -38,28 +38,28 @@ void add_random(test_case& c, const std::string& prefix, const std::vector<core:
     core::tensor t = (is_drawn ? core::unwritten : core::zeros)(declared[k].type_in(c.call.type),
                                                                 core::shape_of(declared[k], sizes));
     if (is_drawn) fill_normal(t, random);
-    if (is_drawn && of_one_sign) take_signs(t, draws_equal(random));
+    if (is_drawn && has_one_sign) take_signs(t, draws_equal(random));
     c.call.inputs.emplace(prefix + declared[k].name, std::move(t));
   }
 }
 
 // Adds the cotangents of a vjp, or the tangents of a jvp.
-void add_derivative_inputs(test_case& c, const core::operation& forward, bool of_one_sign,
+void add_derivative_inputs(test_case& c, const core::operation& forward, bool has_one_sign,
                            core::counter_random& random) {
   const core::axis_sizes sizes = core::sizes_of({&forward, c.call.type, c.call.inputs, c.call.attributes});
   if (c.call.operation->is_vjp()) {
-    add_random(c, "grad_", forward.outputs, sizes, of_one_sign, random);
+    add_random(c, "grad_", forward.outputs, sizes, has_one_sign, random);
   } else {
     std::vector<core::tensor_declaration> directions;
     std::copy_if(forward.inputs.begin(), forward.inputs.end(), std::back_inserter(directions),
                  [](const auto& d) { return d.differentiable; });
-    add_random(c, "tangent_", directions, sizes, of_one_sign, random);
+    add_random(c, "tangent_", directions, sizes, has_one_sign, random);
   }
 }
 
 // The values from which a family draws settings, as far as the key allows them.
-setting_values settings_within(setting_values key, const setting_values& of_family, bool of_size) {
-  for (const auto& [name, values] : of_family) {
+setting_values settings_within(setting_values key, const setting_values& family_values, bool is_sized) {
+  for (const auto& [name, values] : family_values) {
     const auto allowed = key.try_emplace(name, values).first;
     std::vector<core::attribute> both;
     std::copy_if(values.begin(), values.end(), std::back_inserter(both), [&among = allowed->second](const auto& value) {
@@ -67,7 +67,7 @@ setting_values settings_within(setting_values key, const setting_values& of_fami
     });
     // A case with only such values lies outside the declared domain, and is counted as such. With other values it would
     // not be of this family.
-    if (!both.empty() || !of_size) allowed->second = both.empty() ? values : std::move(both);
+    if (!both.empty() || !is_sized) allowed->second = both.empty() ? values : std::move(both);
   }
   return key;
 }
@@ -79,8 +79,8 @@ core::attributes draw_any_settings(const case_key& key, const setting_values& wi
     const auto values = values_to_draw(a, within, key.size.is_given() ? size_domains{} : key.sizes);
     // Later settings have their own random stream: a case with the standard value stays equal to the case from before
     // the setting existed.
-    core::counter_random of_later(core::fnv1a(a.name, key.seed + 1 + attempt));
-    all.emplace(a.name, values[(a.is_later() ? of_later : random).below(values.size())]);
+    core::counter_random later_random(core::fnv1a(a.name, key.seed + 1 + attempt));
+    all.emplace(a.name, values[(a.is_later() ? later_random : random).below(values.size())]);
   }
   return all;
 }

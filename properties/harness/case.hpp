@@ -119,7 +119,7 @@ std::vector<family> families_of(const core::operation& op);
 /// The families without those that came after a list.
 std::vector<family> without_later(std::vector<family> all, core::list_version known);
 /// Whether settings, values or families of an operation were added between two lists.
-bool is_asked_otherwise(const core::operation& op, core::list_version one, core::list_version other);
+bool has_additions_between(const core::operation& op, core::list_version one, core::list_version other);
 
 /// The family of an operation with this name; null if there is none.
 const family* find_family(const core::operation& op, const std::string& name);

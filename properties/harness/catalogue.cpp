@@ -111,7 +111,7 @@ std::vector<family> without_later(std::vector<family> all, core::list_version kn
   return all;
 }
 
-bool is_asked_otherwise(const core::operation& op, core::list_version one, core::list_version other) {
+bool has_additions_between(const core::operation& op, core::list_version one, core::list_version other) {
   const auto all = families_of(op);
   return std::any_of(op.attributes.begin(), op.attributes.end(),
                      [&](const auto& a) { return a.values_of(one) != a.values_of(other); }) ||

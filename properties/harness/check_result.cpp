@@ -51,7 +51,7 @@ namespace {
 // widths 64, 128 and 256, the worst error over all positions between two powers of two is 1.1 times the worst over the
 // last 64 positions in the median, and at most 1.8 times in 540 draws (over the last two: 2.3 and 8.6; over the last
 // 16, as beyond 2^17: 1.35 and 3.3). So twice the rest is reported.
-double told_error(double largest_seen_ulp) {
+double reported_error(double largest_seen_ulp) {
   constexpr double last_rounding = 0.5, unseen = 2;
   return largest_seen_ulp <= last_rounding ? largest_seen_ulp
                                            : last_rounding + unseen * (largest_seen_ulp - last_rounding);
@@ -63,23 +63,23 @@ std::vector<digits_up_to> check_result::digits() const {
   if (!tells_digits()) return {};
   // One ulp of the scale is at most this part of the scale.
   const double ulp = std::ldexp(1.0, 1 - core::format_of(type).precision);
-  std::vector<error_there> told;
+  std::vector<error_there> reported;
   double before = 0;  // of cases that count for digits and reach no further than the reported ones
   for (const auto& [from, there] : by_growth) {
     before = std::max(before, there.digits_ulp);
     if (there.digits_farthest < 0) continue;
-    told.push_back(there);
-    told.back().digits_ulp = before;
+    reported.push_back(there);
+    reported.back().digits_ulp = before;
   }
   std::vector<digits_up_to> all;
   for (int digits = static_cast<int>(core::format_of(type).precision * 0.30103); digits >= 1; --digits) {
-    const auto lost = std::find_if(told.begin(), told.end(), [&](const error_there& there) {
-      return !(told_error(there.digits_ulp) * ulp <= std::pow(10.0, -digits));
+    const auto lost = std::find_if(reported.begin(), reported.end(), [&](const error_there& there) {
+      return !(reported_error(there.digits_ulp) * ulp <= std::pow(10.0, -digits));
     });
-    if (lost == told.begin()) continue;
+    if (lost == reported.begin()) continue;
     const double farthest = std::prev(lost)->digits_farthest;
     if (all.empty() || farthest > all.back().farthest) all.push_back({digits, farthest});
-    if (lost == told.end()) break;
+    if (lost == reported.end()) break;
   }
   return all;
 }

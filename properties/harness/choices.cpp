@@ -53,8 +53,8 @@ void add_missing_choices(std::vector<case_key>& all, const case_key& key, const 
   for (const auto& [name, values] : choices)
     for (const core::attribute& value : values) {
       bool found = has(name, value);
-      for (const auto& [other, of_other] : choices)
-        for (const core::attribute& with : of_other) {
+      for (const auto& [other, other_values] : choices)
+        for (const core::attribute& with : other_values) {
           core::attributes together = decided;
           together[other] = with;
           together[name] = value;

@@ -74,15 +74,15 @@ std::vector<detectable_error> detectable_errors(const core::operation& op, core:
   std::vector<detectable_error> all;
   for (const family& f : families_of(op)) {
     if (f.holds_nan) continue;
-    std::map<std::string, detectable_error> of_output;
-    for (const auto& d : op.outputs) of_output[d.name] = {d.name, f.name, 1, 0};
+    std::map<std::string, detectable_error> by_output;
+    for (const auto& d : op.outputs) by_output[d.name] = {d.name, f.name, 1, 0};
     for (std::size_t k = 0; k < cases + (cases + 3) / 4; ++k) {
       const extent size{k < cases ? lengths::short_ones : lengths::around_blocks};
       const test_case c = make_case({&op, type, f.name, seed + k, size}, f);
       const core::precisions compute = description{}.precisions_of(op, type);
       const auto expected = expect(c.call, compute);
       core::tensors outputs = truth_of(*expected);
-      for (auto& [name, cell] : of_output) {
+      for (auto& [name, cell] : by_output) {
         const std::vector<double> scales = scales_of(*expected, name);
         const auto i = widest_element(*expected, name, scales);
         if (!i) continue;
@@ -91,7 +91,7 @@ std::vector<detectable_error> detectable_errors(const core::operation& op, core:
         cell.log2_error = from && cell.log2_error ? std::optional(std::max(*from, *cell.log2_error)) : std::nullopt;
       }
     }
-    for (auto& [name, cell] : of_output)
+    for (auto& [name, cell] : by_output)
       if (cell.cases > 0) all.push_back(std::move(cell));
   }
   return all;

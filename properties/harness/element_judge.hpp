@@ -126,8 +126,8 @@ class element_judge {
   [[nodiscard]] const reference::other_answers& others() const {
     if (!others_) {
       auto all = reference::other_answers_of(about_.call, about_.truth);
-      const auto of = all.find(name_);
-      others_ = of == all.end() ? reference::other_answers{} : std::move(of->second);
+      const auto answers = all.find(name_);
+      others_ = answers == all.end() ? reference::other_answers{} : std::move(answers->second);
     }
     return *others_;
   }

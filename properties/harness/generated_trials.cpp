@@ -79,7 +79,7 @@ by_cell<double> differences(implementation& mutant, implementation& right, const
 class detectability_map {
  public:
   explicit detectability_map(const trial_options& options) : options_(options) {}
-  const by_cell<std::optional<int>>& of(const core::operation& op, core::dtype type) {
+  const by_cell<std::optional<int>>& bounds_of(const core::operation& op, core::dtype type) {
     const auto [it, fresh] = known_.try_emplace(op.name);
     if (fresh)
       for (const detectable_error& e : detectable_errors(op, type, options_.seed, options_.cases))
@@ -101,11 +101,11 @@ survivor explain(const variant& m, implementation& right, core::dtype type, cons
     if (!mutant->describe().offers(op.name, type)) continue;
     for (const auto& [cell, d] : differences(*mutant, right, op, type, options)) {
       if (d == 0) continue;
-      const auto floor = map.of(op, type).find(cell);
+      const auto floor = map.bounds_of(op, type).find(cell);
       // A cell without a bound lets every finite error pass. The map is a sample: the cases that the checks drew may
       // let twice as much pass.
-      const bool below =
-          floor != map.of(op, type).end() && (floor->second ? d < std::ldexp(2.0, *floor->second) : std::isfinite(d));
+      const bool below = floor != map.bounds_of(op, type).end() &&
+                         (floor->second ? d < std::ldexp(2.0, *floor->second) : std::isfinite(d));
       const bool worse = !below && s.why != survival::unexplained;
       s.why = below && s.why != survival::unexplained ? survival::below_the_map : survival::unexplained;
       if (worse || (d > most && below == (s.why == survival::below_the_map)))

@@ -24,10 +24,10 @@ std::vector<double> errors_by_token(const expectation& expected, const core::ten
     const std::size_t inner = core::stride_of(s, *axis);
     for (std::size_t i = 0; i < t.size(); ++i) {
       const double error = std::fabs(truth.error_of(t.values.storage()[i], i));
-      double& at = worst[(i / inner) % tokens];
+      double& largest = worst[(i / inner) % tokens];
       const double relative = error / scales[i];
       // A NaN among the outputs ends every horizon.
-      at = std::isnan(relative) ? std::numeric_limits<double>::infinity() : std::max(at, relative);
+      largest = std::isnan(relative) ? std::numeric_limits<double>::infinity() : std::max(largest, relative);
     }
   }
   return worst;
@@ -63,14 +63,14 @@ tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, 
 void record_horizon(check_result& r, const test_case& c, const horizon& h) {
   if (h.judged.passed) widen_class(r, c, h.judged);
   const double ulp = std::ldexp(1.0, 1 - core::format_of(r.type).precision);
-  const auto tell = [&](std::size_t tokens, double error) {
+  const auto record = [&](std::size_t tokens, double error) {
     error_there& there = r.by_growth[std::bit_floor(tokens)];
     there.farthest = std::max(there.farthest, static_cast<double>(tokens));
     there.digits_farthest = std::max(there.digits_farthest, static_cast<double>(tokens));
     there.digits_ulp = std::max(there.digits_ulp, error / ulp);
   };
-  for (std::size_t k = 0; k < h.error_at_power.size(); ++k) tell(std::size_t{1} << k, h.error_at_power[k]);
-  tell(h.measured, h.largest_error);
+  for (std::size_t k = 0; k < h.error_at_power.size(); ++k) record(std::size_t{1} << k, h.error_at_power[k]);
+  record(h.measured, h.largest_error);
 }
 
 }  // namespace assay::properties

@@ -84,24 +84,24 @@ void leave_later_settings(description& about, const std::map<std::string, std::v
   }
 }
 
-core::attributes attributes_asked(const description& about, const request& call) {
-  core::attributes asked = call.attributes;
+core::attributes requested_attributes(const description& about, const request& call) {
+  core::attributes requested = call.attributes;
   const auto& known = about.settings_of(*call.operation);
   for (const core::attribute_declaration& a : call.operation->attributes) {
     if (!a.is_later()) continue;
     const auto values = known.find(a.name);
     const bool is_unnamed = values != known.end() && values->second == std::vector{a.standard};
-    const auto set = asked.try_emplace(a.name, a.standard).first;
-    if (is_unnamed && set->second == a.standard) asked.erase(set);
+    const auto set = requested.try_emplace(a.name, a.standard).first;
+    if (is_unnamed && set->second == a.standard) requested.erase(set);
   }
-  return asked;
+  return requested;
 }
 
 declared_sizes description::sizes_of_axis(const core::operation& op, const std::string& symbol) const {
-  const auto of_operation = sizes.find(op.name);
-  if (of_operation == sizes.end()) return {};
-  const auto of_axis = of_operation->second.find(symbol);
-  return of_axis == of_operation->second.end() ? declared_sizes{} : of_axis->second;
+  const auto sizes_by_axis = sizes.find(op.name);
+  if (sizes_by_axis == sizes.end()) return {};
+  const auto size_domain = sizes_by_axis->second.find(symbol);
+  return size_domain == sizes_by_axis->second.end() ? declared_sizes{} : size_domain->second;
 }
 
 bool description::offers(const std::string& operation, core::dtype type) const {

@@ -144,7 +144,7 @@ struct description {
 void leave_later_settings(description& about, const std::map<std::string, std::vector<std::string>>& parameters);
 /// The settings that a call passes: later settings only if the implementation names them, and values that are not
 /// standard.
-core::attributes attributes_asked(const description& about, const request& call);
+core::attributes requested_attributes(const description& about, const request& call);
 
 /// A function under test. `evaluate` gets calls that check_request accepts. It must return outputs that check_outputs
 /// accepts, or a failure. It throws only for a fault of Assay itself (a full disk), which must never lead to a verdict.

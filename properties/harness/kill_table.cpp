@@ -36,7 +36,7 @@ run_options running_by(const trial_options& options, bool long_lengths) {
 void try_property(trial& t, implementation& under_test, const core::operation& op, const property& p,
                   const trial_options& options) {
   if (t.kills.size() >= options.enough || !under_test.describe().offers(op.name, t.type)) return;
-  if (!is_asked(p, op, under_test.describe())) return;
+  if (!is_checked(p, op, under_test.describe())) return;
   check_result r = run_property(p, under_test, op, t.type, running_by(options, false));
   t.checks += r.verdict() == status::passed || r.verdict() == status::failed;
   if (r.verdict() == status::failed) t.kills.push_back(record(t.mutant, std::move(r)));
@@ -84,7 +84,7 @@ pinned_classes classes_of(implementation& right, core::dtype type, const trial_o
   pinned_classes classes;
   for (const core::operation& op : reference::operations())
     for (const property& p : properties())
-      if (p.decides_class && is_asked(p, op, right.describe()) && right.describe().offers(op.name, type))
+      if (p.decides_class && is_checked(p, op, right.describe()) && right.describe().offers(op.name, type))
         if (const auto c = run_property(p, right, op, type, running_by(options, true)).explaining_class())
           classes[op.name] = *c;
   return classes;
@@ -100,7 +100,7 @@ std::optional<capture> first_capture(const variant& mutant, const trial_options&
     for (const core::operation& op : reference::operations()) {
       if (!under_test->describe().offers(op.name, type)) continue;
       for (const property& p : properties()) {
-        if (p.decides_class != against_truth || !is_asked(p, op, under_test->describe())) continue;
+        if (p.decides_class != against_truth || !is_checked(p, op, under_test->describe())) continue;
         const check_result r = run_property(p, *under_test, op, type, running);
         if (r.verdict() == status::failed) return capture{&p, &op, r.run(), false};
         const auto pin = pinned.find(op.name);

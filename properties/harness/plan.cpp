@@ -100,7 +100,7 @@ std::vector<case_key> keys_of_choices(const case_key& standard, const setting_va
 
 constexpr std::size_t head_size = 256;  // the largest one in common use
 // This many positions at the end of every power of two: digits are reported from the worst of them (check_result.cpp:
-// told_error). Fewer positions beyond the contexts that models have.
+// reported_error). Fewer positions beyond the contexts that models have.
 constexpr std::size_t near_positions = 64, far_positions = 16;
 constexpr double longest_context = 0x1p17;
 
@@ -145,7 +145,7 @@ std::vector<case_key> far_rows(const description& about, const core::operation& 
   return all;
 }
 
-// The families that were asked for, or all that an implementation knows.
+// The requested families, or all that an implementation knows.
 std::vector<family> chosen_families(const property& p, const core::operation& op, const description& about,
                                     const run_options& options) {
   std::vector<family> all = without_later(families_of(p, op), about.written_for);
@@ -211,8 +211,8 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
       case_key key = key_for(about, op, type, f.name, 0, size);
       rc::Random random = stream_of(options.seed, key);
       for (std::size_t k = 0; k < count; ++k) {
-        rc::Random of_case = random.split();
-        key.seed = of_case.next();
+        rc::Random case_random = random.split();
+        key.seed = case_random.next();
         plan.push_back(key);
       }
     }
@@ -244,14 +244,15 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
   for (const core::axis_sizes& axes : block_sizes(op, type, declared, options)) add_drawn(axes, families.front().name);
   std::size_t next = 0, size = 0;
   for (const usual_size& u : planned_sizes(op, type, declared, options)) {
-    const bool of_all = u.family == every_family;
-    if (!u.family.empty() && !of_all && !options.families.empty() && !options.families.contains(u.family)) continue;
+    const bool in_every_family = u.family == every_family;
+    if (!u.family.empty() && !in_every_family && !options.families.empty() && !options.families.contains(u.family))
+      continue;
     case_key drawn = key_for(about, op, type, families.front().name, 0, {});
     case_key any = key_of_sizes(drawn, u.axes, settings_of_sizes::as_drawn);
     for (const auto& [name, value] : u.settings)
       if (may_have(drawn, name, value)) any.settings[name] = drawn.settings[name] = {value};
     std::vector<case_key> keys = keys_of_choices(any, drawn.settings, u.always, size++);
-    if (of_all) {
+    if (in_every_family) {
       for (std::size_t k = 0; k < chosen.size(); ++k) {
         case_key key = keys[k % keys.size()];
         key.family = chosen[k].name;

@@ -25,8 +25,8 @@ bool states_inside(const test_case& c, const declared_domain& d) {
     inputs.emplace(declared.name, declared.own_type ? t : core::cast(core::dtype::f64, t));
   }
   if (!inside(inputs.at(r.state_in), d)) return false;
-  const auto outputs_of = [&](core::tensors of) {
-    return reference::evaluate({&forward, core::dtype::f64, std::move(of), c.call.attributes},
+  const auto outputs_of = [&](core::tensors tensors) {
+    return reference::evaluate({&forward, core::dtype::f64, std::move(tensors), c.call.attributes},
                                reference::accuracy_class::sequential);
   };
   if (!r.states.empty()) return inside(outputs_of(std::move(inputs)).at(r.states), d);
@@ -98,7 +98,7 @@ bool within_domain(const description& about, const test_case& c) {
   return true;
 }
 
-bool is_asked(const property& p, const core::operation& op, const description& about) {
+bool is_checked(const property& p, const core::operation& op, const description& about) {
   return p.applies(op) && (!p.concerns || p.concerns(about));
 }
 

@@ -54,7 +54,7 @@ struct property {
 };
 
 /// Whether the property is checked for an operation of this implementation.
-bool is_asked(const property& p, const core::operation& op, const description& about);
+bool is_checked(const property& p, const core::operation& op, const description& about);
 
 /// The families over which a property runs for an operation.
 std::vector<family> families_of(const property& p, const core::operation& op);

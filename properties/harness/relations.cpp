@@ -48,28 +48,28 @@ bool settle(const axis_relation& r, std::size_t& left, std::size_t& right, const
   const auto is_allowed = [&](std::size_t l, std::size_t s) {
     return allowed(r.left.axis, l) && allowed(r.right.axis, s);
   };
-  const std::size_t common = std::gcd(r.left.times, r.right.times), of_left = r.right.times / common,
-                    of_right = r.left.times / common;
+  const std::size_t common = std::gcd(r.left.times, r.right.times), left_step = r.right.times / common,
+                    right_step = r.left.times / common;
   if (r.equal) {
-    const double mean = std::sqrt(static_cast<double>(left) / static_cast<double>(of_left) *
-                                  static_cast<double>(right) / static_cast<double>(of_right));
+    const double mean = std::sqrt(static_cast<double>(left) / static_cast<double>(left_step) *
+                                  static_cast<double>(right) / static_cast<double>(right_step));
     const auto k = nearest_number(std::max<std::size_t>(static_cast<std::size_t>(mean), 1),
-                                  [&](std::size_t x) { return is_allowed(x * of_left, x * of_right); });
-    if (k) left = *k * of_left, right = *k * of_right;
+                                  [&](std::size_t x) { return is_allowed(x * left_step, x * right_step); });
+    if (k) left = *k * left_step, right = *k * right_step;
     return k.has_value();
   }
-  if (of_left == of_right && is_allowed(right, left)) {
+  if (left_step == right_step && is_allowed(right, left)) {
     std::swap(left, right);
     return true;
   }
-  const auto fits = [&](std::size_t l, std::size_t s) { return l * of_right <= s * of_left && is_allowed(l, s); };
-  if (const auto l = nearest_number(std::max<std::size_t>(right * of_left / of_right, 1),
+  const auto fits = [&](std::size_t l, std::size_t s) { return l * right_step <= s * left_step && is_allowed(l, s); };
+  if (const auto l = nearest_number(std::max<std::size_t>(right * left_step / right_step, 1),
                                     [&](std::size_t x) { return fits(x, right); })) {
     left = *l;
     return true;
   }
   const auto s =
-      nearest_number((left * of_right + of_left - 1) / of_left, [&](std::size_t x) { return fits(left, x); });
+      nearest_number((left * right_step + left_step - 1) / left_step, [&](std::size_t x) { return fits(left, x); });
   if (s) right = *s;
   return s.has_value();
 }
@@ -81,17 +81,17 @@ std::string multiple_of_axis::text() const { return times == 1 ? axis : std::to_
 bool axis_relation::holds(const core::axis_sizes& sizes) const {
   const auto l = sizes.find(left.axis), r = sizes.find(right.axis);
   if (l == sizes.end() || r == sizes.end()) return true;
-  const std::size_t of_left = left.times * l->second, of_right = right.times * r->second;
-  return equal ? of_left == of_right : of_left <= of_right;
+  const std::size_t left_part = left.times * l->second, right_part = right.times * r->second;
+  return equal ? left_part == right_part : left_part <= right_part;
 }
 
 std::string axis_relation::text() const { return left.text() + (equal ? " = " : " <= ") + right.text(); }
 
 std::optional<axis_relation> parse_relation(std::string_view text) {
   for (const std::string_view sign : {"<=", ">=", "="}) {
-    const auto at = text.find(sign);
-    if (at == std::string_view::npos) continue;
-    auto left = parse_multiple(text.substr(0, at)), right = parse_multiple(text.substr(at + sign.size()));
+    const auto position = text.find(sign);
+    if (position == std::string_view::npos) continue;
+    auto left = parse_multiple(text.substr(0, position)), right = parse_multiple(text.substr(position + sign.size()));
     if (!left || !right || left->axis == right->axis) return std::nullopt;
     if (sign == ">=") std::swap(left, right);
     return axis_relation{std::move(*left), std::move(*right), sign == "="};

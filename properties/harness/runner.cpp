@@ -251,7 +251,7 @@ std::vector<check_result> run_properties(implementation& under_test, const core:
   std::vector<check_result> results;
   if (!under_test.describe().offers(op.name, type)) return results;
   for (const property& p : properties())
-    if (is_asked(p, op, under_test.describe())) results.push_back(run_property(p, under_test, op, type, options));
+    if (is_checked(p, op, under_test.describe())) results.push_back(run_property(p, under_test, op, type, options));
   return results;
 }
 

@@ -37,9 +37,9 @@ struct run_options {
   bool prepares = false;
   /// Runs the whole plan despite failures, and shrinks nothing: for users who want to see every call.
   bool goes_on = false;
-  /// If true, the candidate is not asked any more: the rest of the check is not run.
+  /// If true, the candidate gets no more calls: the rest of the check is not run.
   std::function<bool()> stopped = [] { return false; };
-  /// A case of given sizes that would take too long: it is not asked, and counts as unsupported.
+  /// A case of given sizes that would take too long: the candidate does not get it, and it counts as unsupported.
   std::function<bool(const test_case&)> leaves_out = [](const test_case&) { return false; };
   std::chrono::steady_clock::duration shrink_time = std::chrono::hours(1);  ///< at most, for each counterexample
 };

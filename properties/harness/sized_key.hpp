@@ -22,8 +22,8 @@ inline case_key mild_key(const core::operation& op, core::dtype type,
       const auto size = by_role.find(core::role_of(op, a.axis));
       if (size != by_role.end()) value = static_cast<std::int64_t>(size->second);
     }
-    const auto asked_for = settings.find(a.name);
-    key.settings[a.name] = {asked_for == settings.end() ? value : asked_for->second};
+    const auto requested = settings.find(a.name);
+    key.settings[a.name] = {requested == settings.end() ? value : requested->second};
   }
   key.size = extent(sizes);
   return key;

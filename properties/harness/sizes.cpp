@@ -82,15 +82,15 @@ long_calls calls_of(const core::operation& op, const encoding_tests& tests) {
 
 constexpr std::size_t ends_of_16_bits = (std::size_t{1} << 16) + 2;
 
-// The size of an axis when it is long; `at` has the sizes of the others.
-std::size_t longest(const core::operation& op, const std::string& symbol, core::axis_sizes at, const long_calls& calls,
-                    const run_options& options, core::counter_random& random) {
+// The size of an axis when it is long; `others` has the sizes of the other axes.
+std::size_t longest(const core::operation& op, const std::string& symbol, core::axis_sizes others,
+                    const long_calls& calls, const run_options& options, core::counter_random& random) {
   const bool all = options.sizes == run_options::usual::all;
-  std::size_t& size = at[symbol] = ends_of_16_bits + random.below(all ? ends_of_16_bits : 1000);
+  std::size_t& size = others[symbol] = ends_of_16_bits + random.below(all ? ends_of_16_bits : 1000);
   if (const core::attribute_declaration* setting = core::attribute_of_axis(op, symbol))
     size = std::min(size, static_cast<std::size_t>(std::min(setting->high, 0x1p31)));
   if (const auto end = calls.affordable.find(symbol); end != calls.affordable.end()) size = std::min(size, end->second);
-  while (size > 1 && largest_tensor(op, at) > most_elements(options)) size -= size / 16 + 1;
+  while (size > 1 && largest_tensor(op, others) > most_elements(options)) size -= size / 16 + 1;
   return size;
 }
 
@@ -156,9 +156,9 @@ std::vector<core::axis_sizes> declared_ends(const core::operation& op, const siz
   for (const auto& [symbol, sizes] : declared) {
     if (sizes.nearest(1) > 0 && sizes.nearest(1) <= longest_end) all.push_back({{symbol, sizes.nearest(1)}});
     if (sizes.high == std::numeric_limits<std::size_t>::max()) continue;
-    core::axis_sizes at = least;
-    std::size_t& end = at[symbol] = std::min(sizes.high, longest_end);
-    while (end > least.at(symbol) && largest_tensor(op, at) > largest) end /= 2;
+    core::axis_sizes ends = least;
+    std::size_t& end = ends[symbol] = std::min(sizes.high, longest_end);
+    while (end > least.at(symbol) && largest_tensor(op, ends) > largest) end /= 2;
     end -= end % sizes.multiple_of;
     if (sizes.holds(end) && end > 0) all.push_back({{symbol, end}});
   }
@@ -250,14 +250,14 @@ std::vector<sized_call> long_axes(const core::operation& op, core::dtype type, c
         add(std::min(sizes[k], longest_sum), one_sign);
       else
         add(sizes[k], by_turns[random.below(by_turns.size())]);
-    const auto add_telling = [&](const std::string& name) {
+    const auto add_largest = [&](const std::string& name) {
       add(end, name);
       widen_rows(op, declared, all.back().axes);
     };
-    bool told = false;
+    bool added = false;
     for (const family& f : families)
-      if (f.tells_along == symbol) add_telling(f.name), told = true;
-    if (!told) add_telling(names.front());
+      if (f.tells_along == symbol) add_largest(f.name), added = true;
+    if (!added) add_largest(names.front());
   }
   if (!options.families.empty())
     std::erase_if(all, [&](const sized_call& c) { return !options.families.contains(c.family); });

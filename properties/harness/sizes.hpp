@@ -24,7 +24,7 @@ bool is_cheap(const core::operation& op, const core::axis_sizes& axes);
 /// grow as a square.
 std::vector<core::axis_sizes> declared_ends(const core::operation& op, const size_domains& declared);
 
-/// The usual sizes of the operation, as many as are asked for, and the shapes that were requested by number. A size is
+/// The usual sizes of the operation, as many as are requested, and the shapes that were requested by number. A size is
 /// drawn from the seed, up to an eighth above the usual one, unless it must be exact: a multiple of 8, or the neighbour
 /// of a multiple of 32. All sizes but those requested by number are inside the declared ones. Shapes that no call can
 /// have are left out.

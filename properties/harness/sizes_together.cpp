@@ -30,7 +30,7 @@ std::set<std::size_t> sizes_to_try(std::size_t own, const std::vector<std::size_
 
 // The moves of each axis that is no setting, the nearest first.
 std::vector<move> moves_of(const core::operation& op, const core::axis_sizes& sizes, const core::attributes& settings,
-                           const core::axis_sizes& asked, const size_domains& declared) {
+                           const core::axis_sizes& requested, const size_domains& declared) {
   std::vector<move> all;
   for (const auto& [axis, own] : sizes) {
     if (core::attribute_of_axis(op, axis) != nullptr) continue;
@@ -40,11 +40,12 @@ std::vector<move> moves_of(const core::operation& op, const core::axis_sizes& si
     for (const auto& [name, value] : settings)
       if (const auto* integer = std::get_if<std::int64_t>(&value); integer != nullptr && *integer > 0)
         others.push_back(static_cast<std::size_t>(*integer));
-    const auto of_axis = declared.find(axis);
+    const auto axis_domain = declared.find(axis);
     // Far more than any ratio: requested sizes are changed last.
-    const double dear = asked.contains(axis) ? 1e3 : 0.0, from = static_cast<double>(std::max<std::size_t>(own, 1));
+    const double dear = requested.contains(axis) ? 1e3 : 0.0, from = static_cast<double>(std::max<std::size_t>(own, 1));
     for (const std::size_t size : sizes_to_try(own, others))
-      if (size > 0 && size != own && size <= largest_size && (of_axis == declared.end() || of_axis->second.holds(size)))
+      if (size > 0 && size != own && size <= largest_size &&
+          (axis_domain == declared.end() || axis_domain->second.holds(size)))
         all.push_back({axis, size, dear + std::fabs(std::log(static_cast<double>(size) / from))});
   }
   std::stable_sort(all.begin(), all.end(), [](const move& a, const move& b) { return a.distance < b.distance; });
@@ -59,10 +60,10 @@ core::axis_sizes moved(core::axis_sizes sizes, const move& by) {
 }  // namespace
 
 core::axis_sizes sizes_together(const core::operation& op, const core::attributes& settings,
-                                const core::axis_sizes& sizes, const core::axis_sizes& asked,
+                                const core::axis_sizes& sizes, const core::axis_sizes& requested,
                                 const size_domains& declared, const sizes_fit& fit) {
   if (fit(sizes)) return sizes;
-  const std::vector<move> moves = moves_of(op, sizes, settings, asked, declared);
+  const std::vector<move> moves = moves_of(op, sizes, settings, requested, declared);
   for (const move& one : moves)
     if (const core::axis_sizes once = moved(sizes, one); fit(once)) return once;
   std::optional<core::axis_sizes> best;
@@ -70,7 +71,7 @@ core::axis_sizes sizes_together(const core::operation& op, const core::attribute
   for (const move& one : moves) {
     if (one.distance >= shortest) break;
     const core::axis_sizes once = moved(sizes, one);
-    for (const move& other : moves_of(op, once, settings, asked, declared)) {
+    for (const move& other : moves_of(op, once, settings, requested, declared)) {
       if (one.distance + other.distance >= shortest) break;
       if (other.axis == one.axis) continue;
       core::axis_sizes twice = moved(once, other);
@@ -83,12 +84,12 @@ core::axis_sizes sizes_together(const core::operation& op, const core::attribute
 }
 
 core::axis_sizes sizes_together(const core::operation& op, const core::attributes& settings,
-                                const core::axis_sizes& sizes, const core::axis_sizes& asked,
+                                const core::axis_sizes& sizes, const core::axis_sizes& requested,
                                 const size_domains& declared) {
   if (op.conflict == nullptr) return sizes;
   const core::attributes all = core::completed(op, settings);
-  return sizes_together(op, settings, sizes, asked, declared,
-                        [&](const core::axis_sizes& those) { return op.conflict(all, those).empty(); });
+  return sizes_together(op, settings, sizes, requested, declared,
+                        [&](const core::axis_sizes& tried) { return op.conflict(all, tried).empty(); });
 }
 
 }  // namespace assay::properties

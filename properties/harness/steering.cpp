@@ -44,9 +44,9 @@ struct steering {
     for (double& v : x)
       if (!holds(v)) v = another(v, random);
     if (x.empty()) return;
-    const std::size_t at = random.below(x.size());
-    if (low_end) x[at] = inside.low;
-    if (high_end) x[(at + x.size() / 2) % x.size()] = inside.high;
+    const std::size_t index = random.below(x.size());
+    if (low_end) x[index] = inside.low;
+    if (high_end) x[(index + x.size() / 2) % x.size()] = inside.high;
   }
 
   // Precondition: both ends exist. Shifts a row of consecutive integers: it begins at the lower end, ends at the upper
@@ -102,12 +102,12 @@ void steer_into(test_case& c, const input_domains& domains, core::counter_random
   }
 }
 
-std::vector<core::attribute> values_to_draw(const core::attribute_declaration& of, const setting_values& within,
+std::vector<core::attribute> values_to_draw(const core::attribute_declaration& setting, const setting_values& within,
                                             const size_domains& declared) {
-  const auto narrowed = within.find(of.name);
-  std::vector<core::attribute> all = narrowed == within.end() ? of.values : narrowed->second;
-  const auto sizes = declared.find(of.axis);
-  if (of.axis.empty() || sizes == declared.end()) return all;
+  const auto narrowed = within.find(setting.name);
+  std::vector<core::attribute> all = narrowed == within.end() ? setting.values : narrowed->second;
+  const auto sizes = declared.find(setting.axis);
+  if (setting.axis.empty() || sizes == declared.end()) return all;
   const auto size_of = [](const core::attribute& value) {
     return static_cast<std::size_t>(std::get<std::int64_t>(value));
   };

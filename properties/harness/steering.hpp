@@ -15,7 +15,7 @@ void steer_into(test_case& c, const input_domains& domains, core::counter_random
 /// The values from which a setting is drawn: its own values, or the narrower ones that are given. A setting that is the
 /// size of an axis is drawn from the declared sizes of the axis, or else from some sizes at and above the smallest
 /// declared one.
-std::vector<core::attribute> values_to_draw(const core::attribute_declaration& of, const setting_values& within,
+std::vector<core::attribute> values_to_draw(const core::attribute_declaration& setting, const setting_values& within,
                                             const size_domains& declared);
 
 /// Sizes inside the declared ones. Drawn sizes that lie there stay; others become the nearest declared size or one of

@@ -42,9 +42,9 @@ summary_of_errors summary_of(const std::vector<double>& errors, const std::vecto
 }
 
 // Facts about one output before its errors are judged, with the allowance of each element.
-class asked_output {
+class judged_output {
  public:
-  asked_output(const expectation& e, std::string name, reference::scatter s, std::vector<double> allowed)
+  judged_output(const expectation& e, std::string name, reference::scatter s, std::vector<double> allowed)
       : name_(std::move(name)),
         truth_(e.truth.at(name_)),
         storage_(truth_.rounded.type),
@@ -61,7 +61,7 @@ class asked_output {
   }
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] std::optional<suspicion> of(const core::tensor& outputs) const {
+  [[nodiscard]] std::optional<suspicion> suspicion_of(const core::tensor& outputs) const {
     std::vector<double> errors(outputs.size());
     suspicion one{suspicion::sign::element, name_};
     double most = 0;
@@ -130,8 +130,8 @@ std::vector<double> statistical_bounds(const reference::scatter& s, const refere
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     const double x = truth.truth(i), plain = s.to_nearest[i];
     // If no run errs, as where equal terms cancel, the runs tell nothing about another order of the same steps.
-    const bool is_told = bounds[i] > 0.0 || plain != 0.0;
-    bounds[i] = is_told && std::isfinite(bounds[i]) && std::isfinite(x) && std::isfinite(plain)
+    const bool has_scatter = bounds[i] > 0.0 || plain != 0.0;
+    bounds[i] = has_scatter && std::isfinite(bounds[i]) && std::isfinite(x) && std::isfinite(plain)
                     ? std::max({deviations * bounds[i], times_plain * std::fabs(plain),
                                 fewest_roundoffs *
                                     (core::unit_roundoff(compute) * std::fabs(x) + core::smallest_normal(compute))})
@@ -165,8 +165,8 @@ namespace {
 using allowed_errors = std::map<std::string, std::vector<double>>;
 
 // The outputs for which the allowance is much wider than the error that this algorithm's roundings make.
-std::vector<asked_output> outputs_worth_asking(const expectation& e, const allowed_errors& allowed,
-                                               reference::accuracy_class algorithm) {
+std::vector<judged_output> outputs_worth_judging(const expectation& e, const allowed_errors& allowed,
+                                                 reference::accuracy_class algorithm) {
   std::set<std::string> worth;
   for (const auto& [name, s] : reference::scatter_of(e.call, e.compute, algorithm, e.truth, 0)) {
     if (!core::is_floating(e.truth.at(name).rounded.type)) continue;
@@ -175,9 +175,9 @@ std::vector<asked_output> outputs_worth_asking(const expectation& e, const allow
       if (std::isfinite(s.to_nearest[i])) plain = std::max(plain, std::fabs(s.to_nearest[i]));
       if (std::isfinite(allowed.at(name)[i])) most = std::max(most, allowed.at(name)[i]);
     }
-    if (most > worth_asking * plain) worth.insert(name);
+    if (most > least_allowance_ratio * plain) worth.insert(name);
   }
-  std::vector<asked_output> all;
+  std::vector<judged_output> all;
   if (worth.empty()) return all;
   auto scattered = reference::scatter_of(e.call, e.compute, algorithm, e.truth, scatter_runs);
   for (const std::string& name : worth) all.emplace_back(e, name, std::move(scattered.at(name)), allowed.at(name));
@@ -215,7 +215,7 @@ bool is_table(const core::operation& op) {
 struct usual_errors::parts {
   std::optional<core::part_of_call> part{};
   std::shared_ptr<const expectation> expected{};
-  std::vector<std::vector<asked_output>> by_algorithm{};
+  std::vector<std::vector<judged_output>> by_algorithm{};
 };
 
 usual_errors::usual_errors(const request& call, const core::precisions& compute) {
@@ -227,7 +227,7 @@ usual_errors::usual_errors(const request& call, const core::precisions& compute)
                                 : expect(call, compute);
     const allowed_errors allowed = allowed_errors_of(*made->expected);
     for (const reference::accuracy_class algorithm : reference::algorithms_of(*call.operation))
-      made->by_algorithm.push_back(outputs_worth_asking(*made->expected, allowed, algorithm));
+      made->by_algorithm.push_back(outputs_worth_judging(*made->expected, allowed, algorithm));
   }
   parts_ = std::move(made);
 }
@@ -236,10 +236,10 @@ std::optional<suspicion> usual_errors::suspicion_of(const core::tensors& outputs
   const core::tensors own = parts_->part ? core::outputs_of_part(*parts_->part, outputs) : outputs;
   // An error that one of the algorithms may have is not suspicious.
   std::optional<std::map<std::string, suspicion>> by_all;
-  for (const std::vector<asked_output>& asked : parts_->by_algorithm) {
+  for (const std::vector<judged_output>& outputs_judged : parts_->by_algorithm) {
     std::map<std::string, suspicion> both;
-    for (const asked_output& one : asked)
-      if (auto found = one.of(own.at(one.name()))) {
+    for (const judged_output& one : outputs_judged)
+      if (auto found = one.suspicion_of(own.at(one.name()))) {
         if (!by_all)
           both.emplace(one.name(), *found);
         else if (const auto other = by_all->find(one.name()); other != by_all->end())

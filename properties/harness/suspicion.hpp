@@ -52,19 +52,19 @@ class usual_errors {
 
   /// Returns the suspicion about outputs that are no bug, for any of the operation's algorithms: the output and the
   /// quantity that exceed their bounds most. Returns nothing if none exceeds its bound, or if allowances are less than
-  /// `worth_asking` times the error of plain arithmetic, because such allowances are tight enough. Scans are not asked:
-  /// right scans have more algorithms than classes (in chunks, adjoints in logarithms), and their class says what they
-  /// lose.
+  /// `least_allowance_ratio` times the error of plain arithmetic, because such allowances are tight enough. Scans get
+  /// none: right scans have more algorithms than classes (in chunks, adjoints in logarithms), and their class says what
+  /// they lose.
   [[nodiscard]] std::optional<suspicion> suspicion_of(const core::tensors& outputs) const;
 
  private:
   struct parts;
   std::shared_ptr<const parts> parts_;
 };
-inline constexpr double worth_asking = 30;
+inline constexpr double least_allowance_ratio = 30;
 
-/// The same for a case that an implementation has passed: it is asked once more. The case is a mild one: for extreme
-/// numbers, other right code rounds where the formula does not.
+/// The same for a case that an implementation has passed: the call is made once more. The case is a mild one: for
+/// extreme numbers, other right code rounds where the formula does not.
 std::optional<suspicion> suspicion_of(implementation& passed, const test_case& c);
 
 }  // namespace assay::properties

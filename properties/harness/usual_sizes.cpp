@@ -39,11 +39,11 @@ core::axis_sizes few_of_each(const core::operation& op) {
 
 std::vector<usual_size> sizes_by_roles(const core::operation& op) {
   std::vector<usual_size> all;
-  const auto add = [&](const core::axis_sizes& those, const char* family = "") {
-    core::axis_sizes axes = those;
+  const auto add = [&](const core::axis_sizes& given, const char* family = "") {
+    core::axis_sizes axes = given;
     axes.merge(core::sizes_by_role(op, few));
     std::erase_if(axes, [&](const auto& axis) { return is_left(op, axis.first); });
-    if (!those.empty() && !axes.empty()) all.push_back({{op.forward_name()}, std::move(axes), true, family});
+    if (!given.empty() && !axes.empty()) all.push_back({{op.forward_name()}, std::move(axes), true, family});
   };
   const auto with = [&](const size_by_role& sizes) { return core::sizes_by_role(op, sizes); };
   const core::axis_sizes large = with(many);

@@ -138,9 +138,9 @@ bool is_informative(const expectation& expected, const reference::allowances& la
 
 using laws_on_demand = std::function<std::shared_ptr<const reference::allowances>()>;
 
-// `asks`: whether it matters that answers that know nothing fail.
+// `needs_informative`: whether it matters that answers that know nothing fail.
 value_report judge_by(const expectation& expected, const core::tensors& outputs, const laws_on_demand& wider,
-                      bool asks) {
+                      bool needs_informative) {
   value_report report = judge_elements(expected, *expected.first_laws, outputs);
   std::shared_ptr<const reference::allowances> laws = expected.first_laws;
   const bool needs_wider = has_wider_laws(expected.call) && !(report.ratios[sequential] <= 1.0);
@@ -148,7 +148,7 @@ value_report judge_by(const expectation& expected, const core::tensors& outputs,
     laws = wider();
     report = judge_elements(expected, *laws, outputs);
   }
-  if (!report.passed || !asks) return report;
+  if (!report.passed || !needs_informative) return report;
   std::optional<bool>& informative = expected.informative[needs_wider ? 1 : 0];
   if (!informative) informative = is_informative(expected, *laws);
   report.informative = *informative;
@@ -200,12 +200,12 @@ value_report judge(const request& call, const core::precisions& compute, const c
   std::atomic<bool> informative = false;  // some part is informative: the others need not be
   tbb::parallel_for(std::size_t{0}, parts.size(), [&](std::size_t i) {
     const core::part_of_call part = core::part_of(call, parts[i]);
-    const core::tensors of_part = core::outputs_of_part(part, outputs);
+    const core::tensors part_outputs = core::outputs_of_part(part, outputs);
     // Remembered calls belong to one thread, so parts remember nothing.
     const auto wider = [&] {
       return std::make_shared<const reference::allowances>(reference::allow(part.call, compute));
     };
-    reports[i] = judge_by(make_expectation(part.call, compute), of_part, wider, !informative);
+    reports[i] = judge_by(make_expectation(part.call, compute), part_outputs, wider, !informative);
     if (reports[i].passed && reports[i].informative) informative = true;
     place(reports[i], part, outputs);
   });

@@ -239,11 +239,11 @@ void add_sizes(std::vector<usual_size>& to, const std::vector<std::string>& oper
   std::istringstream rows(sizes);
   for (std::string row; std::getline(rows, row, ',');) {
     std::istringstream symbols(axes), numbers(row);
-    usual_size of{operations, {}, always, family};
+    usual_size usual{operations, {}, always, family};
     std::size_t size = 0;
-    for (std::string symbol; symbols >> symbol && numbers >> size;) of.axes[symbol] = size;
+    for (std::string symbol; symbols >> symbol && numbers >> size;) usual.axes[symbol] = size;
     ASSAY_EXPECTS(!symbols && !(numbers >> size));  // there are as many numbers as axes
-    to.push_back(std::move(of));
+    to.push_back(std::move(usual));
   }
 }
 

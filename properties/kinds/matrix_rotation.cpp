@@ -42,20 +42,20 @@ core::axis_sizes sizes_of_blocks(const core::operation& op, counter_random& rand
 struct token_place {
   std::size_t token, tokens, axis, axes;
 };
-using place_source = double (*)(const token_place& at, counter_random& random);
+using place_source = double (*)(const token_place& place, counter_random& random);
 /// Entries of U or P, and factors of positions.
 using generator_source = double (*)(counter_random& random);
 
 // Places on a grid with different sides, within (0, 1].
-double within_one(const token_place& at, counter_random&) {
-  const std::size_t side = 3, own = at.axis == 0 ? at.token % side : at.token / side + at.axis % 3;
-  return (0.5 + static_cast<double>(own)) / static_cast<double>(at.axis == 0 ? side : at.tokens / side + 3);
+double within_one(const token_place& place, counter_random&) {
+  const std::size_t side = 3, own = place.axis == 0 ? place.token % side : place.token / side + place.axis % 3;
+  return (0.5 + static_cast<double>(own)) / static_cast<double>(place.axis == 0 ? side : place.tokens / side + 3);
 }
-double first_at_zero(const token_place& at, counter_random& random) {
-  return at.token == 0 ? 0.0 : within_one(at, random);
+double first_at_zero(const token_place& place, counter_random& random) {
+  return place.token == 0 ? 0.0 : within_one(place, random);
 }
-double numbered(const token_place& at, counter_random&) {
-  return static_cast<double>(1 + (at.token + 3 * at.axis) % 7);
+double numbered(const token_place& place, counter_random&) {
+  return static_cast<double>(1 + (place.token + 3 * place.axis) % 7);
 }
 double signed_place(const token_place&, counter_random& random) { return random.normal(); }
 double far_place(const token_place&, counter_random& random) { return random.sign() * random.uniform(4, 12); }
@@ -63,8 +63,8 @@ double tiny_place(const token_place&, counter_random& random) { return random.si
 double middling_place(const token_place&, counter_random& random) {
   return random.sign() * std::exp2(random.uniform(-8, 0));
 }
-double last_axis_alone(const token_place& at, counter_random& random) {
-  return at.axis + 1 == at.axes ? random.sign() * random.uniform(0.5, 2) : 0.0;
+double last_axis_alone(const token_place& place, counter_random& random) {
+  return place.axis + 1 == place.axes ? random.sign() * random.uniform(0.5, 2) : 0.0;
 }
 
 double normal_entry(counter_random& random) { return random.normal(); }
@@ -86,7 +86,7 @@ void coordinates_with_nan(std::vector<double>& x, dtype type, counter_random& ra
 enum class planes { all, one };
 
 family turned_blocks(std::string name, std::string summary, place_source position, generator_source generator,
-                     coordinate_filler fill = normal_coordinates, planes of = planes::all) {
+                     coordinate_filler fill = normal_coordinates, planes turned_planes = planes::all) {
   family f{std::move(name), std::move(summary)};
   f.generate = [=](const core::operation& op, dtype type, const core::attributes&, counter_random& random,
                    extent size) -> core::tensors {
@@ -109,7 +109,7 @@ family turned_blocks(std::string name, std::string summary, place_source positio
         for (double& u : numbers) u = generator(random);
         const std::size_t b = s.at("b");
         // One plane of each block: the other coordinates of the block do not move.
-        if (of == planes::one && d.name != "theta" && b > 1)
+        if (turned_planes == planes::one && d.name != "theta" && b > 1)
           for (std::size_t first = 0; first < count; first += b * b) {
             const std::size_t kept = random.below(b - 1), other = kept + 1 + random.below(b - 1 - kept);
             for (std::size_t k = 0; k < b * b; ++k)
@@ -148,19 +148,19 @@ std::vector<family> matrix_rotation_families() {
 }
 
 std::vector<usual_size> matrix_rotation_sizes(const std::vector<std::string>& operations) {
-  const auto of = [&](std::size_t rows, std::size_t tokens, std::size_t heads, std::size_t features, std::size_t b,
-                      bool always, const char* name = "") -> usual_size {
+  const auto size = [&](std::size_t rows, std::size_t tokens, std::size_t heads, std::size_t features, std::size_t b,
+                        bool always, const char* name = "") -> usual_size {
     return {operations, {{"B", rows}, {"n", tokens}, {"h", heads}, {"d", features}, {"a", 2}, {"b", b}}, always, name};
   };
   std::vector<usual_size> all{
-      of(1, 66, 1, 128, 4, true),
-      of(2, 9, 2, 64, 8, true),
-      of(1, 2, 1, 64, 64, true),
-      of(2, 3, 1, 65, 16, true, "large_angles"),
-      of(2, 5, 2, 96, 8, false),
-      of(2, 5, 2, 256, 8, false),
-      of(2, 5, 2, 64, 64, false, every_family),
-      of(2, 197, 3, 64, 8, false),
+      size(1, 66, 1, 128, 4, true),
+      size(2, 9, 2, 64, 8, true),
+      size(1, 2, 1, 64, 64, true),
+      size(2, 3, 1, 65, 16, true, "large_angles"),
+      size(2, 5, 2, 96, 8, false),
+      size(2, 5, 2, 256, 8, false),
+      size(2, 5, 2, 64, 64, false, every_family),
+      size(2, 197, 3, 64, 8, false),
   };
   // The usual sizes of any operation, at least as wide as the blocks.
   for (const std::string& operation : operations)

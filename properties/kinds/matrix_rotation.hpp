@@ -50,10 +50,10 @@ traced step_by_step(const traced& x, int more = 0);
 /// exp(X) with the slope exp(X) E along E.
 traced with_slope_of_first_order(const traced& x);
 
-/// A change of the step in the formula and in its gradient: of(x).
-template <class Of>
-auto steps(Of of) {
-  return [of](auto& how) { how.exponential = of; };
+/// A change of the step in the formula and in its gradient: function(x).
+template <class Function>
+auto steps(Function function) {
+  return [function](auto& scheme) { scheme.exponential = function; };
 }
 }  // namespace exponentials
 
@@ -64,8 +64,8 @@ void zero_on_and_below(core::tensor& matrices);
 template <class Encoding>
 std::vector<variant> faults_of_matrix_rotation(const std::string& name, const std::string& generators) {
   using namespace exponentials;
-  const auto changed = [&](const char* what, const char* report, const char* summary, variation<Encoding> how) {
-    return make_variant<Encoding>("mutant/" + name + "_" + what, report, summary, std::move(how));
+  const auto changed = [&](const char* what, const char* report, const char* summary, variation<Encoding> changes) {
+    return make_variant<Encoding>("mutant/" + name + "_" + what, report, summary, std::move(changes));
   };
   return {
       changed("series_unscaled", "Longin-Yu/ComRoPE, naive_matrix_exp",
@@ -74,8 +74,8 @@ std::vector<variant> faults_of_matrix_rotation(const std::string& name, const st
       changed("wrong_coefficient", "pytorch/pytorch#196592: matrix_exp",
               "matrices of norm 0.05 to 0.58 (3e-4 to 0.05 in f64) have a series too small from X^5 on, X^5 by a tenth",
               {.formula =
-                   [](auto& how, core::dtype type) {
-                     how.exponential = [type](const traced& x) { return torch_of_eight(x, type, 1.0); };
+                   [](auto& scheme, core::dtype type) {
+                     scheme.exponential = [type](const traced& x) { return torch_of_eight(x, type, 1.0); };
                    }}),
       changed("first_order", "a rotation by small angles", "the exponential is 1 + X",
               {.formula = steps([](const traced& x) { return series_of_powers(x, 1); })}),
@@ -119,8 +119,8 @@ std::vector<variant> faults_of_matrix_rotation(const std::string& name, const st
 template <class Encoding>
 std::vector<variant> controls_of_matrix_rotation(const std::string& name) {
   using namespace exponentials;
-  const auto changed = [&](const char* what, const char* report, const char* summary, variation<Encoding> how) {
-    return make_variant<Encoding>("control/" + name + "_" + what, report, summary, std::move(how));
+  const auto changed = [&](const char* what, const char* report, const char* summary, variation<Encoding> changes) {
+    return make_variant<Encoding>("control/" + name + "_" + what, report, summary, std::move(changes));
   };
   return {
       changed("step_by_step", "automatic differentiation of scaling and squaring",
@@ -131,8 +131,8 @@ std::vector<variant> controls_of_matrix_rotation(const std::string& name) {
       changed("polynomial_of_eight", "pytorch/pytorch#196658: torch.matrix_exp",
               "matrices of norm 0.05 to 0.58 (3e-4 to 0.05 in f64) have a polynomial of degree 8",
               {.formula =
-                   [](auto& how, core::dtype type) {
-                     how.exponential = [type](const traced& x) { return torch_of_eight(x, type, 1.5); };
+                   [](auto& scheme, core::dtype type) {
+                     scheme.exponential = [type](const traced& x) { return torch_of_eight(x, type, 1.5); };
                    }}),
       changed("scaled_further", "scipy.linalg.expm and torch.matrix_exp scale by other numbers", "three more squarings",
               {.formula = steps([](const traced& x) { return step_by_step(x, 3); })}),

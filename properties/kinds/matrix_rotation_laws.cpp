@@ -98,18 +98,19 @@ std::vector<property> laws_of_matrix_rotation(const std::string& name, const std
   const law_scope finite{operations, {"mild", "class_token", "counted", "either_sign", "one_axis", "one_plane"}};
   law_scope gradients = finite;
   for (std::string& operation : gradients.operations) operation += ":vjp";
-  const auto of = [&](const char* what, const char* sentence, statement says, const law_scope& where) {
+  const auto named_law = [&](const char* what, const char* sentence, statement says, const law_scope& where) {
     return law((name + "_" + what).c_str(), sentence, where, std::move(says));
   };
   const auto on = [&generators](auto check) { return [check, generators](experiment& e) { check(e, generators); }; };
-  return {of("norms", "rotations keep the length of every block, and what is in none", {1, check_block_norms}, finite),
-          of("identity", "position 0 changes nothing", {1, check_no_rotation}, finite),
-          of("group", "a rotation by p, then by s p, is that by (1 + s) p, for s = 1, 2 and -1",
-             {7, check_rotations_on_a_line}, finite),
-          of("symmetric_part", "what is symmetric in a matrix, or not above its diagonal, changes nothing",
-             {2, on(check_symmetric_part)}, finite),
-          of("dead_gradient", "the gradient of a matrix is antisymmetric, or 0 on and below the diagonal",
-             {1, on(check_dead_gradient)}, gradients)};
+  return {named_law("norms", "rotations keep the length of every block, and what is in none", {1, check_block_norms},
+                    finite),
+          named_law("identity", "position 0 changes nothing", {1, check_no_rotation}, finite),
+          named_law("group", "a rotation by p, then by s p, is that by (1 + s) p, for s = 1, 2 and -1",
+                    {7, check_rotations_on_a_line}, finite),
+          named_law("symmetric_part", "what is symmetric in a matrix, or not above its diagonal, changes nothing",
+                    {2, on(check_symmetric_part)}, finite),
+          named_law("dead_gradient", "the gradient of a matrix is antisymmetric, or 0 on and below the diagonal",
+                    {1, on(check_dead_gradient)}, gradients)};
 }
 
 }  // namespace assay::properties

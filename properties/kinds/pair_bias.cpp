@@ -96,10 +96,11 @@ std::vector<usual_size> pair_bias_sizes(const std::vector<std::string>& operatio
 
 std::vector<property> laws_of_distance(const std::string& name, const std::vector<std::string>& operations,
                                        const std::vector<std::string>& families,
-                                       std::function<bool(const test_case&)> of_distance) {
+                                       std::function<bool(const test_case&)> depends_on_distances) {
   const law_scope bias{operations, families};
   return {law((name + "_shift").c_str(), "all tokens later: the same bias", bias,
-              agree_after(where(of_distance, each_of({"query_position", "key_position"}, later)), "all tokens later")),
+              agree_after(where(depends_on_distances, each_of({"query_position", "key_position"}, later)),
+                          "all tokens later")),
           law((name + "_neutral_keys").c_str(), "other keys, before or after, change no key's bias", bias,
               agree_alone("m", run_of_keys, "some keys alone, then with others"))};
 }

@@ -36,7 +36,7 @@ std::vector<usual_size> pair_bias_sizes(const std::vector<std::string>& operatio
 /// NAME_neutral_keys: keys before and after change no key's bias.
 std::vector<property> laws_of_distance(const std::string& name, const std::vector<std::string>& operations,
                                        const std::vector<std::string>& families,
-                                       std::function<bool(const test_case&)> of_distance = has_elements);
+                                       std::function<bool(const test_case&)> depends_on_distances = has_elements);
 
 /// Counts keys as they lie in memory, and queries as the last keys, whatever the positions of their tokens are.
 void count_as_last(request& call);
@@ -78,7 +78,7 @@ std::vector<variant> controls_of_arithmetic(const std::string& name) {
              make_variant<Encoding>(
                  "control/" + name + "_log_of_sum", "chijames/KERPLE and chuanyang-Zheng/DAPE: torch.log(1 + x)",
                  "the logarithm of 1 + x, which loses x beside 1",
-                 {.formula = [](auto& how) { how = Encoding::algorithm(reference::accuracy_class::linear); }}));
+                 {.formula = [](auto& scheme) { scheme = Encoding::algorithm(reference::accuracy_class::linear); }}));
   return all;
 }
 

@@ -28,8 +28,8 @@ template <class Encoding>
 std::vector<variant> faults_of_scores(const std::string& name) {
   return {make_variant<Encoding>("mutant/" + name + "_scale_of_heads",
                                  "upskyy/Squeezeformer#1: the width of all heads for that of one",
-                                 "scores are scaled by the width of all heads", {.formula = [](auto& how) {
-                                   how.factor = [](std::size_t width, std::size_t heads, std::size_t terms) {
+                                 "scores are scaled by the width of all heads", {.formula = [](auto& scheme) {
+                                   scheme.factor = [](std::size_t width, std::size_t heads, std::size_t terms) {
                                      return reference::inverse_root(width * heads * terms);
                                    };
                                  }})};
@@ -43,8 +43,8 @@ std::vector<variant> controls_of_scores(const std::string& name) {
                              "microsoft/DeBERTa, disentangled_attention.py: factors within the products",
                              "each product is scaled, the last one first",
                              {.formula =
-                                  [](auto& how) {
-                                    how.score = [](const auto& factor, const auto& products) {
+                                  [](auto& scheme) {
+                                    scheme.score = [](const auto& factor, const auto& products) {
                                       auto sum = factor * products.back();
                                       for (std::size_t k = products.size() - 1; k-- > 0;)
                                         sum = sum + factor * products[k];

@@ -61,7 +61,7 @@ using x_filler = void (*)(std::vector<double>& x, std::size_t features, dtype ty
 
 // Coordinates on a grid with different sides, 3, 2 and as many as needed: the first axis varies fastest. Axes begin at
 // 0, 1, 2.
-double of_grid(std::size_t token, axis_of_positions on) {
+double grid_place(std::size_t token, axis_of_positions on) {
   constexpr std::size_t sides[] = {3, 2};
   for (std::size_t k = 0; k < on.number && k < 2; ++k) token /= sides[k];
   const bool is_last = on.number + 1 == on.axes || on.number > 1;
@@ -70,12 +70,12 @@ double of_grid(std::size_t token, axis_of_positions on) {
 // A single token gets position 1: at position 0 nothing turns.
 void counted(std::vector<double>& row, axis_of_positions on, dtype, counter_random&) {
   for (std::size_t i = 0; i < row.size(); ++i)
-    row[i] = row.size() == 1 ? 1.0 + static_cast<double>(on.number % 3) : of_grid(i, on);
+    row[i] = row.size() == 1 ? 1.0 + static_cast<double>(on.number % 3) : grid_place(i, on);
 }
 // An image that follows a class token at position 0, or text.
 void behind_text(std::vector<double>& row, axis_of_positions on, dtype, counter_random&) {
   for (std::size_t i = 0; i < row.size(); ++i)
-    row[i] = i == 0 ? 0.0 : i < 3 ? 254.0 + static_cast<double>(i) : 257.0 + of_grid(i - 3, on);
+    row[i] = i == 0 ? 0.0 : i < 3 ? 254.0 + static_cast<double>(i) : 257.0 + grid_place(i - 3, on);
 }
 // Text has equal positions on all axes.
 void alike(std::vector<double>& row, axis_of_positions, dtype, counter_random&) {
@@ -205,10 +205,10 @@ core::tensors draw_rotation(const core::operation& op, dtype type, const core::a
           if (std::fabs(m) > 40.0) m = std::fmod(m, 40.0) + std::copysign(1.0, m);
       for (std::size_t i = 0; i < s.n; ++i) position[(b * s.n + i) * s.axes + k] = row[i];
     }
-  core::shape of_positions{s.batch, s.n};
-  if (on_axes) of_positions.push_back(s.axes);
+  core::shape position_shape{s.batch, s.n};
+  if (on_axes) position_shape.push_back(s.axes);
   core::tensors inputs{{"x", core::make_tensor(type, {s.batch, s.n, s.heads, s.features}, x)},
-                       {"position", core::make_tensor(op.input("position")->type_in(type), of_positions, position)}};
+                       {"position", core::make_tensor(op.input("position")->type_in(type), position_shape, position)}};
   if (has_pairs) {
     const std::size_t pairs = size.is_given()    ? size.axis("r", s.features / 2)
                               : random.one_in(4) ? random.below(s.features / 2 + 1)
@@ -219,11 +219,11 @@ core::tensors draw_rotation(const core::operation& op, dtype type, const core::a
       inputs.emplace("factors", core::make_tensor(type, {pairs}, factors));
       return inputs;
     }
-    const core::shape of_theta = on_axes ? core::shape{s.heads, s.axes, pairs} : core::shape{pairs};
+    const core::shape theta_shape = on_axes ? core::shape{s.heads, s.axes, pairs} : core::shape{pairs};
     std::vector<double> theta;
     for (std::size_t k = 0; k < (on_axes ? s.heads * s.axes : 1); ++k)
       for (const double t : draw_theta(pairs, fill == with_infinities || fill == with_nan, random)) theta.push_back(t);
-    inputs.emplace("theta", core::make_tensor(type, of_theta, theta));
+    inputs.emplace("theta", core::make_tensor(type, theta_shape, theta));
   }
   return inputs;
 }
@@ -238,11 +238,11 @@ core::tensors draw_scores(const core::operation&, dtype type, const core::attrib
                                           : size.range == lengths::short_ones && random.one_in(12) ? 0
                                                                                                    : s.n + more);
   const std::size_t queries = size.range == lengths::long_ones ? std::min<std::size_t>(s.n, 4) : s.n;
-  std::vector<double> row(std::max(queries, keys)), of_queries, of_keys;
+  std::vector<double> row(std::max(queries, keys)), query_positions, key_positions;
   for (std::size_t b = 0; b < s.batch; ++b) {
     positions(row, {0, 1}, type, random);
-    of_keys.insert(of_keys.end(), row.begin(), row.begin() + static_cast<std::ptrdiff_t>(keys));
-    of_queries.insert(of_queries.end(), row.end() - static_cast<std::ptrdiff_t>(queries), row.end());
+    key_positions.insert(key_positions.end(), row.begin(), row.begin() + static_cast<std::ptrdiff_t>(keys));
+    query_positions.insert(query_positions.end(), row.end() - static_cast<std::ptrdiff_t>(queries), row.end());
   }
   const auto vectors = [&](std::size_t tokens, std::size_t heads) {
     std::vector<double> x(s.batch * tokens * heads * s.features);
@@ -252,8 +252,8 @@ core::tensors draw_scores(const core::operation&, dtype type, const core::attrib
     return core::make_tensor(type, {s.batch, tokens, heads, s.features}, x);
   };
   core::tensors inputs{{"q", vectors(queries, s.heads * group)}, {"k", vectors(keys, s.heads)}};
-  inputs.emplace("query_position", core::make_tensor(dtype::i64, {s.batch, queries}, of_queries));
-  inputs.emplace("key_position", core::make_tensor(dtype::i64, {s.batch, keys}, of_keys));
+  inputs.emplace("query_position", core::make_tensor(dtype::i64, {s.batch, queries}, query_positions));
+  inputs.emplace("key_position", core::make_tensor(dtype::i64, {s.batch, keys}, key_positions));
   if (fill == each_its_own_key && group == 1) {
     const std::size_t both = std::min(queries, keys) * s.heads * s.features;
     for (std::size_t b = 0; b < s.batch; ++b) {
@@ -310,59 +310,59 @@ std::vector<family> rotation_families() {
 }
 
 std::vector<usual_size> rotation_sizes(const std::vector<std::string>& operations) {
-  const auto of = [&](std::size_t rows, std::size_t tokens, std::size_t heads, std::size_t features, bool always,
-                      const char* name = "") -> usual_size {
+  const auto size = [&](std::size_t rows, std::size_t tokens, std::size_t heads, std::size_t features, bool always,
+                        const char* name = "") -> usual_size {
     return {operations, {{"B", rows}, {"n", tokens}, {"h", heads}, {"d", features}}, always, name};
   };
   return {
-      of(5, 9, 9, 80, true),
-      of(66, 2, 2, 130, true),
-      of(3, 127, 3, 66, true),
-      of(1, 1025, 1, 64, true),
-      of(5, 66, 9, 6, true),
-      of(2, 128, 4, 64, true),
-      of(2, 3, 66, 6, true),
-      of(1, 3, 2, 515, true),
-      of(1, 3, 2, 514, true, "large_positions"),
-      of(1, 4097, 1, 6, true),
-      of(5, 9, 9, 130, true, every_family),
-      of(2, 258, 2, 6, true, every_family),
-      of(2, 5, 2, 96, false),
-      of(2, 5, 2, 256, false),
-      of(3, 4097, 2, 64, false),
-      of(2, 65, 65, 34, false),
-      of(2, 257, 3, 258, false),
-      of(1, 9, 3, 4096, false),
-      of(65537, 1, 1, 8, false),
-      of(2, 65537, 2, 2, false),
-      of(5, 258, 9, 130, false, every_family),
+      size(5, 9, 9, 80, true),
+      size(66, 2, 2, 130, true),
+      size(3, 127, 3, 66, true),
+      size(1, 1025, 1, 64, true),
+      size(5, 66, 9, 6, true),
+      size(2, 128, 4, 64, true),
+      size(2, 3, 66, 6, true),
+      size(1, 3, 2, 515, true),
+      size(1, 3, 2, 514, true, "large_positions"),
+      size(1, 4097, 1, 6, true),
+      size(5, 9, 9, 130, true, every_family),
+      size(2, 258, 2, 6, true, every_family),
+      size(2, 5, 2, 96, false),
+      size(2, 5, 2, 256, false),
+      size(3, 4097, 2, 64, false),
+      size(2, 65, 65, 34, false),
+      size(2, 257, 3, 258, false),
+      size(1, 9, 3, 4096, false),
+      size(65537, 1, 1, 8, false),
+      size(2, 65537, 2, 2, false),
+      size(5, 258, 9, 130, false, every_family),
   };
 }
 
 std::vector<usual_size> score_sizes(const std::vector<std::string>& operations) {
-  const auto of = [&](std::size_t rows, std::size_t heads, std::size_t queries, std::size_t keys, std::size_t features,
-                      bool always, const char* name = "") -> usual_size {
+  const auto size = [&](std::size_t rows, std::size_t heads, std::size_t queries, std::size_t keys,
+                        std::size_t features, bool always, const char* name = "") -> usual_size {
     return {operations, {{"B", rows}, {"h", heads}, {"n", queries}, {"m", keys}, {"d", features}}, always, name};
   };
   return {
-      of(5, 9, 66, 3, 3, true),
-      of(5, 9, 2, 130, 3, true),
-      of(1, 1, 66, 130, 3, true),
-      of(1, 1, 66, 2, 66, true),
-      of(1, 1, 2, 130, 66, true),
-      of(1, 1, 3, 66, 64, true),
-      of(1, 1, 3, 66, 128, true),
-      of(2, 2, 64, 64, 64, true),
-      of(1, 2, 63, 191, 2, true),
-      of(2, 2, 130, 3, 2, true),
+      size(5, 9, 66, 3, 3, true),
+      size(5, 9, 2, 130, 3, true),
+      size(1, 1, 66, 130, 3, true),
+      size(1, 1, 66, 2, 66, true),
+      size(1, 1, 2, 130, 66, true),
+      size(1, 1, 3, 66, 64, true),
+      size(1, 1, 3, 66, 128, true),
+      size(2, 2, 64, 64, 64, true),
+      size(1, 2, 63, 191, 2, true),
+      size(2, 2, 130, 3, 2, true),
       {operations, {{"B", 2}, {"h", 2}, {"n", 9}, {"m", 66}, {"d", 6}}, true, "", {{"group", std::int64_t{3}}}},
-      of(5, 9, 2, 3, 66, true, every_family),
-      of(2, 2, 66, 3, 3, true, every_family),
-      of(2, 2, 3, 130, 3, true, every_family),
-      of(1, 2, 66, 130, 128, false),
-      of(1, 1, 258, 514, 64, false),
-      of(2, 2, 2, 4097, 6, false),
-      of(1, 2, 5, 66, 256, false),
+      size(5, 9, 2, 3, 66, true, every_family),
+      size(2, 2, 66, 3, 3, true, every_family),
+      size(2, 2, 3, 130, 3, true, every_family),
+      size(1, 2, 66, 130, 128, false),
+      size(1, 1, 258, 514, 64, false),
+      size(2, 2, 2, 4097, 6, false),
+      size(1, 2, 5, 66, 256, false),
   };
 }
 

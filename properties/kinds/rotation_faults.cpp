@@ -24,8 +24,8 @@ bool rotates_tokens(const request& call) {
 
 }  // namespace
 
-change_of_call with_position(double (*at)(const token_positions& given, std::size_t row, std::size_t token)) {
-  return [at](request& call) {
+change_of_call with_position(double (*position)(const token_positions& given, std::size_t row, std::size_t token)) {
+  return [position](request& call) {
     const auto found = call.inputs.find("position");
     if (found == call.inputs.end()) return;
     auto& m = found->second.values;
@@ -34,15 +34,16 @@ change_of_call with_position(double (*at)(const token_positions& given, std::siz
     for (std::size_t k = 0; k < axes; ++k) {
       token_positions given = xt::zeros<double>({rows, tokens});
       for (std::size_t i = 0; i < given.size(); ++i) given.storage()[i] = m.storage()[i * axes + k];
-      for (std::size_t i = 0; i < given.size(); ++i) m.storage()[i * axes + k] = at(given, i / tokens, i % tokens);
+      for (std::size_t i = 0; i < given.size(); ++i)
+        m.storage()[i * axes + k] = position(given, i / tokens, i % tokens);
     }
   };
 }
-change_of_call with_each_position(double (*of)(double m)) {
-  return [of](request& call) {
+change_of_call with_each_position(double (*new_position)(double m)) {
+  return [new_position](request& call) {
     const auto found = call.inputs.find("position");
     if (found == call.inputs.end()) return;
-    for (double& m : found->second.values.storage()) m = of(m);
+    for (double& m : found->second.values.storage()) m = new_position(m);
   };
 }
 
@@ -52,9 +53,9 @@ void heads_as_tokens(request& call) {
     if (const auto t = call.inputs.find(name); t != call.inputs.end()) t->second = transposed(t->second);
   core::tensor& position = call.inputs.at("position");
   const std::size_t tokens = position.shape()[1];
-  std::vector<std::size_t> of_heads(call.inputs.at("x").shape()[1]);
-  for (std::size_t h = 0; h < of_heads.size(); ++h) of_heads[h] = std::min(h, tokens - 1);
-  position = core::take(position, 1, of_heads);
+  std::vector<std::size_t> head_order(call.inputs.at("x").shape()[1]);
+  for (std::size_t h = 0; h < head_order.size(); ++h) head_order[h] = std::min(h, tokens - 1);
+  position = core::take(position, 1, head_order);
 }
 void tokens_again(core::tensors& outputs, const request& call) {
   if (!rotates_tokens(call)) return;

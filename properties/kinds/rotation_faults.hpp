@@ -20,9 +20,9 @@ using change_of_call = std::function<void(request&)>;
 using token_positions = xt::xarray<double>;  ///< by row and token
 /// Another position for each token, on each axis, computed from the given positions. The results are not rounded to the
 /// dtype of the positions.
-change_of_call with_position(double (*at)(const token_positions& given, std::size_t row, std::size_t token));
+change_of_call with_position(double (*position)(const token_positions& given, std::size_t row, std::size_t token));
 /// The same, from the token's own position alone.
-change_of_call with_each_position(double (*of)(double m));
+change_of_call with_each_position(double (*new_position)(double m));
 /// Positions run along the heads; the last position stands for all heads beyond them.
 void heads_as_tokens(request& call);
 void tokens_again(core::tensors& outputs, const request& call);
@@ -116,8 +116,8 @@ inline declared_precision products_in_f64(core::dtype storage) {
 /// Faults of positions, pairs, angles and gradients in addition to those that follow from a declaration.
 template <class Encoding>
 std::vector<variant> faults_of_rotation(const std::string& name) {
-  const auto fault = [&](const char* what, const char* models, const char* summary, variation<Encoding> how) {
-    return make_variant<Encoding>("mutant/" + name + "_" + what, models, summary, std::move(how));
+  const auto fault = [&](const char* what, const char* models, const char* summary, variation<Encoding> changes) {
+    return make_variant<Encoding>("mutant/" + name + "_" + what, models, summary, std::move(changes));
   };
   return {
       fault("offset_dropped", "flashinfer-ai/flashinfer#847", "every row starts at position 0",
@@ -142,18 +142,18 @@ std::vector<variant> faults_of_rotation(const std::string& name) {
       fault("rest_is_zero", "fla-org/flash-linear-attention#1177", "coordinates that do not rotate become 0",
             {.outputs = clear_the_rest}),
       fault("wrong_sign", "karpathy/nanochat#489: the other direction than that of the weights", "rotates by -m theta",
-            {.formula = [](auto& how) { how.turn = rotations::turned_backwards; }, .telling = true}),
+            {.formula = [](auto& scheme) { scheme.turn = rotations::turned_backwards; }, .telling = true}),
       fault("sine_and_cosine_swapped", "GPT-J of huggingface/transformers: sines stand first in its table",
             "cosine and sine change places in the second coordinate",
-            {.formula = [](auto& how) { how.turn = rotations::turned_by_swapped; }}),
+            {.formula = [](auto& scheme) { scheme.turn = rotations::turned_by_swapped; }}),
       fault("tables_in_bf16", "KellerJordan/modded-nanogpt#39", "cosines and sines are rounded to bf16",
-            {.formula = [](auto& how) { how.rotation_at = rotations::in_bf16; }, .telling = true}),
+            {.formula = [](auto& scheme) { scheme.rotation_at = rotations::in_bf16; }, .telling = true}),
       fault("tables_of_halves", "Cohere of huggingface/transformers, huggingface/pytorch-image-models#2692: one of two",
             "neighbours are paired, and columns of cosines and sines in the order of halves",
             {.outputs = [](core::tensors& y,
                            const request& call) { take_columns_of_other_layout(y, call, "interleaved"); }}),
       fault("cosine_as_sine", "a unit that has sines alone", "cosines are sines of pi/2 - m theta",
-            {.formula = [](auto& how) { how.rotation_at = rotations::with_cosine_as_sine; }}),
+            {.formula = [](auto& scheme) { scheme.rotation_at = rotations::with_cosine_as_sine; }}),
       // It declares f32.
       fault("angles_in_storage", "huggingface/transformers#25681", "all is computed in the storage dtype",
             {.arithmetic = in_storage,
@@ -166,40 +166,41 @@ std::vector<variant> faults_of_rotation(const std::string& name) {
       // One step of range reduction, as in fast trigonometric functions. In f32 a 2 pi of 24 bits is no worse than the
       // rounding of the angle.
       fault("fast_sine", "kekzl/imp#1317", "angles are reduced by a 2 pi of 24 bits",
-            {.formula = [](auto& how) { how.rotation_at = rotations::reduced_once; }, .shown_in = core::dtype::f64}),
+            {.formula = [](auto& scheme) { scheme.rotation_at = rotations::reduced_once; },
+             .shown_in = core::dtype::f64}),
       // In f32 it is no worse than the rounding of the angle, except for the fastest pair, whose angle is exact.
       fault("reduction_runs_out_of_bits", "tenstorrent/tt-metal#51845",
             "angles beyond 10^5 are reduced by multiples of pi that are not exact",
-            {.formula = [](auto& how) { how.rotation_at = rotations::reduced_by_parts; }}),
+            {.formula = [](auto& scheme) { scheme.rotation_at = rotations::reduced_by_parts; }}),
       fault("gradient_turned_forwards", "state-spaces/mamba#537: a gradient alone is wrong",
             "the gradient is rotated by R_m instead of R_-m",
-            {.gradient = [](auto& how) { how.turn = rotations::turned_backwards; }}),
+            {.gradient = [](auto& scheme) { scheme.turn = rotations::turned_backwards; }}),
       fault("torque_of_input", "pytorch/pytorch#36308: the wrong tensor saved", "the gradients of angles have x for y",
-            {.gradient = [](auto& how) { how.rotation_at = rotations::of_torque; }}),
+            {.gradient = [](auto& scheme) { scheme.rotation_at = rotations::of_torque; }}),
   };
 }
 
 /// Controls: ways in which published code computes.
 template <class Encoding>
 std::vector<variant> controls_of_rotation(const std::string& name) {
-  const auto control = [&](const char* what, const char* as, const char* summary, variation<Encoding> how) {
-    return make_variant<Encoding>("control/" + name + "_" + what, as, summary, std::move(how));
+  const auto control = [&](const char* what, const char* as, const char* summary, variation<Encoding> changes) {
+    return make_variant<Encoding>("control/" + name + "_" + what, as, summary, std::move(changes));
   };
   return {
       control("angles_in_double", "a wider precision for angles", "angles in double",
               {.arithmetic = angles_in_f64, .declared = usual_arithmetic_declared}),
       control("tables_gathered", "tables of cosines and sines, gathered", "tables are found first",
-              {.formula = [](auto& how) { how.rotation_at = rotations::gathered_from_table; }}),
+              {.formula = [](auto& scheme) { scheme.rotation_at = rotations::gathered_from_table; }}),
       control("still_pairs_left_alone", "code that rotates from position 1 on",
               "a pair of angle 0 stays as it is, whatever it holds",
-              {.formula = [](auto& how) { how.turn = rotations::leaving_still_pairs; },
-               .gradient = [](auto& how) { how = {}; }}),
+              {.formula = [](auto& scheme) { scheme.turn = rotations::leaving_still_pairs; },
+               .gradient = [](auto& scheme) { scheme = {}; }}),
       control("complex_products", "complex multiplication, as meta-llama/llama has it",
               "products in double, the torque from y",
               {.gradient =
-                   [](auto& how) {
-                     how.rotation_at = rotations::of_torque;
-                     how.turn = rotations::turned_with_torque;
+                   [](auto& scheme) {
+                     scheme.rotation_at = rotations::of_torque;
+                     scheme.turn = rotations::turned_with_torque;
                    },
                .arithmetic = products_in_f64,
                .declared = usual_arithmetic_declared}),

@@ -72,7 +72,7 @@ void check_certificate(experiment& e) {
   const rotary_case shape(e.c);
   const std::size_t d = shape.layout.features;
   e.needs(shape.vectors() > 0 && shape.layout.pairs > 0);
-  const std::size_t at = shape.tokens == 1 ? 0 : shape.heads * d;
+  const std::size_t offset = shape.tokens == 1 ? 0 : shape.heads * d;
   std::vector<std::pair<std::size_t, std::size_t>> declared, found;
   const bool backwards = reference::rotary_layout::has(e.c.call.attributes, "direction", "clockwise");
   for (std::size_t t = 0; t < shape.layout.pairs; ++t) {
@@ -83,10 +83,10 @@ void check_certificate(experiment& e) {
     const numbers y(e.call(with_unit_vectors(e, k, shape)), "y");
     std::vector<std::size_t> reached;
     for (std::size_t i = 0; i < d; ++i)
-      if (i != k && y.x[at + i] != 0.0) reached.push_back(i);
+      if (i != k && y.x[offset + i] != 0.0) reached.push_back(i);
     if (reached.size() > 1)
       e.wrong(fmt::format("no rotation of pairs: coordinate {} turns to {}", k, fmt::join(reached, ", ")));
-    if (!reached.empty() && y.x[at + reached.front()] > 0.0) found.emplace_back(k, reached.front());
+    if (!reached.empty() && y.x[offset + reached.front()] > 0.0) found.emplace_back(k, reached.front());
   }
   std::sort(declared.begin(), declared.end());
   std::sort(found.begin(), found.end());
@@ -197,16 +197,16 @@ bool has_special_value_at_angle_0(const request& call) {
 
 std::vector<property> laws_of_rotation(const std::string& name, const std::vector<std::string>& operations) {
   const law_scope moderate{operations, {"mild", "left_padding", "decode", "real_positions", "one_hot"}};
-  const auto of = [&](const char* what, const char* sentence, const law_scope& scope, statement says) {
+  const auto named_law = [&](const char* what, const char* sentence, const law_scope& scope, statement says) {
     return law((name + "_" + what).c_str(), sentence, scope, std::move(says));
   };
-  return {of("norms", "rotations keep the length of every pair", moderate, {1, check_pair_norms}),
-          of("identity", "position 0 changes nothing", moderate, {1, check_identity}),
-          of("certificate", "unit vectors turn in the pairs that were declared", {operations, {"mild"}},
-             {4, check_certificate}),
-          of("relativity", "scores depend on differences of positions alone", moderate, {3, check_relativity}),
-          of("nan_at_0", "at angle 0 a NaN reaches its partner or leaves it as it is", {operations, {"nan_inside"}},
-             {1, check_nan_at_angle_0})};
+  return {named_law("norms", "rotations keep the length of every pair", moderate, {1, check_pair_norms}),
+          named_law("identity", "position 0 changes nothing", moderate, {1, check_identity}),
+          named_law("certificate", "unit vectors turn in the pairs that were declared", {operations, {"mild"}},
+                    {4, check_certificate}),
+          named_law("relativity", "scores depend on differences of positions alone", moderate, {3, check_relativity}),
+          named_law("nan_at_0", "at angle 0 a NaN reaches its partner or leaves it as it is",
+                    {operations, {"nan_inside"}}, {1, check_nan_at_angle_0})};
 }
 
 }  // namespace assay::properties

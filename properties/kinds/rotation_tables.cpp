@@ -9,7 +9,7 @@ namespace assay::properties {
 namespace {
 
 // The call with 1 as the first coordinate of each pair, and 0 for all others: its output gives cosines and sines.
-request of_unit_vectors(const request& call, const rotary_case& shape) {
+request call_of_unit_vectors(const request& call, const rotary_case& shape) {
   request unit = call;
   unit.type = core::dtype::f64;
   for (const core::tensor_declaration& d : call.operation->inputs)
@@ -28,7 +28,8 @@ void take_columns_of_other_layout(core::tensors& outputs, request call, const ch
   call.attributes["layout"] = std::string(layout);
   const rotary_case shape(call);
   const std::size_t pairs = shape.layout.pairs;
-  const core::tensors turned = reference::evaluate(of_unit_vectors(call, shape), reference::accuracy_class::sequential);
+  const core::tensors turned =
+      reference::evaluate(call_of_unit_vectors(call, shape), reference::accuracy_class::sequential);
   const auto &by = turned.at("y").values.storage(), &x = call.inputs.at("x").values.storage();
   core::tensor& y = outputs.at("y") = call.inputs.at("x");
   const auto turn = [&](std::size_t v, std::size_t column, std::size_t own, std::size_t partner, double sign) {

@@ -58,11 +58,12 @@ test_case with_masked_rows(const test_case& c) {
 enum class convention { none, zero, nan, mean };
 
 // The convention that the program follows; it must be the same everywhere. The verdict knows which number a mean is.
-convention convention_in(experiment& e, const test_case& c, const queries_without_keys& those, const core::tensor& o) {
+convention convention_in(experiment& e, const test_case& c, const queries_without_keys& keyless_queries,
+                         const core::tensor& o) {
   const std::size_t heads = o.shape()[1], queries = o.shape()[2], width = o.shape()[3];
   convention seen = convention::none;
   for (std::size_t i = 0; i < o.size(); ++i) {
-    if (!those.has_none(c, i / (width * queries * heads), i / width % queries)) continue;
+    if (!keyless_queries.has_none(c, i / (width * queries * heads), i / width % queries)) continue;
     const double x = o.values.storage()[i];
     const convention here = std::isnan(x) ? convention::nan : x == 0.0 ? convention::zero : convention::mean;
     if (seen != convention::none && seen != here)
@@ -72,22 +73,22 @@ convention convention_in(experiment& e, const test_case& c, const queries_withou
   return seen;
 }
 
-convention convention_of(experiment& e, const queries_without_keys& those, const test_case& forward) {
+convention convention_of(experiment& e, const queries_without_keys& keyless_queries, const test_case& forward) {
   const core::tensors outputs = e.outputs_of(forward);
-  const convention seen = convention_in(e, forward, those, outputs.at("o"));
+  const convention seen = convention_in(e, forward, keyless_queries, outputs.at("o"));
   e.judge(forward, outputs);
   e.count(seen != convention::none);
   return seen;
 }
 
-void check_rows_without_keys(experiment& e, const queries_without_keys& those) {
+void check_rows_without_keys(experiment& e, const queries_without_keys& keyless_queries) {
   e.needs_domain(e.c);
   e.needs(has_elements(e.c));
-  const test_case c = those.hide(e.c);
+  const test_case c = keyless_queries.hide(e.c);
   e.needs_domain(c);
   const core::operation& forward = reference::forward_of(*c.call.operation);
   if (c.call.operation->is_forward()) {
-    convention_of(e, those, c);
+    convention_of(e, keyless_queries, c);
     return;
   }
   // With NaN, gradients are NaN wherever such a row reaches; with a mean, the values have gradients.
@@ -95,7 +96,7 @@ void check_rows_without_keys(experiment& e, const queries_without_keys& those) {
   test_case point = c;
   point.call.operation = &forward;
   point.call.inputs.erase("grad_o");
-  if (convention_of(e, those, point) == convention::zero) e.right_call(c);
+  if (convention_of(e, keyless_queries, point) == convention::zero) e.right_call(c);
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ void block_by_block(const traced& logits, const traced_truth& seen, std::size_t 
 }
 
 traced over_sum(const traced& all, const traced_truth& seen) {
-  const traced of_seen = seen_alone(all, seen);
-  return seen_alone(of_seen / sum_of_rows(of_seen), seen);
+  const traced seen_values = seen_alone(all, seen);
+  return seen_alone(seen_values / sum_of_rows(seen_values), seen);
 }
 traced less_largest(const traced& logits, const traced_truth& seen) {
   const traced all = masked(logits, seen);
@@ -119,10 +119,10 @@ void check_sum_of_weights(experiment& e) {
   if (const auto bias = ones.call.inputs.find("bias"); bias != ones.call.inputs.end())
     for (const std::span<double> row : rows_of(bias->second))
       has_key.push_back(std::any_of(row.begin(), row.end(), [](double x) { return !std::isinf(x); }));
-  for (std::size_t at = 0; at < mean.size(); ++at) {
-    const std::size_t query = at / mean.shape[3];
+  for (std::size_t index = 0; index < mean.size(); ++index) {
+    const std::size_t query = index / mean.shape[3];
     const bool seen = !ones.call.inputs.contains("bias") || (!has_key.empty() && has_key[query % has_key.size()]);
-    e.equal(exactly(seen), mean[at], "head {}: the mean of ones at query {}", query / mean.shape[2],
+    e.equal(exactly(seen), mean[index], "head {}: the mean of ones at query {}", query / mean.shape[2],
             query % mean.shape[2]);
   }
 }

@@ -41,14 +41,14 @@ void check_empty_axes(experiment& e) {
   using answer = experiment::answer;
   const core::operation& op = *e.c.call.operation;
   const std::vector<test_case> cases = with_each_choice(e.about(), e.c);
-  bool asked = false, answered = false;
+  bool tried = false, answered = false;
   for (const std::string& symbol : core::free_axes(op)) {
     std::optional<refusal> first;
     bool taken = false;
     for (const test_case& c : cases) {
       const test_case empty = with_inputs(c, core::restrict_axis(op, c.call.inputs, symbol, {}));
       if (!core::check_request(empty.call) || !within_domain(e.about(), empty)) continue;
-      asked = true;
+      tried = true;
       std::string error;
       answer got{};
       e.during(fmt::format("{} = 0", symbol), [&] { got = e.right_or_refused(empty, c, error); });
@@ -60,7 +60,7 @@ void check_empty_axes(experiment& e) {
     if (first) e.note(*first);
     answered = answered || taken;
   }
-  if (asked && !answered) throw experiment::ended{{status::unsupported}};
+  if (tried && !answered) throw experiment::ended{{status::unsupported}};
 }
 
 }  // namespace

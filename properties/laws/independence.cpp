@@ -160,7 +160,7 @@ void check_repeat(experiment& e) {
   try {
     e.outputs_of(*other);
   } catch (const experiment::ended& end) {
-    if (end.how.verdict != status::unsupported) throw;
+    if (end.result.verdict != status::unsupported) throw;
   }
   check_again(
       e, first,

@@ -43,7 +43,7 @@ void check_strides(experiment& e) {
       e.during(core::to_string(core::attributes{{strides_variant, value}}), [&] { e.right_call(view); });
       answered = true;
     } catch (const experiment::ended& end) {
-      if (end.how.verdict != status::unsupported) throw;
+      if (end.result.verdict != status::unsupported) throw;
     }
   }
   if (!answered) throw experiment::ended{{status::unsupported}};

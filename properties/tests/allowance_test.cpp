@@ -91,7 +91,7 @@ TEST_CASE("certification/share_proved_by_rung", "[property]") {
     // In 16 bits, numbers near 10000 become equal.
     std::set<std::string> equal_weights{"equal_logits", "equal_lses"};
     if (core::format_of(t).precision < 12) equal_weights.insert("far_lses");
-    std::array<std::size_t, reference::all_rungs> at{};
+    std::array<std::size_t, reference::all_rungs> counts{};
     std::set<std::string> open;  // operations and families
     for (const core::operation& op : reference::operations()) {
       for (const family& f : families_of(op))
@@ -104,16 +104,17 @@ TEST_CASE("certification/share_proved_by_rung", "[property]") {
           for (const auto& [name, proof] : by_balls)
             for (const std::uint8_t rung : proof.rung)
               if (rung != reference::undecided)
-                ++at[rung];
+                ++counts[rung];
               else if (must_be_decided)
                 open.insert(op.name + " " + f.name);
           if (seed == 0) check_against_intervals(by_balls, c);
         }
     }
-    table += fmt::format("{:5} {}\n", core::name_of(t), fmt::join(at, " "));
+    table += fmt::format("{:5} {}\n", core::name_of(t), fmt::join(counts, " "));
     CHECK(open == std::set<std::string>{});
-    const std::size_t all = std::accumulate(at.begin(), at.end(), std::size_t{0});
-    CHECK(std::accumulate(at.begin(), at.begin() + reference::first_interval_rung, std::size_t{0}) > all * 9 / 10);
+    const std::size_t all = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+    CHECK(std::accumulate(counts.begin(), counts.begin() + reference::first_interval_rung, std::size_t{0}) >
+          all * 9 / 10);
   }
   fmt::print("{}", table);
 }

@@ -46,7 +46,7 @@ bool has_empty(const core::axis_sizes& sizes) {
   return std::any_of(sizes.begin(), sizes.end(), [](const auto& axis) { return axis.second == 0; });
 }
 
-check_result of_empty_axes(implementation& under_test, const std::string& operation) {
+check_result result_of_empty_axes(implementation& under_test, const std::string& operation) {
   return run_property(*find_property("empty_axes"), under_test, *reference::find_operation(operation), core::dtype::f32,
                       options(8));
 }
@@ -80,7 +80,7 @@ class wavers final : public implementation {
   std::size_t calls_ = 0;
 };
 
-status of_repeat(double first, double then, bool deterministic) {
+status status_of_repeat(double first, double then, bool deterministic) {
   wavers under_test(first, then, deterministic);
   const core::operation& op = *reference::find_operation("rope/rotate");
   // With an odd seed, the same call follows at once.
@@ -95,10 +95,10 @@ TEST_CASE("properties/empty_axes/every_axis_of_every_operation_is_asked_in_one_c
     const std::set<std::string> axes = core::free_axes(op);
     if (axes.empty() || find_family(op, "mild") == nullptr) continue;
     for (std::uint64_t k = 0; k < 8; ++k) {
-      std::set<std::string> asked;
+      std::set<std::string> empty_axes;
       answers_some watched([&](const request&, const core::axis_sizes& sizes) -> std::optional<call_failure> {
         for (const auto& [axis, size] : sizes)
-          if (size == 0) asked.insert(axis);
+          if (size == 0) empty_axes.insert(axis);
         return it_answers;
       });
       // d = 0 has no room for given frequencies, and positions without an axis turn nothing; every other axis may be
@@ -134,24 +134,24 @@ TEST_CASE("properties/empty_axes/every_axis_of_every_operation_is_asked_in_one_c
       if (!core::check_request(c.call) || has_empty(sizes_of(c))) continue;
       INFO(summary(c));
       CHECK(find_property("empty_axes")->check(watched, c).verdict != status::failed);
-      CHECK(asked == expected);
+      CHECK(empty_axes == expected);
     }
   }
 }
 
 TEST_CASE("properties/empty_axes/an_error_is_a_refusal_and_fails_nothing") {
-  answers_some of_tokens = fails_where_empty("n", error("no tokens"));
-  const check_result some = of_empty_axes(of_tokens, "heinsen/scan");
+  answers_some refuses_no_tokens = fails_where_empty("n", error("no tokens"));
+  const check_result some = result_of_empty_axes(refuses_no_tokens, "heinsen/scan");
   CHECK(some.verdict() == status::passed);  // B = 0 and d = 0 are right
   REQUIRE(some.refused.size() == 1);
   CHECK(some.refused.front().axis == "n");
   CHECK(some.refused.front().message == "no tokens");
   CHECK(some.refused.front().settings.empty());
 
-  answers_some of_all([](const request&, const core::axis_sizes& sizes) {
+  answers_some refuses_all_empty([](const request&, const core::axis_sizes& sizes) {
     return has_empty(sizes) ? std::optional(error("cannot reshape")) : it_answers;
   });
-  const check_result none = of_empty_axes(of_all, "heinsen/scan");
+  const check_result none = result_of_empty_axes(refuses_all_empty, "heinsen/scan");
   CHECK(none.verdict() == status::unsupported);
   CHECK(axes_of(none) == std::set<std::string>{"B", "d", "n"});
 }
@@ -161,7 +161,7 @@ TEST_CASE("properties/empty_axes/a_refusal_with_one_setting_alone_says_which") {
     const bool divides = call.attributes.at("scale") != core::attribute(std::string("one"));
     return sizes.at("d") == 0 && divides ? std::optional(error("0 ** -0.5")) : it_answers;
   });
-  const check_result r = of_empty_axes(under_test, "attention/output");
+  const check_result r = result_of_empty_axes(under_test, "attention/output");
   CHECK(r.verdict() == status::passed);
   REQUIRE(axes_of(r) == std::set<std::string>{"d"});
   CHECK(r.refused.front().settings.find("scale = ") != std::string::npos);
@@ -170,13 +170,13 @@ TEST_CASE("properties/empty_axes/a_refusal_with_one_setting_alone_says_which") {
 TEST_CASE("properties/empty_axes/what_is_no_refusal_fails") {
   answers_some promised = fails_where_empty("n", error("no tokens"));
   promised.about.takes_empty = {"heinsen/scan"};
-  CHECK(of_empty_axes(promised, "heinsen/scan").verdict() == status::failed);
+  CHECK(result_of_empty_axes(promised, "heinsen/scan").verdict() == status::failed);
   // The same call with elements is not answered either: so the axis is not the cause.
   answers_some always([](const request&, const core::axis_sizes&) { return std::optional(error("no device")); });
-  CHECK(of_empty_axes(always, "heinsen/scan").verdict() == status::failed);
+  CHECK(result_of_empty_axes(always, "heinsen/scan").verdict() == status::failed);
   for (const fault f : {fault::wrong_shape, fault::missing_output, fault::crashed, fault::timed_out}) {
     answers_some broken = fails_where_empty("n", {f, "broken"});
-    const check_result r = of_empty_axes(broken, "heinsen/scan");
+    const check_result r = result_of_empty_axes(broken, "heinsen/scan");
     INFO(kind_of(f));
     REQUIRE(r.verdict() == status::failed);
     CHECK(r.found->shown.failure->kind == f);
@@ -192,44 +192,45 @@ TEST_CASE("properties/empty_axes/the_other_axes_have_declared_sizes") {
     return sizes.at("d") == 0 ? std::optional(error("not enough values to unpack")) : it_answers;
   });
   even.about.sizes[op.name]["d"].multiple_of = 2;
-  CHECK(axes_of(of_empty_axes(even, op.name)) == std::set<std::string>{"d"});
+  CHECK(axes_of(result_of_empty_axes(even, op.name)) == std::set<std::string>{"d"});
   CHECK(outside == 0);
 }
 
 TEST_CASE("properties/repeat/compares_two_answers_and_not_with_the_truth") {
-  CHECK(of_repeat(1.0, 1.0, true) == status::passed);
+  CHECK(status_of_repeat(1.0, 1.0, true) == status::passed);
   // Wrong, but the same each time: this law does not test that.
-  CHECK(of_repeat(1.5, 1.5, true) == status::passed);
-  CHECK(of_repeat(1.5, 1.5, false) == status::passed);
-  CHECK(of_repeat(1.5, 1.0, true) == status::failed);
-  CHECK(of_repeat(1.5, 1.0, false) == status::failed);
+  CHECK(status_of_repeat(1.5, 1.5, true) == status::passed);
+  CHECK(status_of_repeat(1.5, 1.5, false) == status::passed);
+  CHECK(status_of_repeat(1.5, 1.0, true) == status::failed);
+  CHECK(status_of_repeat(1.5, 1.0, false) == status::failed);
   // The bits differ, but the answer is right each time.
-  CHECK(of_repeat(1.0, 1.0 + 0x1p-23, true) == status::failed);
-  CHECK(of_repeat(1.0, 1.0 + 0x1p-23, false) == status::passed);
+  CHECK(status_of_repeat(1.0, 1.0 + 0x1p-23, true) == status::failed);
+  CHECK(status_of_repeat(1.0, 1.0 + 0x1p-23, false) == status::passed);
 }
 
 TEST_CASE("properties/diagnosis/the_sizes_with_which_calls_are_not_answered_are_said") {
   const core::operation& op = *reference::find_operation("rope/rotate");
   using is_refused = std::function<bool(const core::axis_sizes&)>;
   const auto said_of = [&](const is_refused& refuses, core::axis_sizes sizes) {
-    answers_some under_test([&](const request&, const core::axis_sizes& of) {
-      return refuses(of) ? std::optional(error("cannot reshape")) : it_answers;
+    answers_some under_test([&](const request&, const core::axis_sizes& called) {
+      return refuses(called) ? std::optional(error("cannot reshape")) : it_answers;
     });
     const test_case c =
         make_case({&op, core::dtype::f32, "mild", seed, extent(std::move(sizes)), {{"rotary", {std::int64_t{0}}}}});
     const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&truth_property(op), c}}, seed});
     return d.unanswered.value_or("");
   };
-  CHECK(said_of([](const auto& of) { return of.at("d") < 4; }, {{"d", 3}}) == "d is less than 4");
-  CHECK(said_of([](const auto& of) { return of.at("d") < 2; }, {{"d", 1}}) == "d = 1");
-  CHECK(said_of([](const auto& of) { return of.at("d") > 48; }, {{"d", 64}}) == "d is more than 48");
-  CHECK(said_of([](const auto& of) { return of.at("d") % 2 != 0; }, {{"d", 5}}) == "d is odd");
-  CHECK(said_of([](const auto& of) { return of.at("d") % 8 != 0; }, {{"d", 6}}) == "d is no multiple of 8");
-  CHECK(said_of([](const auto& of) { return of.at("d") / 2 == 1; }, {{"d", 2}}) ==
+  CHECK(said_of([](const auto& sizes) { return sizes.at("d") < 4; }, {{"d", 3}}) == "d is less than 4");
+  CHECK(said_of([](const auto& sizes) { return sizes.at("d") < 2; }, {{"d", 1}}) == "d = 1");
+  CHECK(said_of([](const auto& sizes) { return sizes.at("d") > 48; }, {{"d", 64}}) == "d is more than 48");
+  CHECK(said_of([](const auto& sizes) { return sizes.at("d") % 2 != 0; }, {{"d", 5}}) == "d is odd");
+  CHECK(said_of([](const auto& sizes) { return sizes.at("d") % 8 != 0; }, {{"d", 6}}) == "d is no multiple of 8");
+  CHECK(said_of([](const auto& sizes) { return sizes.at("d") / 2 == 1; }, {{"d", 2}}) ==
         "d is more than 1 and d is less than 4");
-  CHECK(said_of([](const auto& of) { return of.at("n") > 33; }, {{"n", 40}}) == "n is more than 33");
+  CHECK(said_of([](const auto& sizes) { return sizes.at("n") > 33; }, {{"n", 40}}) == "n is more than 33");
   // For conditions on two axes, or for all calls: no size is named.
-  CHECK(said_of([](const auto& of) { return of.at("d") < 4 && of.at("n") < 4; }, {{"d", 3}, {"n", 2}}).empty());
+  CHECK(
+      said_of([](const auto& sizes) { return sizes.at("d") < 4 && sizes.at("n") < 4; }, {{"d", 3}, {"n", 2}}).empty());
   CHECK(said_of([](const auto&) { return true; }, {{"d", 3}}).empty());
   CHECK(said_of([](const auto&) { return false; }, {{"d", 3}}).empty());
 }

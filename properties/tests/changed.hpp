@@ -18,11 +18,11 @@ inline constexpr std::uint64_t probe_seed = 20240417;
 class changed final : public implementation {
  public:
   using change = std::function<void(const request& call, core::tensors& outputs)>;
-  explicit changed(change how) : right_(make_builtin("sequential").value()), how_(std::move(how)) {}
+  explicit changed(change edit) : right_(make_builtin("sequential").value()), edit_(std::move(edit)) {}
   [[nodiscard]] const description& describe() const override { return right_->describe(); }
   call_result evaluate(const request& call) override {
     call_result outputs = right_->evaluate(call);
-    if (outputs) how_(call, *outputs);
+    if (outputs) edit_(call, *outputs);
     for (auto& [name, t] : *outputs)
       for (double& x : t.values.storage()) x = core::round_to(t.type, x);
     return outputs;
@@ -30,7 +30,7 @@ class changed final : public implementation {
 
  private:
   std::unique_ptr<implementation> right_;
-  change how_;
+  change edit_;
 };
 
 /// Right code that uses other values of settings than requested, with the description that it declares.
@@ -68,10 +68,10 @@ inline changed::change wrong_where(const std::function<bool(const core::axis_siz
 }
 
 /// Returns the sentence for a failed case with these sizes, and with settings of these values.
-inline std::string said_at(const changed::change& how, const char* operation, const core::axis_sizes& sizes,
+inline std::string said_at(const changed::change& edit, const char* operation, const core::axis_sizes& sizes,
                            const setting_values& settings = {}, const char* family = "mild") {
   const core::operation& op = *reference::find_operation(operation);
-  changed under_test(how);
+  changed under_test(edit);
   const test_case shown = make_case({&op, core::dtype::f32, family, probe_seed, extent(sizes), settings});
   const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&truth_property(op), shown}}, probe_seed});
   return d.explained.value_or("") + d.facts.value_or("");

@@ -75,7 +75,7 @@ expectations small_cases(const core::operation& op, core::dtype type) {
 }
 
 // Special values, plain inputs, and a long case.
-expectations telling_cases(core::dtype type) {
+expectations informative_cases(core::dtype type) {
   expectations all;
   for (const char* name : {"heinsen/scan", "heinsen/scan:vjp"}) {
     const core::operation& op = *reference::find_operation(name);
@@ -179,7 +179,7 @@ std::vector<broken> broken_comparators() {
 }  // namespace
 
 TEST_CASE("properties/comparator/is_sound", "[property][gate]") {
-  for (const core::dtype type : types) CHECK(faults_of(by_judge, telling_cases(type)) == "");
+  for (const core::dtype type : types) CHECK(faults_of(by_judge, informative_cases(type)) == "");
 }
 
 TEST_CASE("properties/comparator/is_sound_for_every_operation", "[property][gate]") {
@@ -197,7 +197,7 @@ TEST_CASE("properties/comparator/is_sound_for_every_operation", "[property][gate
 
 TEST_CASE("properties/comparator/broken_ones_are_exposed", "[property][gate]") {
   for (const core::dtype type : types) {
-    const expectations all = telling_cases(type);
+    const expectations all = informative_cases(type);
     for (const broken& b : broken_comparators()) {
       INFO(b.name << " in " << core::name_of(type));
       CHECK(faults_of(b.compare, all) != "");

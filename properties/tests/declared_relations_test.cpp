@@ -13,19 +13,19 @@ namespace {
 
 // Right code with declared relations. A call with other sizes is an error, except for empty ones. All outputs are
 // shifted by `off`.
-class of_relations final : public implementation {
+class declares_relations final : public implementation {
  public:
-  of_relations(const core::operation& op, const std::vector<std::string>& relations, double off = 0.0)
+  declares_relations(const core::operation& op, const std::vector<std::string>& relations, double off = 0.0)
       : right_(make_builtin("sequential").value()), about_(right_->describe()), off_(off) {
     for (const std::string& text : relations) about_.relations[op.name].push_back(parse_relation(text).value());
   }
   [[nodiscard]] const description& describe() const override { return about_; }
   call_result evaluate(const request& call) override {
-    const core::axis_sizes asked = core::check_request(call).value();
-    const bool empty = std::any_of(asked.begin(), asked.end(), [](const auto& axis) { return axis.second == 0; });
+    const core::axis_sizes sizes = core::check_request(call).value();
+    const bool empty = std::any_of(sizes.begin(), sizes.end(), [](const auto& axis) { return axis.second == 0; });
     if (const auto declared = about_.relations.find(call.operation->name); declared != about_.relations.end())
       for (const axis_relation& r : declared->second)
-        if (!r.holds(asked) && !empty) return tl::make_unexpected(call_failure{fault::error_reply, "not " + r.text()});
+        if (!r.holds(sizes) && !empty) return tl::make_unexpected(call_failure{fault::error_reply, "not " + r.text()});
     call_result outputs = right_->evaluate(call);
     if (outputs && off_ != 0.0)
       for (auto& [name, t] : *outputs)
@@ -44,7 +44,7 @@ class of_relations final : public implementation {
 TEST_CASE("properties/declared_relations/every_law_stays_inside_them", "[property][gate]") {
   const auto runs_inside = [](const char* name, const std::vector<std::string>& relations) {
     const core::operation& op = *reference::find_operation(name);
-    of_relations under_test(op, relations);
+    declares_relations under_test(op, relations);
     std::size_t compared = 0, outside = 0, all = 0;
     for (const check_result& r : run_properties(under_test, op, core::dtype::f32, options(2))) {
       INFO(reproduction("sequential", r));
@@ -67,7 +67,7 @@ TEST_CASE("properties/declared_relations/every_law_stays_inside_them", "[propert
 TEST_CASE("properties/declared_relations/shrinking_keeps_to_them", "[property][gate]") {
   for (const auto& [name, relation] : {std::pair{"attention/output", "n = m"}, {"rope/rotate_by", "2 r = d"}}) {
     const core::operation& op = *reference::find_operation(name);
-    of_relations under_test(op, {relation}, 1.0);
+    declares_relations under_test(op, {relation}, 1.0);
     const check_result r = run_property(*find_property("value"), under_test, op, core::dtype::f32, options(4));
     REQUIRE(r.verdict() == status::failed);
     const core::axis_sizes least = sizes_of(r.found->minimal);
@@ -91,13 +91,13 @@ TEST_CASE("properties/later_settings/change_no_other_draw", "[unit][gate]") {
       core::attributes all = make_case(key).call.attributes;
       key.settings = unnamed;
       const test_case before = make_case(key);
-      core::attributes others = before.call.attributes, of_requests;
+      core::attributes others = before.call.attributes, requested_settings;
       for (const auto& [name, values] : unnamed) {
         CHECK(others.extract(name).mapped() == values.front());
-        of_requests[name] = all.extract(name).mapped();
+        requested_settings[name] = all.extract(name).mapped();
       }
       CHECK(all == others);
-      named.insert(of_requests);
+      named.insert(requested_settings);
     }
     INFO(op.name);
     CHECK(named.size() > 1);

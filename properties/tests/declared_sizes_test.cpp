@@ -12,17 +12,17 @@ using namespace assay::properties::testing;
 namespace {
 
 // The optimized kernels with declared sizes; a call with any other size is an error.
-class of_sizes final : public implementation {
+class declares_sizes final : public implementation {
  public:
-  of_sizes(const core::operation& op, const std::string& axis, declared_sizes sizes)
+  declares_sizes(const core::operation& op, const std::string& axis, declared_sizes sizes)
       : right_(make_builtin("optimized").value()), about_(right_->describe()) {
     about_.sizes[op.name][axis] = sizes;
   }
   [[nodiscard]] const description& describe() const override { return about_; }
   call_result evaluate(const request& call) override {
     ++calls;
-    const core::axis_sizes asked = core::check_request(call).value();
-    for (const auto& [symbol, size] : asked)
+    const core::axis_sizes sizes = core::check_request(call).value();
+    for (const auto& [symbol, size] : sizes)
       if (!about_.sizes_of_axis(*call.operation, symbol).holds(size))
         return tl::make_unexpected(call_failure{fault::error_reply, fmt::format("{} = {}", symbol, size)});
     return right_->evaluate(call);
@@ -52,9 +52,9 @@ class one_answer final : public implementation {
 };
 
 // Attention whose logits omit the features from 64 on; it takes any d up to 4096, and some numbers of keys.
-class of_64_features final : public implementation {
+class reads_64_features final : public implementation {
  public:
-  of_64_features() : right_(make_builtin("optimized").value()), about_(right_->describe()) {
+  reads_64_features() : right_(make_builtin("optimized").value()), about_(right_->describe()) {
     about_.sizes["attention/output"]["d"] = {1, 4096, 1};
     about_.sizes["attention/output"]["m"] = {1, 4096, 1};
   }
@@ -102,12 +102,12 @@ class forgets_the_end final : public implementation {
  private:
   void spoil(const core::operation& op, core::tensors& outputs) const {
     for (const core::tensor_declaration& d : op.outputs) {
-      const auto at = core::axis_of(d, axis_);
-      if (!at) continue;
+      const auto axis_index = core::axis_of(d, axis_);
+      if (!axis_index) continue;
       core::tensor& t = outputs.at(d.name);
       const core::shape s = t.shape();
       for (std::size_t i = 0; i < t.size(); ++i)
-        if (i / core::stride_of(s, *at) % s[*at] + 1 == s[*at]) t.values.storage()[i] += 1.0;
+        if (i / core::stride_of(s, *axis_index) % s[*axis_index] + 1 == s[*axis_index]) t.values.storage()[i] += 1.0;
     }
   }
 
@@ -171,7 +171,7 @@ TEST_CASE("properties/declared_sizes/every_family_draws_inside_them", "[unit][ga
   for (const core::operation& op : reference::operations())
     for (const std::string& axis : core::free_axes(op))
       for (const declared_sizes& sizes : {blocks, few, one}) {
-        const of_sizes about(op, axis, sizes);
+        const declares_sizes about(op, axis, sizes);
         for (const family& f : families_of(op))
           for (const lengths range : {lengths::short_ones, lengths::around_blocks}) {
             const case_key key = key_for(about.describe(), op, core::dtype::f32, f.name, 7, range);
@@ -189,7 +189,7 @@ TEST_CASE("properties/declared_sizes/every_family_draws_inside_them", "[unit][ga
 TEST_CASE("properties/declared_sizes/so_are_settings_that_are_sizes", "[unit][gate]") {
   const auto drawn = [](const char* name, const char* axis, const declared_sizes& sizes) {
     const core::operation& op = *reference::find_operation(name);
-    const of_sizes about(op, axis, sizes);
+    const declares_sizes about(op, axis, sizes);
     std::set<std::size_t> all;
     for (std::uint64_t k = 0; k < 40; ++k)
       all.insert(
@@ -215,7 +215,7 @@ TEST_CASE("properties/declared_sizes/settings_that_go_together_are_drawn", "[uni
 TEST_CASE("properties/declared_sizes/no_law_leaves_them", "[gate]") {
   const auto runs_inside = [](const char* name, const char* axis, const declared_sizes& sizes) {
     const core::operation& op = *reference::find_operation(name);
-    of_sizes under_test(op, axis, sizes);
+    declares_sizes under_test(op, axis, sizes);
     std::size_t compared = 0;
     for (const check_result& r : run_properties(under_test, op, core::dtype::f32, options(2))) {
       INFO(reproduction("optimized", r));
@@ -238,7 +238,7 @@ TEST_CASE("properties/declared_sizes/no_law_leaves_them", "[gate]") {
 
 TEST_CASE("properties/declared_sizes/both_ends_are_planned", "[unit][gate]") {
   const core::operation& op = *reference::find_operation("heinsen/scan");
-  const of_sizes under_test(op, "d", {8, 256, 8});
+  const declares_sizes under_test(op, "d", {8, 256, 8});
   std::set<std::size_t> widths;
   for (const case_key& key : plan_of(*find_property("value"), under_test.describe(), op, core::dtype::f32, options(1)))
     widths.insert(sizes_of(make_case(key)).at("d"));
@@ -288,9 +288,9 @@ TEST_CASE("properties/digits/hold_at_every_position_and_in_rows_as_wide_as_heads
   const core::operation& op = *reference::find_operation("rope/rotate");
   auto code = make_builtin("sequential").value();
   const double ulp = std::ldexp(1.0, 1 - core::format_of(core::dtype::f32).precision);
-  const auto hold = [&](const std::vector<digits_up_to>& told) {
+  const auto hold = [&](const std::vector<digits_up_to>& reported) {
     constexpr double rows = 512;  // all positions of short claims
-    for (const auto& [digits, farthest] : told)
+    for (const auto& [digits, farthest] : reported)
       for (const double share : {1.0, 0.9, 0.6})
         for (const std::size_t d : {64, 128, 256}) {
           const double last = std::max(std::floor(share * farthest), 1.0), before = std::min(last, rows - 1);
@@ -318,9 +318,9 @@ TEST_CASE("properties/digits/hold_at_every_position_and_in_rows_as_wide_as_heads
   CHECK(r.digits().back().farthest > 5e5);
   hold(r.digits());
   counts_from_0 declining;
-  const check_result of_few = run_property(*find_property("value"), declining, op, core::dtype::f32, o);
-  CHECK(of_few.digits().back().farthest == 1024);
-  hold(of_few.digits());
+  const check_result few_result = run_property(*find_property("value"), declining, op, core::dtype::f32, o);
+  CHECK(few_result.digits().back().farthest == 1024);
+  hold(few_result.digits());
 }
 
 TEST_CASE("properties/sizes/a_case_that_tells_nothing_is_no_size_tried", "[unit][gate]") {
@@ -344,7 +344,7 @@ TEST_CASE("properties/declared_sizes/the_end_of_one_axis_tells", "[property][gat
   const core::operation& op = *reference::find_operation("attention/output");
   run_options o = options(1);
   o.sizes = run_options::usual::none;
-  of_64_features wrong;
+  reads_64_features wrong;
   CHECK(run_property(truth_property(op), wrong, op, core::dtype::f32, o).verdict() == status::failed);
 }
 

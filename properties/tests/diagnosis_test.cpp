@@ -76,11 +76,11 @@ void check_sentence(const expected_sentence& expected) {
 }
 
 // The diagnosis as in a gate: with the counterexample of the check against the truth, if that check fails.
-std::string said_of(const changed::change& how, const char* operation) {
+std::string said_of(const changed::change& edit, const char* operation) {
   const core::operation& op = *reference::find_operation(operation);
-  changed under_test(how);
+  changed under_test(edit);
   const check_result r = run_property(truth_property(op), under_test, op, core::dtype::f32, testing::options(4));
-  diagnosis_options o{{}, probe_seed, [how] { return std::make_unique<changed>(how); }};
+  diagnosis_options o{{}, probe_seed, [edit] { return std::make_unique<changed>(edit); }};
   if (r.found) o.failed.push_back({r.checked, r.found->minimal});
   const diagnosis d = diagnose(under_test, op, core::dtype::f32, o);
   const std::string text = d.explained.value_or(d.facts.value_or(""));
@@ -388,8 +388,8 @@ TEST_CASE("rope/diagnosis/probes_that_cannot_tell_are_no_evidence", "[property][
   const auto probed = [&](const test_case& c) {
     return probe_of(c, probe_kind::family, right->evaluate(c.call).value(), core::dtype::f32);
   };
-  CHECK_FALSE(probed(first).tells);
-  CHECK(probed(wide).tells);
+  CHECK_FALSE(probed(first).informative);
+  CHECK(probed(wide).informative);
 }
 
 // The errors of sin x and cos x have the sizes of cos x and sin x: the allowance of one says nothing about the other.
@@ -421,7 +421,7 @@ TEST_CASE("rope/diagnosis/any_number_of_pairs_is_recovered", "[property][gate]")
 // is wrong.
 TEST_CASE("properties/diagnosis/a_gradient_that_is_wrong_where_its_function_is_right_says_so", "[property][gate]") {
   const auto gradient_is_its_own = [](auto gradient_is_wrong) {
-    const changed::change how = [&](const request& call, core::tensors& outputs) {
+    const changed::change edit = [&](const request& call, core::tensors& outputs) {
       const core::axis_sizes sizes = core::check_request(call).value();
       const bool wrong = call.operation->is_forward() ? sizes.at("n") > 20 : gradient_is_wrong(sizes);
       if (!wrong) return;
@@ -429,7 +429,7 @@ TEST_CASE("properties/diagnosis/a_gradient_that_is_wrong_where_its_function_is_r
         for (double& x : t.values.storage()) x += 0.25;
     };
     const core::operation& op = *reference::find_operation("rope/rotate:vjp");
-    changed under_test(how);
+    changed under_test(edit);
     const test_case shown =
         make_case({&op, core::dtype::f32, "mild", probe_seed, extent({{"B", 1}, {"n", 24}, {"h", 4}, {"d", 8}})});
     const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{&truth_property(op), shown}}, probe_seed});

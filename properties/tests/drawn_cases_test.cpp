@@ -13,7 +13,7 @@ TEST_CASE("properties/drawn/optimized_passes", "[property][gate]") {
   for (const core::operation& op : reference::operations())
     for (const property& p : properties::properties()) {
       if (!under_test->describe().offers(op.name, core::dtype::f32)) continue;
-      if (!is_asked(p, op, under_test->describe()) || families_of(p, op).empty()) continue;
+      if (!is_checked(p, op, under_test->describe()) || families_of(p, op).empty()) continue;
       check_drawn(p, *under_test, op, core::dtype::f32, static_cast<int>(scaled(12)));
       ++checked;
     }

@@ -139,14 +139,14 @@ TEST_CASE("properties/diagnosis/conditions_that_are_said_are_true_of_all_sizes",
     const auto condition = said_condition(said);
     if (!condition) continue;
     ++named;
-    std::string at;
+    std::string sizes_text;
     const bool differs = any_sizes(on.axes, on.others, [&](const drawn_sizes& s) {
       // With one key its value is passed through: a right result there tells nothing.
       if ((*condition)(s) == is_wrong(s) || (s.contains("m") && s.at("m") == 1)) return false;
-      for (const auto& [axis, size] : s) at += fmt::format("{}={} ", axis, size);
+      for (const auto& [axis, size] : s) sizes_text += fmt::format("{}={} ", axis, size);
       return true;
     });
-    INFO("but at " << at);
+    INFO("but at " << sizes_text);
     CHECK_FALSE(differs);
   }
   UNSCOPED_INFO(named << " conditions said of " << drawn);

@@ -80,12 +80,12 @@ TEST_CASE("properties/error_scale/relative_mutants_are_caught_from_the_map_on", 
         for (const auto& [name, t] : truth) {
           const auto cell = from.find({name, f.name});
           if (cell == from.end() || !cell->second || t.size() == 0) continue;
-          const std::vector<double> of_output = scales_of(*expected, name);
+          const std::vector<double> output_scales = scales_of(*expected, name);
           ++outputs_tried;
           for (const std::size_t i : {std::size_t{0}, t.size() / 2, t.size() - 1}) {
             const double right = t.values.storage()[i];
             const double bound = all_laws(*expected)->at(name).k.back().storage()[i];
-            const double error = std::ldexp(core::unit_roundoff(type) * of_output[i], *cell->second);
+            const double error = std::ldexp(core::unit_roundoff(type) * output_scales[i], *cell->second);
             const double wrong = core::round_to(type, right + error);
             if (!std::isfinite(right) || !std::isfinite(wrong) || !std::isfinite(bound)) continue;
             core::tensors outputs = truth;

@@ -28,11 +28,11 @@ class wrong_from final : public implementation {
     if (!outputs) return outputs;
     bool found = false;
     for (const core::tensor_declaration& d : call.operation->outputs) {
-      const auto at = core::axis_of(d, axis_);
-      if (!at || d.axes[*at] != axis_) continue;
+      const auto axis_index = core::axis_of(d, axis_);
+      if (!axis_index || d.axes[*axis_index] != axis_) continue;
       found = true;
       core::tensor& t = outputs->at(d.name);
-      spoil(t, *at);
+      spoil(t, *axis_index);
     }
     if (!found && core::check_request(call).value().at(axis_) >= first_)
       for (auto& [name, t] : *outputs) spoil(t, std::nullopt);
@@ -54,13 +54,13 @@ class wrong_from final : public implementation {
   std::size_t first_;
 };
 
-struct fault_at {
+struct placed_fault {
   const char* operation;
   const char* axis;
   std::size_t first;  ///< counted from 1
 };
 
-bool is_caught(const fault_at& f, usual sizes) {
+bool is_caught(const placed_fault& f, usual sizes) {
   const core::operation& op = *reference::find_operation(f.operation);
   wrong_from candidate(f.axis, f.first);
   run_options options;
@@ -75,9 +75,9 @@ bool is_caught(const fault_at& f, usual sizes) {
   return r.verdict() == status::failed;
 }
 
-std::string missed(const std::vector<fault_at>& faults, usual sizes) {
+std::string missed(const std::vector<placed_fault>& faults, usual sizes) {
   std::string all;
-  for (const fault_at& f : faults)
+  for (const placed_fault& f : faults)
     if (!is_caught(f, sizes)) all += fmt::format("{} from {} = {}; ", f.operation, f.axis, f.first);
   return all;
 }
@@ -115,7 +115,7 @@ TEST_CASE("properties/sizes/settings_of_a_size_do_not_take_it_from_a_candidate",
 TEST_CASE("properties/sizes/a_quick_run_reaches_faults_at_usual_sizes", "[property]") {
   // A fault from row 65 on, and one from row 4 on, both show at 66 rows: the farthest fault of each axis covers the
   // others.
-  std::vector<fault_at> faults;
+  std::vector<placed_fault> faults;
   for (const char* op :
        {"heinsen/scan", "heinsen/scan:vjp", "heinsen/scan:jvp", "heinsen/gated_scan", "heinsen/gated_scan:vjp"})
     faults.insert(faults.end(), {{op, "B", 129}, {op, "d", 1025}, {op, "n", 4097}});

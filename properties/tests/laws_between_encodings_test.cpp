@@ -26,8 +26,8 @@ struct input {
   bool is_integer = false;
 };
 /// An output of a call in f64, as proved.
-list of(const char* operation, const std::map<std::string, input>& inputs, const char* output,
-        core::attributes settings = {}) {
+list output_of(const char* operation, const std::map<std::string, input>& inputs, const char* output,
+               core::attributes settings = {}) {
   core::request call{reference::find_operation(operation), core::dtype::f64, {}, std::move(settings)};
   REQUIRE(call.operation != nullptr);
   for (const auto& [name, x] : inputs)
@@ -53,7 +53,7 @@ list but_row_constants(list x, std::size_t n) {
   return x;
 }
 input tokens(const list& x) { return {{1, 1, x.size() / width, width}, x}; }
-input of_head(const list& x) { return {{1, width}, x}; }
+input head_input(const list& x) { return {{1, width}, x}; }
 input positions(const list& x) { return {{1, x.size() / width, width}, x}; }
 input table(const list& x) { return {{x.size() / width, width}, x}; }
 const list zero(width, 0.0);
@@ -69,35 +69,41 @@ list reversed(const list& rows) {
 
 constexpr std::size_t n = 5;
 const list q = drawn(n * width, 1), k = drawn(n * width, 2), p = drawn(n * width, 3);
-list plain() { return of("shaw/scores", {{"q", tokens(q)}, {"k", tokens(k)}, {"table", table(zero)}}, "s"); }
+list plain() { return output_of("shaw/scores", {{"q", tokens(q)}, {"k", tokens(k)}, {"table", table(zero)}}, "s"); }
 
-list transformer_xl(const list& queries, const list& u, const list& v, const list& of_distances) {
-  return of(
-      "transformer_xl/scores",
-      {{"q", tokens(queries)}, {"k", tokens(k)}, {"u", of_head(u)}, {"v", of_head(v)}, {"p", positions(of_distances)}},
-      "s");
+list transformer_xl(const list& queries, const list& u, const list& v, const list& distance_rows) {
+  return output_of("transformer_xl/scores",
+                   {{"q", tokens(queries)},
+                    {"k", tokens(k)},
+                    {"u", head_input(u)},
+                    {"v", head_input(v)},
+                    {"p", positions(distance_rows)}},
+                   "s");
 }
-list xlnet(const list& u, const list& v, const list& w, const list& of_distances,
-           const list& of_segments = list(8, 0.0)) {
-  return of("xlnet/scores",
-            {{"q", tokens(q)},
-             {"k", tokens(k)},
-             {"u", of_head(u)},
-             {"v", of_head(v)},
-             {"w", of_head(w)},
-             {"p", positions(of_distances)},
-             {"e", {{1, 2, width}, of_segments}},
-             {"other_segment", {{1, n, n}, list(n * n, 0.0), true}}},
-            "s");
+list xlnet(const list& u, const list& v, const list& w, const list& distance_rows,
+           const list& segment_rows = list(8, 0.0)) {
+  return output_of("xlnet/scores",
+                   {{"q", tokens(q)},
+                    {"k", tokens(k)},
+                    {"u", head_input(u)},
+                    {"v", head_input(v)},
+                    {"w", head_input(w)},
+                    {"p", positions(distance_rows)},
+                    {"e", {{1, 2, width}, segment_rows}},
+                    {"other_segment", {{1, n, n}, list(n * n, 0.0), true}}},
+                   "s");
 }
-list deberta(const list& of_keys, const list& of_queries, const char* terms) {
+list deberta(const list& position_keys, const list& position_queries, const char* terms) {
   // With four features and three terms the factor would be 1 / sqrt(12), which is not exact: so one term is left out
   // and there are two features.
   const auto two = [](const list& x) { return input{{1, 1, x.size() / 2, 2}, x}; };
-  const input keys{{1, of_keys.size() / 2, 2}, of_keys}, queries{{1, of_queries.size() / 2, 2}, of_queries};
-  return of(
-      "deberta/scores", {{"q", two(q)}, {"k", two(k)}, {"position_keys", keys}, {"position_queries", queries}}, "s",
-      {{"form", std::string("linear")}, {"span", std::int64_t(of_keys.size() / 4)}, {"terms", std::string(terms)}});
+  const input keys{{1, position_keys.size() / 2, 2}, position_keys},
+      queries{{1, position_queries.size() / 2, 2}, position_queries};
+  return output_of("deberta/scores",
+                   {{"q", two(q)}, {"k", two(k)}, {"position_keys", keys}, {"position_queries", queries}}, "s",
+                   {{"form", std::string("linear")},
+                    {"span", std::int64_t(position_keys.size() / 4)},
+                    {"terms", std::string(terms)}});
 }
 
 }  // namespace
@@ -112,8 +118,8 @@ TEST_CASE("laws_between_encodings/additive_positions_are_the_four_terms_of_trans
                   x.begin() + static_cast<std::ptrdiff_t>((i + 1) * width));
     };
     const list here = row(p);
-    const list added =
-        of("shaw/scores", {{"q", tokens(plus(row(q), here))}, {"k", tokens(plus(k, p))}, {"table", table(zero)}}, "s");
+    const list added = output_of(
+        "shaw/scores", {{"q", tokens(plus(row(q), here))}, {"k", tokens(plus(k, p))}, {"table", table(zero)}}, "s");
     CHECK(transformer_xl(row(q), here, here, reversed(p)) == added);
     CHECK(transformer_xl(row(q), zero, here, reversed(p)) != added);  // without the term of position and token
     CHECK(transformer_xl(row(q), here, here, p) != added);
@@ -136,16 +142,16 @@ TEST_CASE("laws_between_encodings/without_positions_all_scores_are_products", "[
 TEST_CASE("laws_between_encodings/three_encodings_of_keys_behind_queries", "[property]") {
   const list u = drawn(width, 4), v = drawn(width, 5), ahead = drawn(n * width, 6);
   const list xl = on_and_below(transformer_xl(q, u, v, p), n);
-  list of_distances = drawn(width, 7);  // for the distance n, which no pair has
+  list distance_rows = drawn(width, 7);  // for the distance n, which no pair has
   const list falling = reversed(p);
-  of_distances.insert(of_distances.end(), falling.begin(), falling.end());
-  of_distances.insert(of_distances.end(), ahead.begin() + width, ahead.end());
-  CHECK(of_distances.size() == 2 * n * width);
-  CHECK(on_and_below(xlnet(u, v, zero, of_distances), n) == xl);
-  CHECK(on_and_below(xlnet(v, u, zero, of_distances), n) != xl);
+  distance_rows.insert(distance_rows.end(), falling.begin(), falling.end());
+  distance_rows.insert(distance_rows.end(), ahead.begin() + width, ahead.end());
+  CHECK(distance_rows.size() == 2 * n * width);
+  CHECK(on_and_below(xlnet(u, v, zero, distance_rows), n) == xl);
+  CHECK(on_and_below(xlnet(v, u, zero, distance_rows), n) != xl);
   const auto shaw = [](const char* meets) {
-    return of("shaw/scores", {{"q", tokens(q)}, {"k", tokens(k)}, {"table", table(reversed(p))}}, "s",
-              {{"right", std::int64_t{0}}, {"meets", std::string(meets)}});
+    return output_of("shaw/scores", {{"q", tokens(q)}, {"k", tokens(k)}, {"table", table(reversed(p))}}, "s",
+                     {{"right", std::int64_t{0}}, {"meets", std::string(meets)}});
   };
   CHECK(on_and_below(shaw("queries"), n) == on_and_below(transformer_xl(q, zero, zero, p), n));
   CHECK(on_and_below(shaw("both"), n) != on_and_below(transformer_xl(q, zero, zero, p), n));
@@ -156,8 +162,8 @@ TEST_CASE("laws_between_encodings/what_adds_a_number_to_each_row_is_dead", "[pro
   const list c = drawn(width, 8), u = drawn(width, 4), v = drawn(width, 5), both = drawn(2 * n * width, 9);
   const auto alike = [](const list& x, const list& y) { return but_row_constants(x, n) == but_row_constants(y, n); };
   const auto shaw = [](const list& rows, const char* meets) {
-    return of("shaw/scores", {{"q", tokens(q)}, {"k", tokens(k)}, {"table", table(rows)}}, "s",
-              {{"meets", std::string(meets)}});
+    return output_of("shaw/scores", {{"q", tokens(q)}, {"k", tokens(k)}, {"table", table(rows)}}, "s",
+                     {{"meets", std::string(meets)}});
   };
   const list rows = drawn(5 * width, 10);
   CHECK(shaw(plus(rows, c), "queries") != shaw(rows, "queries"));
@@ -184,14 +190,14 @@ TEST_CASE("laws_between_encodings/what_adds_a_number_to_each_row_is_dead", "[pro
 TEST_CASE("laws_between_encodings/gradients_of_a_dead_direction_add_up_to_0", "[property]") {
   list g = drawn(n * n, 13);
   const auto in_a_row = [&](const list& grad_s, const char* meets) {
-    const list grad = of("shaw/scores:vjp",
-                         {{"q", tokens(q)},
-                          {"k", tokens(k)},
-                          {"table", table(drawn(5 * width, 10))},
-                          {"grad_s", {{1, 1, n, n}, grad_s}}},
-                         "grad_table", {{"meets", std::string(meets)}});
+    const list grad = output_of("shaw/scores:vjp",
+                                {{"q", tokens(q)},
+                                 {"k", tokens(k)},
+                                 {"table", table(drawn(5 * width, 10))},
+                                 {"grad_s", {{1, 1, n, n}, grad_s}}},
+                                "grad_table", {{"meets", std::string(meets)}});
     list sums(width, 0.0);
-    for (std::size_t at = 0; at < grad.size(); ++at) sums[at % width] += grad[at];
+    for (std::size_t index = 0; index < grad.size(); ++index) sums[index % width] += grad[index];
     return sums;
   };
   CHECK(in_a_row(g, "queries") != zero);
@@ -211,17 +217,18 @@ TEST_CASE("laws_between_encodings/attention_of_an_encoding_is_attention_with_its
     return all;
   };
   const auto biased = [&](list bias, core::attributes settings = {}) {
-    for (std::size_t at = 0; at < bias.size(); ++at)
-      if (at % n > at / n) bias[at] = -core::infinity;
-    return of("attention/output", with("bias", {{1, n, n}, bias}), "o", std::move(settings));
+    for (std::size_t index = 0; index < bias.size(); ++index)
+      if (index % n > index / n) bias[index] = -core::infinity;
+    return output_of("attention/output", with("bias", {{1, n, n}, bias}), "o", std::move(settings));
   };
   const list none = biased(list(n * n, 0.0)), numbers{0, 1, 2, 3, 4};
   const auto bias_of = [&](const char* operation, const char* name, input x, core::attributes settings = {}) {
-    return of(operation,
-              {{name, std::move(x)}, {"query_position", {{n}, numbers, true}}, {"key_position", {{n}, numbers, true}}},
-              "bias", std::move(settings));
+    return output_of(
+        operation,
+        {{name, std::move(x)}, {"query_position", {{n}, numbers, true}}, {"key_position", {{n}, numbers, true}}},
+        "bias", std::move(settings));
   };
-  const list alibi = of("alibi/attention", with("slopes", {{1}, {0.5}}), "o");
+  const list alibi = output_of("alibi/attention", with("slopes", {{1}, {0.5}}), "o");
   CHECK(alibi == biased(bias_of("alibi/bias", "slopes", {{1}, {0.5}})));
   CHECK(alibi != biased(bias_of("alibi/bias", "slopes", {{1}, {0.25}})));
   const core::attributes clipped{
@@ -229,11 +236,11 @@ TEST_CASE("laws_between_encodings/attention_of_an_encoding_is_attention_with_its
   core::attributes causal = clipped;
   causal.insert({{"causal", true}, {"scale", std::string("one")}});
   const input buckets{{1, 5}, {0, -0.5, -1.5, 2, 0.25}};
-  const list t5 = of("t5_bias/attention", with("table", buckets), "o", causal);
+  const list t5 = output_of("t5_bias/attention", with("table", buckets), "o", causal);
   CHECK(t5 == biased(bias_of("t5_bias/bias", "table", buckets, clipped), {{"scale", std::string("one")}}));
   CHECK(t5 != biased(bias_of("t5_bias/bias", "table", buckets, clipped)));  // T5 has no factor
-  CHECK(of("fox/attention", with("log_f", {{1, n, 1}, list(n, 0.0)}), "o") == none);
-  CHECK(of("fox/attention", with("log_f", {{1, n, 1}, list(n, -0.5)}), "o") != none);
-  CHECK(of("cope/attention", with("table", {{width, 3}, list(3 * width, 0.0)}), "o") == none);
-  CHECK(of("cope/attention", with("table", {{width, 3}, drawn(3 * width, 15)}), "o") != none);
+  CHECK(output_of("fox/attention", with("log_f", {{1, n, 1}, list(n, 0.0)}), "o") == none);
+  CHECK(output_of("fox/attention", with("log_f", {{1, n, 1}, list(n, -0.5)}), "o") != none);
+  CHECK(output_of("cope/attention", with("table", {{width, 3}, list(3 * width, 0.0)}), "o") == none);
+  CHECK(output_of("cope/attention", with("table", {{width, 3}, drawn(3 * width, 15)}), "o") != none);
 }

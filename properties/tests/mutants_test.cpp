@@ -21,13 +21,13 @@ std::vector<variant> all_mutants() {
 
 TEST_CASE("properties/mutants/no_property_is_idle", "[property][gate]") {
   // A property that kills no mutant proves nothing.
-  std::vector<variant> telling = all_mutants();
-  std::erase_if(telling, [](const variant& m) { return !m.telling; });
+  std::vector<variant> mutants = all_mutants();
+  std::erase_if(mutants, [](const variant& m) { return !m.telling; });
   trial_options o;
   o.seed = seed;
   o.cases = scaled(6);
   o.shrink_calls = 0;
-  const std::vector<trial> trials = try_mutants(telling, o);
+  const std::vector<trial> trials = try_mutants(mutants, o);
   REQUIRE_FALSE(trials.empty());
   for (const property* idle : idle_properties(trials)) {
     INFO(idle->name);

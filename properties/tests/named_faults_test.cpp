@@ -16,18 +16,18 @@ namespace {
 class answering final : public implementation {
  public:
   using edit = std::function<void(request&)>;
-  explicit answering(edit how) : right_(make_builtin("sequential").value()), how_(std::move(how)) {}
+  explicit answering(edit change) : right_(make_builtin("sequential").value()), edit_(std::move(change)) {}
   [[nodiscard]] const description& describe() const override { return right_->describe(); }
   call_result evaluate(const request& call) override {
     request other = call;
     other.attributes = core::completed(*call.operation, call.attributes);
-    how_(other);
+    edit_(other);
     return right_->evaluate(other);
   }
 
  private:
   std::unique_ptr<implementation> right_;
-  edit how_;
+  edit edit_;
 };
 
 // The diagnosis as in a gate.
@@ -40,16 +40,16 @@ std::string said_of(implementation& under_test, const char* operation) {
   const diagnosis d = diagnose(under_test, op, core::dtype::f32, {{{r.checked, r.found->minimal}}, probe_seed});
   return d.explained.value_or("") + d.facts.value_or("");
 }
-std::string said_of_answers(const char* operation, answering::edit how) {
-  answering under_test(std::move(how));
+std::string said_of_answers(const char* operation, answering::edit change) {
+  answering under_test(std::move(change));
   return said_of(under_test, operation);
 }
 
-answering::edit each_position(double (*of)(double m)) {
-  return [of](request& call) {
+answering::edit each_position(double (*moved)(double m)) {
+  return [moved](request& call) {
     for (const core::tensor_declaration& d : call.operation->inputs)
       if (d.role == core::input_role::position)
-        for (double& m : call.inputs.at(d.name).values.storage()) m = of(m);
+        for (double& m : call.inputs.at(d.name).values.storage()) m = moved(m);
   };
 }
 
@@ -137,14 +137,14 @@ TEST_CASE("properties/diagnosis/bounds_of_numbers_and_integers_are_said", "[prop
   const auto wide = testing::wrong_with([](const core::axis_sizes&, const core::attributes& settings) {
     return core::setting<std::int64_t>(settings, "window_left") >= 2;
   });
-  testing::changed of_window(wide);
-  CHECK_THAT(said_of(of_window, "attention/grouped_query"), Catch::EndsWith("where window_left is more than 1"));
-  testing::changed of_padding([](const request& call, core::tensors& outputs) {
+  testing::changed window_fault(wide);
+  CHECK_THAT(said_of(window_fault, "attention/grouped_query"), Catch::EndsWith("where window_left is more than 1"));
+  testing::changed padding_fault([](const request& call, core::tensors& outputs) {
     const auto& first = call.inputs.at("first_key").values.storage();
     if (std::any_of(first.begin(), first.end(), [](double key) { return key != 0; }))
       for (double& x : outputs.at("o").values.storage()) x += 0.25;
   });
-  CHECK_THAT(said_of(of_padding, "fox/cached_attention"), Catch::EndsWith("where first_key is not 0"));
+  CHECK_THAT(said_of(padding_fault, "fox/cached_attention"), Catch::EndsWith("where first_key is not 0"));
 }
 
 TEST_CASE("properties/diagnosis/a_remainder_by_subtraction_is_said", "[property][gate]") {

@@ -12,7 +12,7 @@ using namespace assay::properties::testing;
 namespace {
 
 // The options of `assay gate` with this effort.
-run_options of_effort(run_options::usual sizes, std::uint64_t drawn) {
+run_options options_of_effort(run_options::usual sizes, std::uint64_t drawn) {
   const bool all = sizes == run_options::usual::all;
   run_options o;
   o.seed = drawn;
@@ -27,7 +27,7 @@ std::map<std::string, case_key> planned_keys(const description& about, const cor
                                              const run_options& o) {
   std::map<std::string, case_key> all;
   for (const property& p : properties::properties())
-    if (is_asked(p, op, about))
+    if (is_checked(p, op, about))
       for (const case_key& key : plan_of(p, about, op, type, o)) all.emplace(canonical_text(key), key);
   return all;
 }
@@ -61,7 +61,7 @@ TEST_CASE("properties/plans/every_call_is_accepted", "[property][gate]") {
     for (const core::dtype type : planned_types)
       for (std::uint64_t drawn = seed; drawn < seed + scaled(1) && about.offers(op.name, type); ++drawn)
         for (const auto sizes : planned_efforts)
-          for (const auto& [text, key] : planned_keys(about, op, type, of_effort(sizes, drawn))) {
+          for (const auto& [text, key] : planned_keys(about, op, type, options_of_effort(sizes, drawn))) {
             INFO(text << ", seed of the run " << drawn);
             ++checked;
             if (const std::string wrong = what_is_wrong_with(make_case(key).call); !wrong.empty()) FAIL_CHECK(wrong);
@@ -72,7 +72,7 @@ TEST_CASE("properties/plans/every_call_is_accepted", "[property][gate]") {
 namespace {
 
 // The reference, which records what is wrong with the calls that laws make.
-class asked_calls final : public implementation {
+class examined_calls final : public implementation {
  public:
   [[nodiscard]] const description& describe() const override { return right_->describe(); }
   call_result evaluate(const request& call) override {
@@ -93,11 +93,11 @@ class asked_calls final : public implementation {
 }  // namespace
 
 TEST_CASE("properties/plans/so_is_every_call_of_a_law", "[property][gate]") {
-  asked_calls under_test;
+  examined_calls under_test;
   for (const core::operation& op : reference::operations())
     for (const core::dtype type : planned_types)
       for (const property& p : properties::properties()) {
-        if (!under_test.describe().offers(op.name, type) || !is_asked(p, op, under_test.describe())) continue;
+        if (!under_test.describe().offers(op.name, type) || !is_checked(p, op, under_test.describe())) continue;
         run_options o = options(1);
         o.cases = p.calls * scaled(1);  // laws run fewer cases if one case makes many calls
         run_property(p, under_test, op, type, o);

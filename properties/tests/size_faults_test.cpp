@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t drawn_faults = 200, seeds = 10;
 
-run_options of_effort(bool full, std::uint64_t with_seed) {
+run_options options_of_effort(bool full, std::uint64_t with_seed) {
   run_options o;
   o.seed = with_seed;
   o.cases = full ? 64 : 8;
@@ -82,7 +82,7 @@ constexpr std::uint64_t few_seeds = 10;
 template <class... Fault>
 std::uint64_t first_seed(const Fault&... fault) {
   for (std::uint64_t s = 1; s <= few_seeds; ++s)
-    if (is_seen(fault..., of_effort(false, s))) return s;
+    if (is_seen(fault..., options_of_effort(false, s))) return s;
   return 0;
 }
 
@@ -91,7 +91,7 @@ std::uint64_t first_seed_where(const char* name, const std::function<bool(const 
   const core::operation& op = operation_of(name);
   changed candidate(wrong_where(are_such));
   for (std::uint64_t s = 1; s <= 2 * few_seeds; ++s)
-    if (is_seen(candidate, op, core::dtype::f32, of_effort(false, s), are_such)) return s;
+    if (is_seen(candidate, op, core::dtype::f32, options_of_effort(false, s), are_such)) return s;
   return 0;
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("properties/sizes/are_drawn_from_the_seed", "[property]") {
   const auto sizes = [&](std::uint64_t with_seed) {
     std::set<std::string> all;
     for (const case_key& key :
-         plan_of(truth_property(op), description{}, op, core::dtype::f32, of_effort(false, with_seed))) {
+         plan_of(truth_property(op), description{}, op, core::dtype::f32, options_of_effort(false, with_seed))) {
       std::string axes;
       for (const auto& [symbol, size] : key.size.axes) axes += fmt::format("{}={} ", symbol, size);
       all.insert(axes);
@@ -198,7 +198,7 @@ TEST_CASE("properties/sizes/are_drawn_from_the_seed", "[property]") {
 TEST_CASE("attention/sizes/indices_of_16_bits_are_seen", "[property]") {
   const auto is_seen_of = [](std::size_t (*index)(std::size_t, std::size_t), std::size_t from, const char* op) {
     reads_bias_at candidate(index);
-    return is_seen(candidate, operation_of(op), core::dtype::f32, of_effort(false, 1),
+    return is_seen(candidate, operation_of(op), core::dtype::f32, options_of_effort(false, 1),
                    [from](const core::axis_sizes& sizes) { return sizes.at("m") > from; });
   };
   for (const char* op : {"attention/output", "attention/output:vjp"}) {
@@ -220,7 +220,7 @@ TEST_CASE("attention/sizes/tails_of_blocks_are_seen", "[property]") {
       return keys > block && keys % block == left && key + 1 == keys ? std::size_t{0} : key;
     });
     return is_seen(
-        candidate, operation_of("attention/output"), core::dtype::f32, of_effort(false, 1),
+        candidate, operation_of("attention/output"), core::dtype::f32, options_of_effort(false, 1),
         [](const core::axis_sizes& sizes) { return sizes.at("m") > block && sizes.at("m") % block == left; });
   };
   CHECK(is_seen_of.operator()<32, 1>());
@@ -238,7 +238,7 @@ TEST_CASE("properties/sizes/sums_in_bf16_are_seen", "[property]") {
     sums_in_bf16 candidate(op);
     INFO(name);
     // Only inputs of one sign: these inputs detect it, and not chance.
-    run_options options = of_effort(false, 1);
+    run_options options = options_of_effort(false, 1);
     options.families = {properties::one_sign};
     // A diagnosis needs a smaller case; for all operations it would take minutes.
     const bool diagnosed =
@@ -260,10 +260,10 @@ TEST_CASE("properties/sizes/shares_seen_of_faults_that_begin_at_a_drawn_size", "
   for (std::size_t k = 0; k < scaled(drawn_faults); ++k) {
     const size_fault f = draw_fault(random);
     const core::dtype type = core::dtype::f32;
-    const bool one = is_seen(f, type, of_effort(false, 1));
+    const bool one = is_seen(f, type, options_of_effort(false, 1));
     bool ten = one;
-    for (std::uint64_t s = 2; s <= seeds && !ten; ++s) ten = is_seen(f, type, of_effort(false, s));
-    const bool full = one || is_seen(f, type, of_effort(true, 1));
+    for (std::uint64_t s = 2; s <= seeds && !ten; ++s) ten = is_seen(f, type, options_of_effort(false, s));
+    const bool full = one || is_seen(f, type, options_of_effort(true, 1));
     for (const std::string& name : {std::string("all"), "axis " + f.axis}) shares[name].add(one, ten, full);
     fmt::print("{} from {} = {}, every {}{}: {}\n", f.operation->name, f.axis, f.from, f.every,
                f.all_of_the_call ? ", the whole call" : "",
@@ -273,7 +273,7 @@ TEST_CASE("properties/sizes/shares_seen_of_faults_that_begin_at_a_drawn_size", "
                       : "not seen");
     std::fflush(stdout);
   }
-  const auto percent = [](std::size_t n, std::size_t of) { return 100.0 * static_cast<double>(n) / double(of); };
+  const auto percent = [](std::size_t n, std::size_t total) { return 100.0 * static_cast<double>(n) / double(total); };
   for (const auto& [name, s] : shares)
     fmt::print("{}: {} faults; seen by one quick run {:.0f} %, ten seeds {:.0f} %, a full run {:.0f} %\n", name, s.all,
                percent(s.by_one_run, s.all), percent(s.by_ten, s.all), percent(s.by_full, s.all));

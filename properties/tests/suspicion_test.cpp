@@ -17,15 +17,15 @@ using reference::accuracy_class;
 
 namespace {
 
-struct asked {
+struct judged_call {
   request call;
   core::precisions compute;
   usual_errors errors{call, compute};
 };
-asked usual(const case_key& key) {
+judged_call usual(const case_key& key) {
   return {make_case(key).call, description{}.precisions_of(*key.operation, key.type)};
 }
-asked usual(const std::string& operation, dtype type = dtype::f32) {
+judged_call usual(const std::string& operation, dtype type = dtype::f32) {
   return usual(usual_key(*reference::find_operation(operation), type, 1));
 }
 
@@ -34,15 +34,15 @@ core::tensors rounded_truth(const request& call, const core::precisions& compute
   for (const auto& [name, c] : expect(call, compute)->truth) all.emplace(name, c.rounded);
   return all;
 }
-core::tensors rounded_truth(const asked& a) { return rounded_truth(a.call, a.compute); }
+core::tensors rounded_truth(const judged_call& a) { return rounded_truth(a.call, a.compute); }
 
-std::optional<suspicion> seen(const asked& a, const core::tensors& outputs) {
+std::optional<suspicion> seen(const judged_call& a, const core::tensors& outputs) {
   REQUIRE(judge(a.call, a.compute, outputs).passed);
   return a.errors.suspicion_of(outputs);
 }
 
 // Every element is off by a share of its worst-case allowance, to one side or to either.
-core::tensors off_by(const asked& a, double share, bool one_side) {
+core::tensors off_by(const judged_call& a, double share, bool one_side) {
   const auto e = expect(a.call, a.compute);
   core::tensors outputs = rounded_truth(a);
   for (auto& [name, t] : outputs)
@@ -63,7 +63,7 @@ TEST_CASE("properties/suspicion/plain_arithmetic_is_not_suspicious", "[property]
   for (const char* operation : many_roundings)
     for (const dtype type : {dtype::f32, dtype::bf16}) {
       INFO(operation << " " << core::name_of(type));
-      const asked a = usual(operation, type);
+      const judged_call a = usual(operation, type);
       CHECK_FALSE(seen(a, reference::evaluate_in(a.call, a.compute)));
       CHECK_FALSE(seen(a, rounded_truth(a)));
     }
@@ -72,7 +72,7 @@ TEST_CASE("properties/suspicion/plain_arithmetic_is_not_suspicious", "[property]
 TEST_CASE("properties/suspicion/a_tenth_of_every_allowance_is_suspicious", "[property]") {
   for (const char* operation : many_roundings) {
     INFO(operation);
-    const asked a = usual(operation);
+    const judged_call a = usual(operation);
     for (const bool one_side : {true, false}) {
       const auto found = seen(a, off_by(a, 0.1, one_side));
       REQUIRE(found);
@@ -85,7 +85,7 @@ TEST_CASE("properties/suspicion/a_tenth_of_every_allowance_is_suspicious", "[pro
 
 // Roundings may make each single error, but not all of them together.
 TEST_CASE("properties/suspicion/errors_on_one_side_are_seen_together", "[property]") {
-  const asked a = usual("tener/scores:vjp");
+  const judged_call a = usual("tener/scores:vjp");
   const auto e = expect(a.call, a.compute);
   const auto scattered = reference::scatter_of(a.call, a.compute, accuracy_class::sequential, e->truth, scatter_runs);
   const std::vector<double> deviations = scattered.at("grad_v").deviations();
@@ -112,11 +112,11 @@ TEST_CASE("properties/suspicion/faults_of_long_gradients_fail", "[property]") {
     const core::operation& op = *reference::find_operation("fox/decay:vjp");
     case_key key = usual_key(op, dtype::f32, 2);
     key.size.axes["n"] = n, key.size.axes["h"] = 1;
-    const asked a = usual(key);
+    const judged_call a = usual(key);
     const auto is_caught = [&](const core::tensors& outputs) {
       return !judge(a.call, a.compute, outputs).passed || a.errors.suspicion_of(outputs).has_value();
     };
-    const auto of_cotangents = [&](auto is_lost) {
+    const auto gradient_without_cotangents = [&](auto is_lost) {
       request changed = a.call;
       for (auto& [name, t] : changed.inputs)
         if (name.starts_with("grad_"))
@@ -127,10 +127,10 @@ TEST_CASE("properties/suspicion/faults_of_long_gradients_fail", "[property]") {
     INFO(n);
     CHECK_FALSE(is_caught(rounded_truth(a)));
     CHECK_FALSE(is_caught(reference::evaluate_in(a.call, a.compute)));
-    CHECK(is_caught(of_cotangents([&](std::size_t row) { return row == n / 2; })));  // one row is dropped
-    CHECK(is_caught(
-        of_cotangents([&](std::size_t row) { return row / 64 == (n - 1) / 64; })));  // the last block is detached
-    core::tensors late = rounded_truth(a);  // a suffix sum that starts one late
+    CHECK(is_caught(gradient_without_cotangents([&](std::size_t row) { return row == n / 2; })));  // one row is dropped
+    CHECK(is_caught(gradient_without_cotangents(
+        [&](std::size_t row) { return row / 64 == (n - 1) / 64; })));  // the last block is detached
+    core::tensors late = rounded_truth(a);                             // a suffix sum that starts one late
     auto& x = late.at("grad_log_f").values.storage();
     std::rotate(x.begin(), x.begin() + 1, x.end());
     CHECK(is_caught(late));

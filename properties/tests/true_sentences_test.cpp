@@ -25,36 +25,36 @@ class remembering final : public implementation {
   /// Changes the outputs of a call by the kept state, or says why there are none.
   using change = std::function<std::optional<call_failure>(const request&, core::tensors&)>;
   explicit remembering(
-      change how, std::function<void(description&)> declare = [](description&) {})
-      : right_(make_builtin("sequential").value()), how_(std::move(how)), about_(right_->describe()) {
+      change edit, std::function<void(description&)> declare = [](description&) {})
+      : right_(make_builtin("sequential").value()), edit_(std::move(edit)), about_(right_->describe()) {
     declare(about_);
   }
   [[nodiscard]] const description& describe() const override { return about_; }
   call_result evaluate(const request& call) override {
     call_result outputs = right_->evaluate(call);
     if (!outputs) return outputs;
-    if (auto failure = how_(call, *outputs)) return tl::make_unexpected(std::move(*failure));
+    if (auto failure = edit_(call, *outputs)) return tl::make_unexpected(std::move(*failure));
     return outputs;
   }
 
  private:
   std::unique_ptr<implementation> right_;
-  change how_;
+  change edit_;
   description about_;
 };
 
 core::axis_sizes sizes_in(const request& call) { return core::check_request(call).value(); }
 
 // Declines most sizes. Sequences shorter than the longest one so far get a state from it.
-std::unique_ptr<implementation> keeps_the_longest(fault of_shorter) {
+std::unique_ptr<implementation> keeps_the_longest(fault fault_of_shorter) {
   return std::make_unique<remembering>(
-      [of_shorter, longest = std::size_t{0}](const request& call,
-                                             core::tensors& outputs) mutable -> std::optional<call_failure> {
+      [fault_of_shorter, longest = std::size_t{0}](const request& call,
+                                                   core::tensors& outputs) mutable -> std::optional<call_failure> {
         const core::axis_sizes s = sizes_in(call);
         if ((7 * s.at("n") + 3 * s.at("B") + s.at("d")) % 4 != 0) return call_failure{fault::unsupported, "not these"};
         longest = std::max(longest, s.at("n"));
         if (s.at("n") == longest) return std::nullopt;
-        if (of_shorter == fault::error_reply) return call_failure{of_shorter, "a buffer is too long"};
+        if (fault_of_shorter == fault::error_reply) return call_failure{fault_of_shorter, "a buffer is too long"};
         for (double& x : outputs.at("s").values.storage()) x += 0.25;
         return std::nullopt;
       });
@@ -113,14 +113,14 @@ TEST_CASE("properties/diagnosis/state_is_found_behind_refusals", "[property][gat
     return make_case({&op, core::dtype::f32, "mild", probe_seed, extent({{"B", 1}, {"n", n}, {"d", 1}})});
   };
   const test_case shown = sized(4), longer = sized(400);
-  for (const auto& [of_shorter, words] :
+  for (const auto& [fault_of_shorter, words] :
        {std::pair{fault::unsupported, "the same call gives other outputs where the candidate is started anew"},
         {fault::error_reply,
          "the same call gives outputs once and an error another time, where the candidate is started anew"}}) {
-    const auto under_test = keeps_the_longest(of_shorter);
+    const auto under_test = keeps_the_longest(fault_of_shorter);
     REQUIRE(under_test->evaluate(longer.call));
-    REQUIRE(keeps_the_longest(of_shorter)->evaluate(shown.call));
-    CHECK(said_of(*under_test, shown, [of = of_shorter] { return keeps_the_longest(of); }) ==
+    REQUIRE(keeps_the_longest(fault_of_shorter)->evaluate(shown.call));
+    CHECK(said_of(*under_test, shown, [kind = fault_of_shorter] { return keeps_the_longest(kind); }) ==
           std::string("state is kept between calls: ") + words);
   }
 }
@@ -157,7 +157,7 @@ TEST_CASE("properties/diagnosis/formats_that_are_not_the_candidates_own_are_not_
 TEST_CASE("properties/dtype_order/what_the_first_dtype_leaves_behind_is_found", "[property][gate]") {
   const core::operation& op = *reference::find_operation("rope/rotate");
   const property& law = *find_property("dtype_order");
-  const auto asked = [&](core::dtype type, core::dtype first, bool is_kept) {
+  const auto outcome_after = [&](core::dtype type, core::dtype first, bool is_kept) {
     const auto started = keeps_its_first_dtype(is_kept);
     test_case c = make_case({&op, type, "mild", probe_seed, extent({{"B", 1}, {"n", 7}, {"h", 2}, {"d", 8}})});
     c = after_dtype(started->describe(), c, first).value();
@@ -168,11 +168,11 @@ TEST_CASE("properties/dtype_order/what_the_first_dtype_leaves_behind_is_found", 
     if (before) CHECK(*before == first);
     return o;
   };
-  const outcome narrow_first = asked(core::dtype::f32, core::dtype::bf16, true);
+  const outcome narrow_first = outcome_after(core::dtype::f32, core::dtype::bf16, true);
   CHECK(narrow_first.verdict == status::failed);
   CHECK_THAT(narrow_first.message, Catch::StartsWith("after a call in bf16: "));
-  CHECK(asked(core::dtype::bf16, core::dtype::f32, true).verdict == status::passed);
-  CHECK(asked(core::dtype::f32, core::dtype::bf16, false).verdict == status::passed);
+  CHECK(outcome_after(core::dtype::bf16, core::dtype::f32, true).verdict == status::passed);
+  CHECK(outcome_after(core::dtype::f32, core::dtype::bf16, false).verdict == status::passed);
   CHECK(first_dtype_words(core::dtype::f32, core::dtype::bf16) ==
         "wrong in f32 after a call in bf16: state of the first dtype is kept");
 }

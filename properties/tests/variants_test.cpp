@@ -63,7 +63,7 @@ TEST_CASE("properties/variants/views_that_are_read_wrongly_are_named", "[propert
   const core::operation& op = *reference::find_operation("rope/rotate");
   CHECK(run_property(*find_property("value"), under_test, op, core::dtype::f32, testing::options(4)).verdict() ==
         status::passed);
-  CHECK_FALSE(is_asked(*find_property("variants"), op, under_test.describe()));
+  CHECK_FALSE(is_checked(*find_property("variants"), op, under_test.describe()));
   const property& strides = *find_property("strides");
   const check_result r = run_property(strides, under_test, op, core::dtype::f32, testing::options(4));
   REQUIRE(r.verdict() == status::failed);

@@ -77,7 +77,7 @@ std::set<std::string> operations_asked_otherwise(const json& baseline, gate_repo
   const core::list_version before = list_of(baseline), now = report.candidate.written_for;
   std::set<std::string> all;
   for (const check_result& c : report.checks)
-    if (properties::is_asked_otherwise(*c.operation, before, now)) all.insert(c.operation->name);
+    if (properties::has_additions_between(*c.operation, before, now)) all.insert(c.operation->name);
   if (!all.empty())
     report.warnings.push_back(
         fmt::format("the candidate was written for {} and the baseline's for {}: of {} other questions are asked, and "

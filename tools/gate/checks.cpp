@@ -68,7 +68,7 @@ class part {
       options.first = informative_calls(candidate_.describe(), op(), record_.type, seed_);
     if (first.lost) options.first.push_back(first.lost->original.key);
     for (const properties::property* p : selected_.properties) {
-      if (!is_asked(*p, op(), candidate_.describe()) || p->name == dtype_order) continue;
+      if (!is_checked(*p, op(), candidate_.describe()) || p->name == dtype_order) continue;
       if (candidate_.part_is_over()) break;
       const stopwatch check_stopwatch;
       record_.checks.push_back(run_property(*p, candidate_, op(), record_.type, options));

@@ -154,7 +154,7 @@ properties::call_result process_candidate::converse(const properties::request& c
                                                     const std::filesystem::path& inputs,
                                                     const std::filesystem::path& outputs) {
   const bool first = called_.insert(call.operation->name).second;
-  const auto line = ask(call_request(id, call, properties::attributes_asked(about_, call), inputs, outputs),
+  const auto line = ask(call_request(id, call, properties::requested_attributes(about_, call), inputs, outputs),
                         first ? limits_.first_call : limits_.call);
   if (!line) return tl::make_unexpected(line.error());
   const auto answer = parse_reply(*line);

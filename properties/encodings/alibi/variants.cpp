@@ -12,7 +12,6 @@ namespace {
 
 using core::dtype;
 using encoding = reference::encodings::alibi;
-using scheme = encoding::scheme;
 using reference::encodings::alibi_pair;
 using reference::encodings::alibi_rule;
 using reference::encodings::alibi_slope;
@@ -20,26 +19,26 @@ using reference::formula::traced, reference::formula::traced_truth;
 using index = reference::formula::traced_integer;
 inline constexpr auto& changed = make_variant<encoding>;
 
-scheme_change<scheme> with_slope(traced (*slope)(const alibi_rule& rule, std::size_t head)) {
-  return [slope](scheme& how) { how.slope = slope; };
+scheme_change<encoding::scheme> with_slope(traced (*slope)(const alibi_rule& rule, std::size_t head)) {
+  return [slope](encoding::scheme& scheme) { scheme.slope = slope; };
 }
-using attention_bias = traced (*)(const traced& slope, bool both, const alibi_pair& at);
-auto attended(attention_bias of) {
-  return [of](auto& how) { how.attended = of; };
+using attention_bias = traced (*)(const traced& slope, bool both, const alibi_pair& pair);
+auto attended(attention_bias bias) {
+  return [bias](auto& scheme) { scheme.attended = bias; };
 }
-traced off_by_one(const traced& slope, bool both, const alibi_pair& at) {
-  return reference::encodings::alibi_bias(slope, both, {at.query + index::constant(1), at.key, at.last});
+traced off_by_one(const traced& slope, bool both, const alibi_pair& pair) {
+  return reference::encodings::alibi_bias(slope, both, {pair.query + index::constant(1), pair.key, pair.last});
 }
-traced by_key_in_both_directions(const traced& slope, bool, const alibi_pair& at) {
-  return reference::encodings::alibi_bias_of_key(slope, false, at);
+traced by_key_in_both_directions(const traced& slope, bool, const alibi_pair& pair) {
+  return reference::encodings::alibi_bias_of_key(slope, false, pair);
 }
-traced by_index_in_block(const traced& slope, bool both, const alibi_pair& at) {
+traced by_index_in_block(const traced& slope, bool both, const alibi_pair& pair) {
   const index block = index::constant(16);
   return reference::encodings::alibi_bias(slope, both,
-                                          {at.query, at.key - block * floor_divide(at.key, block), at.last});
+                                          {pair.query, pair.key - block * floor_divide(pair.key, block), pair.last});
 }
-traced from_last_key(const traced& slope, bool both, const alibi_pair& at) {
-  return reference::encodings::alibi_bias(slope, both, {both ? at.query : at.last, at.key, at.last});
+traced from_last_key(const traced& slope, bool both, const alibi_pair& pair) {
+  return reference::encodings::alibi_bias(slope, both, {both ? pair.query : pair.last, pair.key, pair.last});
 }
 
 // Exponents in base two, with a constant folded into the factors of the logits.
@@ -76,7 +75,8 @@ std::vector<variant> mutants() {
   for (variant& v : std::vector<variant>{
            changed("mutant/alibi_distance_from_one", "Press, Smith and Lewis 2022, section 3, whose indices begin at 1",
                    "the nearest key has the distance 1",
-                   {.formula = [](auto&how) { how.product = [](const auto& m, const auto& c) { return m * c - m; }; }}),
+                   {.formula =
+                        [](auto&scheme) { scheme.product = [](const auto& m, const auto& c) { return m * c - m; }; }}),
            changed(
                "mutant/alibi_attention_queries_first", "lucidrains/x-transformers#153, vllm-project/vllm#945",
                "queries behind cached keys are counted from the first key",
@@ -109,8 +109,8 @@ std::vector<variant> mutants() {
                    "huggingface/transformers, modeling_opt.py: scores no lower than the least number",
                    "a bias beyond the largest number becomes that number",
                    {.formula =
-                        [](scheme&how, dtype storage) {
-                          how.product = [storage](const traced& slope, const traced& c) {
+                        [](encoding::scheme&scheme, dtype storage) {
+                          scheme.product = [storage](const traced& slope, const traced& c) {
                             const traced product = slope * c, least(-core::largest_finite(storage));
                             return either(less(product, least), least, product);
                           };

@@ -100,7 +100,7 @@ std::vector<variant> mutants() {
                    {.inputs = see_all_keys_where_none_is, .telling = true}),
            changed("mutant/attention_no_mean_in_gradient", "pytorch/pytorch#196705: a term dropped",
                    "the gradient of the logits lacks the mean",
-                   {.gradient = [](auto& how) { how.weights = with_constant_sum; }}),
+                   {.gradient = [](auto& scheme) { scheme.weights = with_constant_sum; }}),
            changed("mutant/attention_bias_gradient_averaged", "jax-ml/jax#23842: a reduction over the batch",
                    "the gradient of the bias is averaged over the batch, not added up",
                    {.outputs = average_gradient_of_bias}),

@@ -21,8 +21,8 @@ shifted_sum by_blocks(const traced& logits, const traced_truth& seen) {
   block_by_block(masked(logits, seen), seen, 4, [&](const traced& s, const traced_truth& is_seen) {
     const traced before = all.shift, none = zero_of();
     all.shift = larger(before, largest_of_rows(s));
-    const traced of_block = sum_of_rows(seen_alone(exp(s - all.shift), is_seen));
-    all.sum = either(equal(before, less_infinity()), none, all.sum * exp(before - all.shift)) + of_block;
+    const traced block_sum = sum_of_rows(seen_alone(exp(s - all.shift), is_seen));
+    all.sum = either(equal(before, less_infinity()), none, all.sum * exp(before - all.shift)) + block_sum;
   });
   return all;
 }
@@ -94,26 +94,26 @@ std::vector<variant> kernel_controls() {
       make_variant<kernel_encoding>("control/attention_weights_by_stored_lse",
                                     "FlashAttention, Algorithm 4 (arXiv 2205.14135)",
                                     "backward forms exp(S - lse) and divides by nothing; f16 and bf16 stage by stage",
-                                    {.gradient = [](auto& how) { how.weights = weights_by_stored_lse; },
+                                    {.gradient = [](auto& scheme) { scheme.weights = weights_by_stored_lse; },
                                      .arithmetic = in_usual_stages,
                                      .declared = nothing_declared}),
       make_variant<kernel_encoding>(
           "control/attention_keys_repeated", "repeat_kv of huggingface/transformers",
           "gradients of k and v are stored for each head of q, and added up; f16 and bf16 stage by stage",
-          {.formula = [](auto& how) { how.by_heads = true; },
+          {.formula = [](auto& scheme) { scheme.by_heads = true; },
            .arithmetic = in_usual_stages,
            .declared = nothing_declared}),
       make_variant<kernel_encoding>("control/attention_through_maximum",
                                     "eager_attention_forward of gpt-oss in huggingface/transformers",
                                     "the maximum that is subtracted has a gradient, the sum of the row's; f16 and bf16 "
                                     "stage by stage",
-                                    {.formula = [](auto& how) { how.through_maximum = true; },
+                                    {.formula = [](auto& scheme) { scheme.through_maximum = true; },
                                      .arithmetic = in_usual_stages,
                                      .declared = nothing_declared}),
       make_variant<kernel_encoding>(
           "control/attention_cap_by_sigmoid", "vLLM's and SGLang's Triton kernels",
           "tanh(x) is 2 sigmoid(2x) - 1: of class linear",
-          {.formula = [](auto& how) { how = kernel_encoding::algorithm(reference::accuracy_class::linear); }}),
+          {.formula = [](auto& scheme) { scheme = kernel_encoding::algorithm(reference::accuracy_class::linear); }}),
   };
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 inline constexpr auto& kernel = make_variant<kernel_encoding>;
 
-const auto hidden_at = [](double logit) { return [logit](auto& how) { how.hidden = logit; }; };
+const auto with_hidden_logit = [](double logit) { return [logit](auto& scheme) { scheme.hidden = logit; }; };
 
 using weights::largest_of_rows, weights::masked, weights::seen_alone, weights::sum_of_rows;
 
@@ -44,10 +44,10 @@ traced lse_is_maximum(const traced& logits, const traced_truth& seen) {
 
 // Head a of queries uses head a mod h of keys.
 std::vector<std::size_t> tiled_heads(const request& call, bool back) {
-  const std::size_t heads = call.inputs.at("q").shape()[1], of_keys = call.inputs.at("k").shape()[1];
+  const std::size_t heads = call.inputs.at("q").shape()[1], key_heads = call.inputs.at("k").shape()[1];
   std::vector<std::size_t> order(heads);
   for (std::size_t a = 0; a < heads; ++a) {
-    const std::size_t in_group = a % of_keys * (heads / of_keys) + a / of_keys;
+    const std::size_t in_group = a % key_heads * (heads / key_heads) + a / key_heads;
     order[back ? a : in_group] = back ? in_group : a;
   }
   return order;
@@ -165,13 +165,14 @@ std::vector<variant> kernel_mutants() {
                   "windows are counted from the first key where nothing is causal",
                   {.inputs = count_windows_from_first}),
            kernel("mutant/attention_cap_after_mask", "Dao-AILab/flash-attention#1025, its first draft",
-                  "hidden keys have the logit -softcap, and without a cap -1e30", {.formula = hidden_at(-1e30)}),
+                  "hidden keys have the logit -softcap, and without a cap -1e30",
+                  {.formula = with_hidden_logit(-1e30)}),
            kernel("mutant/attention_hidden_keys_count", "flashinfer-ai/flashinfer#4452: a finite number for -inf",
                   "hidden keys have the logit -1e30, also where no other key is seen",
                   {.formula =
-                       [](auto& how) {
-                         how.hidden = -1e30;
-                         how.capped = [](const traced& s, const traced& cap) {
+                       [](auto& scheme) {
+                         scheme.hidden = -1e30;
+                         scheme.capped = [](const traced& s, const traced& cap) {
                            return either(less(s, traced(-1e29)), s, cap * tanh(s / cap));
                          };
                        }}),
@@ -180,15 +181,17 @@ std::vector<variant> kernel_mutants() {
                   {.inputs = hide_nothing_where_a_query_sees_none, .telling = true}),
            kernel("mutant/attention_cap_before_scale", "Dao-AILab/flash-attention#1181: what the cap divides",
                   "q . k is capped before it is scaled", {.inputs = cap_before_scale}),
-           kernel(
-               "mutant/attention_cap_not_multiplied", "Dao-AILab/flash-attention#1181", "logits are tanh(s / softcap)",
-               {.formula =
-                    [](auto& how) { how.capped = [](const traced& s, const traced& cap) { return tanh(s / cap); }; }}),
+           kernel("mutant/attention_cap_not_multiplied", "Dao-AILab/flash-attention#1181",
+                  "logits are tanh(s / softcap)",
+                  {.formula =
+                       [](auto& scheme) {
+                         scheme.capped = [](const traced& s, const traced& cap) { return tanh(s / cap); };
+                       }}),
            kernel("mutant/attention_cap_without_slope", "pytorch/pytorch#196705: a factor dropped",
                   "the gradient of the logits lacks 1 - tanh^2",
                   {.gradient =
-                       [](auto& how) {
-                         how.capped = [](const traced& s, const traced& cap) {
+                       [](auto& scheme) {
+                         scheme.capped = [](const traced& s, const traced& cap) {
                            return with_slope(cap * tanh(s / cap), s, traced(1.0));
                          };
                        }}),
@@ -205,7 +208,7 @@ std::vector<variant> kernel_mutants() {
                   {.inputs = cap_sinks}),
            kernel("mutant/attention_sink_not_in_maximum", "pytorch/pytorch#1835: overflow",
                   "the maximum that is subtracted leaves the last logit out: the sink",
-                  {.formula = [](auto& how) { how.weights = without_last_in_maximum; }}),
+                  {.formula = [](auto& scheme) { scheme.weights = without_last_in_maximum; }}),
            kernel("mutant/attention_sink_without_gradient", "pytorch/pytorch#196705: a path dropped",
                   "the gradient of a sink is 0",
                   {.outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_sink"); }}),

@@ -75,12 +75,12 @@ constexpr const char* lse = "attention/lse";
 
 }  // namespace
 
-family bias_or_keys(std::string name, std::string summary, input_filler of_bias, input_filler of_keys) {
-  const bool has_bias = of_bias != nullptr, has_keys = of_keys != nullptr;
+family bias_or_keys(std::string name, std::string summary, input_filler bias_filler, input_filler key_filler) {
+  const bool has_bias = bias_filler != nullptr, has_keys = key_filler != nullptr;
   family f = attention_family(
       std::move(name), std::move(summary),
       [=](drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
-        (op.input("bias") != nullptr ? of_bias : of_keys)(in, op, type, random);
+        (op.input("bias") != nullptr ? bias_filler : key_filler)(in, op, type, random);
       });
   f.applies = [=](const core::operation& op) {
     return op.input("bias") != nullptr ? has_bias : has_keys && op.input("q") != nullptr;

@@ -13,18 +13,18 @@ using rows_to_rows = traced (*)(const traced& logits, const traced_truth& seen);
 /// Changes steps of the formula and of its gradient: the ways to the weights and to the logarithm of the sum, as a
 /// column.
 inline auto as_weights_and_lse(rows_to_rows weights, rows_to_rows lse) {
-  return [=](auto& how) {
-    how.weights = weights;
-    how.log_sum_exp = lse;
+  return [=](auto& scheme) {
+    scheme.weights = weights;
+    scheme.log_sum_exp = lse;
   };
 }
-inline auto as_lse(rows_to_rows of) {
-  return [of](auto& how) { how.log_sum_exp = of; };
+inline auto as_lse(rows_to_rows lse) {
+  return [lse](auto& scheme) { scheme.log_sum_exp = lse; };
 }
 
 /// A family for operations with a bias, and for those without a bias that have q and k; only for one of the two if the
 /// other filler is missing.
-family bias_or_keys(std::string name, std::string summary, input_filler of_bias, input_filler of_keys);
+family bias_or_keys(std::string name, std::string summary, input_filler bias_filler, input_filler key_filler);
 
 // Fillers of q, k and sinks.
 void few_keys_weigh(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random);

@@ -17,7 +17,7 @@ using core::infinity;
 
 // Families.
 
-using lse_source = void (*)(std::span<double> of_query, core::counter_random& random);
+using lse_source = void (*)(std::span<double> lses, core::counter_random& random);
 family of_lses(std::string name, std::string summary, lse_source draw) {
   family f =
       attention_family(std::move(name), std::move(summary),
@@ -30,31 +30,31 @@ family of_lses(std::string name, std::string summary, lse_source draw) {
   f.applies = [](const core::operation& op) { return op.input("lses") != nullptr; };
   return f;
 }
-void usual_lses(std::span<double> of_query, core::counter_random& random) {
-  for (double& x : of_query) x = 4 * random.normal();
+void usual_lses(std::span<double> lses, core::counter_random& random) {
+  for (double& x : lses) x = 4 * random.normal();
 }
-void one_part_wins(std::span<double> of_query, core::counter_random& random) {
-  for (double& x : of_query) x = random.normal();
-  of_query[random.below(of_query.size())] += random.uniform(8, 60);
+void one_part_wins(std::span<double> lses, core::counter_random& random) {
+  for (double& x : lses) x = random.normal();
+  lses[random.below(lses.size())] += random.uniform(8, 60);
 }
-void equal_lses(std::span<double> of_query, core::counter_random&) { std::fill(of_query.begin(), of_query.end(), 2.5); }
-void far_lses(std::span<double> of_query, core::counter_random& random) {
+void equal_lses(std::span<double> lses, core::counter_random&) { std::fill(lses.begin(), lses.end(), 2.5); }
+void far_lses(std::span<double> lses, core::counter_random& random) {
   const double level = random.one_in(2) ? 1e4 : -1e4;
-  for (double& x : of_query) x = level + 2 * random.normal();
+  for (double& x : lses) x = level + 2 * random.normal();
 }
 // Powers of their differences overflow in f32, whose largest number is about e^88.7 or 2^128.
-void lses_far_apart(std::span<double> of_query, core::counter_random& random) {
-  for (double& x : of_query) x = random.normal();
-  double& one = of_query[random.below(of_query.size())];
+void lses_far_apart(std::span<double> lses, core::counter_random& random) {
+  for (double& x : lses) x = random.normal();
+  double& one = lses[random.below(lses.size())];
   one += random.sign() * random.uniform(130, 400);
 }
-void without_some_keys(std::span<double> of_query, core::counter_random& random) {
-  for (double& x : of_query) x = random.one_in(2) ? -infinity : random.normal();
-  of_query[random.below(of_query.size())] = random.normal();
+void without_some_keys(std::span<double> lses, core::counter_random& random) {
+  for (double& x : lses) x = random.one_in(2) ? -infinity : random.normal();
+  lses[random.below(lses.size())] = random.normal();
 }
-void without_keys(std::span<double> of_query, core::counter_random& random) {
+void without_keys(std::span<double> lses, core::counter_random& random) {
   const bool none = !random.one_in(3);
-  for (double& x : of_query) x = none ? -infinity : random.normal();
+  for (double& x : lses) x = none ? -infinity : random.normal();
 }
 // Values of a part without keys are finite: whatever they are, their weight is 0.
 family of_empty_parts(std::string name, std::string summary, lse_source draw) {

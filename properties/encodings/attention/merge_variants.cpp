@@ -21,11 +21,11 @@ using two_parts = part (*)(const part& x, const part& y, const merge_rule& rule)
 
 std::vector<part> parts_in(const attention_parts& all) {
   const core::shape s = shape_of(all.values);
-  std::vector<part> those;
+  std::vector<part> parts;
   for (std::size_t i = 0; i < s[3]; ++i)
-    those.push_back(
+    parts.push_back(
         {reshaped(between(all.values, 3, i, i + 1), {s[0], s[1], s[2], s[4]}), between(all.lses, 3, i, i + 1)});
-  return those;
+  return parts;
 }
 part nothing(const merge_rule& rule) { return {traced(0.0), rule.of_no_keys()}; }
 part chosen(const traced_truth& first, const part& x, const part& y) {
@@ -35,19 +35,19 @@ part chosen(const traced_truth& first, const part& x, const part& y) {
 part merged(two_parts two, const part& x, const part& y, const merge_rule& rule) {
   const traced_truth has_x = rule.has_keys(x.lse), has_y = rule.has_keys(y.lse), both = has_x && has_y;
   const auto or_zero = [&](const traced& z) { return either(both, z, traced(0.0)); };
-  const part of_both = two({x.o, or_zero(x.lse)}, {y.o, or_zero(y.lse)}, rule);
-  return chosen(has_y, chosen(has_x, of_both, y), x);
+  const part joint = two({x.o, or_zero(x.lse)}, {y.o, or_zero(y.lse)}, rule);
+  return chosen(has_y, chosen(has_x, joint, y), x);
 }
-merged_parts result(const part& of, const attention_parts& all) {
+merged_parts result(const part& merged_part, const attention_parts& all) {
   const core::shape s = shape_of(all.lses);
-  return {of.o, reshaped(broadcast(of.lse, {s[0], s[1], s[2], 1}), {s[0], s[1], s[2]})};
+  return {merged_part.o, reshaped(broadcast(merged_part.lse, {s[0], s[1], s[2], 1}), {s[0], s[1], s[2]})};
 }
 
 /// Merges two parts with the larger lse as shift.
 part two_by_shift(const part& x, const part& y, const merge_rule& rule) {
-  const traced shift = detach(larger(x.lse, y.lse)), of_x = rule.power(x.lse - shift), of_y = rule.power(y.lse - shift),
-               sum = of_x + of_y;
-  return {(x.o * of_x + y.o * of_y) / sum, shift + rule.logarithm(sum)};
+  const traced shift = detach(larger(x.lse, y.lse)), x_power = rule.power(x.lse - shift),
+               y_power = rule.power(y.lse - shift), sum = x_power + y_power;
+  return {(x.o * x_power + y.o * y_power) / sum, shift + rule.logarithm(sum)};
 }
 /// The update of ring attention, in base e.
 part two_by_sigmoid(const part& x, const part& y, const merge_rule& rule) {
@@ -69,12 +69,12 @@ auto left_to_right(two_parts two) {
   };
 }
 merged_parts by_tree(const attention_parts& all, const merge_rule& rule) {
-  std::vector<part> those = parts_in(all);
-  if (those.empty()) return result(nothing(rule), all);
-  for (; those.size() > 1; those.resize((those.size() + 1) / 2))
-    for (std::size_t k = 0; 2 * k < those.size(); ++k)
-      those[k] = 2 * k + 1 < those.size() ? merged(two_by_shift, those[2 * k], those[2 * k + 1], rule) : those[2 * k];
-  return result(chosen(rule.has_keys(those.front().lse), those.front(), nothing(rule)), all);
+  std::vector<part> parts = parts_in(all);
+  if (parts.empty()) return result(nothing(rule), all);
+  for (; parts.size() > 1; parts.resize((parts.size() + 1) / 2))
+    for (std::size_t k = 0; 2 * k < parts.size(); ++k)
+      parts[k] = 2 * k + 1 < parts.size() ? merged(two_by_shift, parts[2 * k], parts[2 * k + 1], rule) : parts[2 * k];
+  return result(chosen(rule.has_keys(parts.front().lse), parts.front(), nothing(rule)), all);
 }
 /// All parts with one shift: sum_i factor(lse_i - shift) o_i, normalized by `norm` of their sum.
 using part_norm = traced (*)(const traced& weight, const traced& sum, const traced& count);
@@ -96,9 +96,9 @@ traced quotient(const traced& w, const traced& sum, const traced&) { return w / 
 /// First the lse of all parts, then each part weighted by its own lse minus that.
 merged_parts by_final_lse(const attention_parts& all, const merge_rule& rule) {
   part out = nothing(rule);
-  const std::vector<part> those = parts_in(all);
-  for (const part& x : those) out.lse = merged(two_by_shift, out, x, rule).lse;
-  for (const part& x : those) {
+  const std::vector<part> parts = parts_in(all);
+  for (const part& x : parts) out.lse = merged(two_by_shift, out, x, rule).lse;
+  for (const part& x : parts) {
     const traced_truth has_keys = rule.has_keys(x.lse);
     const traced share = rule.power(either(has_keys, x.lse - out.lse, traced(0.0)));
     out.o = either(has_keys, out.o + share * x.o, out.o);
@@ -146,7 +146,7 @@ part two_without_carry(const part& x, const part& y, const merge_rule& rule) {
   return {two_by_shift(x, y, rule).o, x.lse};
 }
 
-const auto by = [](auto way) { return [way](auto& how) { how.merge = way; }; };
+const auto by = [](auto way) { return [way](auto& scheme) { scheme.merge = way; }; };
 
 }  // namespace
 

@@ -62,8 +62,8 @@ void cancelling(drawn_inputs& in, const core::operation&, dtype, core::counter_r
   const std::size_t d = in.sizes.at("d");
   for (const char* input : {"q", "k"}) {
     std::vector<double>& x = in.of.at(input);
-    for (std::size_t at = 2; at < x.size(); ++at)
-      if (at / 2 % d % 2 == 1) x[at] = x[at - 2] * (*input == 'q' ? 1 : random.one_in(2) ? -1 : -1 - 0x1p-8);
+    for (std::size_t index = 2; index < x.size(); ++index)
+      if (index / 2 % d % 2 == 1) x[index] = x[index - 2] * (*input == 'q' ? 1 : random.one_in(2) ? -1 : -1 - 0x1p-8);
   }
 }
 void of_any_size(drawn_inputs& in, const core::operation&, dtype type, core::counter_random& random) {
@@ -102,13 +102,13 @@ void check_turn(experiment& e) {
 }
 // d/dw = m d/dphi.
 void check_gradients(experiment& e) {
-  const numbers of_frequency(e.call(), "grad_frequency"), of_phase(e.call(), "grad_phase");
+  const numbers grad_frequency(e.call(), "grad_frequency"), grad_phase(e.call(), "grad_phase");
   const given_numbers position(e.c, "position");
-  const std::size_t n = of_phase.shape[1], d = of_phase.shape[2];
+  const std::size_t n = grad_phase.shape[1], d = grad_phase.shape[2];
   const bool reversed = setting_of<bool>(e.c.call, "reversed");
-  for (std::size_t k = 0; k < of_phase.size(); ++k) {
+  for (std::size_t k = 0; k < grad_phase.size(); ++k) {
     const std::size_t token = k / d % n, row = k / d - token;
-    e.equal(position[row + (reversed ? n - 1 - token : token)] * of_phase[k], of_frequency[k],
+    e.equal(position[row + (reversed ? n - 1 - token : token)] * grad_phase[k], grad_frequency[k],
             "gradient {} of the frequency, and the position times that of the phase", k);
   }
 }

@@ -19,8 +19,8 @@ inline constexpr auto& changed = make_variant<encoding>;
 // The product of queries and keys, for the bilinear and the hermitian form.
 using product_of_two = traced(const complex_numbers& q, const complex_numbers& k);
 auto with_products(product_of_two* bilinear, product_of_two* hermitian) {
-  return [=](auto& how) {
-    how.product = [=](bool is_bilinear, const complex_numbers& q, const complex_numbers& k) {
+  return [=](auto& scheme) {
+    scheme.product = [=](bool is_bilinear, const complex_numbers& q, const complex_numbers& k) {
       return is_bilinear ? bilinear(q, k) : hermitian(q, k);
     };
   };
@@ -55,9 +55,11 @@ traced scaled_modulus(const complex_numbers& q, const complex_numbers& k) {
   return either(equal(most, none), none, most * power(one + share * share, reference::ratio(1, 2)));
 }
 // Scores scaled by another width.
-auto with_width(std::size_t (*of)(std::size_t width)) {
-  return [of](auto& how) {
-    how.factor = [of](std::size_t width, std::size_t, std::size_t) { return reference::inverse_root(of(width)); };
+auto with_width(std::size_t (*scaled_width)(std::size_t width)) {
+  return [scaled_width](auto& scheme) {
+    scheme.factor = [scaled_width](std::size_t width, std::size_t, std::size_t) {
+      return reference::inverse_root(scaled_width(width));
+    };
   };
 }
 // Changes the real and imaginary parts of f.
@@ -100,8 +102,8 @@ std::vector<variant> mutants() {
            changed("mutant/complex_order_reversed_by_length", "arange(klen, 0, -1) for arange(klen - 1, -1, -1)",
                    "reversed positions are those of the token before",
                    {.formula =
-                        [](auto& how) {
-                          how.place = [](std::size_t i, std::size_t n, bool reversed) {
+                        [](auto& scheme) {
+                          scheme.place = [](std::size_t i, std::size_t n, bool reversed) {
                             return reversed ? (n - i) % n : i;
                           };
                         }}),
@@ -120,8 +122,8 @@ std::vector<variant> mutants() {
                           if (!outputs.contains("grad_amplitude")) return;
                           const double* a = call.inputs.at("amplitude").values.data();
                           change_each(outputs, "grad_amplitude", [=, k = std::size_t{0}](double g) mutable {
-                            const double of = a[k++];
-                            return of < 0.0 ? -g : of > 0.0 ? g : 0.0;
+                            const double element = a[k++];
+                            return element < 0.0 ? -g : element > 0.0 ? g : 0.0;
                           });
                         }}),
            changed("mutant/complex_order_phase_turns", "a phase within the product", "the angle is m (w + phi)",
@@ -129,8 +131,8 @@ std::vector<variant> mutants() {
            changed("mutant/complex_order_angle_in_f16", "huggingface/transformers#29285: angles of a short format",
                    "w m is held in f16",
                    {.formula =
-                        [](auto& how) {
-                          how.wave = [](const traced& turned, const traced& phase) {
+                        [](auto& scheme) {
+                          scheme.wave = [](const traced& turned, const traced& phase) {
                             return wave_of(held_in(dtype::f16, turned), phase);
                           };
                         }}),
@@ -175,8 +177,8 @@ std::vector<variant> controls() {
           "control/complex_order_complex_product", "exp(1j * w * m) * exp(1j * phi), view_as_complex",
           "the addition theorem",
           {.formula =
-               [](auto& how) {
-                 how.wave = [](const traced& x, const traced& phi) {
+               [](auto& scheme) {
+                 scheme.wave = [](const traced& x, const traced& phi) {
                    return complex_numbers{cos(x) * cos(phi) - sin(x) * sin(phi), sin(x) * cos(phi) + cos(x) * sin(phi)};
                  };
                }}),

@@ -25,8 +25,8 @@ std::vector<variant> mutants() {
                 "P below the diagonal is ignored",
                 {.inputs = [](request& call) { zero_on_and_below(call.inputs.at("p")); }, .telling = true}),
         changed("mutant/comrope_axes_by_blocks", "axial rotary encoding: the first blocks have the first axis",
-                "axes have blocks side by side, not by turns", {.formula = [](auto& how) {
-                  how.axis = [](std::size_t block, std::size_t blocks, std::size_t axes) {
+                "axes have blocks side by side, not by turns", {.formula = [](auto& scheme) {
+                  scheme.axis = [](std::size_t block, std::size_t blocks, std::size_t axes) {
                     return std::min(block / std::max<std::size_t>(blocks / axes, 1), axes - 1);
                   };
                 }})}});

@@ -59,17 +59,17 @@ traced all_at_once(const recorded_call& in, Moves moves) {
 }
 // The triangular system of the paper, for all tokens.
 traced by_triangular_system(const encoding::scheme&, const recorded_call& in) {
-  return all_at_once(in, [](const traced& of_keys, const traced& of_tokens, const traced& beta) {
-    const core::shape s = shape_of(of_keys);
+  return all_at_once(in, [](const traced& key_products, const traced& token_products, const traced& beta) {
+    const core::shape s = shape_of(key_products);
     const std::size_t n = s[2];
     const auto turn = [&](const std::vector<traced>& carried, const std::vector<traced>& now) {
       const traced lack = now[0] - contracted(now[1], carried[0], "bht,bhtj->bhj");
       const traced u = reshaped(now[2], {s[0], s[1], 1, 1}) * reshaped(lack, {s[0], s[1], 1, n});
       return formula::loop_turn{{either(equal(places_of(n, {1, 1, n, 1}), now[3]), u, carried[0])}, {}};
     };
-    return formula::looped(n, {broadcast(traced(0.0), s)},
-                           {by_token(of_keys), by_token(of_tokens), by_token(beta), places_of(n, {n, 1, 1, 1, 1})},
-                           turn)
+    return formula::looped(
+               n, {broadcast(traced(0.0), s)},
+               {by_token(key_products), by_token(token_products), by_token(beta), places_of(n, {n, 1, 1, 1, 1})}, turn)
         .left[0];
   });
 }
@@ -119,19 +119,20 @@ std::vector<variant> mutants() {
        {
            changed("mutant/contextual_path_own_move_missing", "a product up to i - 1: an exclusive end",
                    "a query reads keys that its own token has not moved",
-                   {.formula = [](auto& how) { how.moves_before = false; }, .telling = true}),
+                   {.formula = [](auto& scheme) { scheme.moves_before = false; }, .telling = true}),
            changed(
                "mutant/contextual_path_own_key_moved", "a product from j on: an inclusive start",
                "a token moves its own key, too",
-               {.formula = [](auto& how) { how.moves = [](const traced& j, const traced& t) { return !less(t, j); }; },
+               {.formula =
+                    [](auto& scheme) { scheme.moves = [](const traced& j, const traced& t) { return !less(t, j); }; },
                 .telling = true}),
            changed("mutant/contextual_path_no_inverse", "the sum of all moves: without the triangular inverse",
                    "each token moves keys as they came, not as tokens before have left them",
                    {.formula =
-                        [](auto& how) {
-                          how.products = [](const encoding::scheme&, const recorded_call& in) {
-                            return all_at_once(in, [](const traced& of_keys, const traced&, const traced& beta) {
-                              return beta * of_keys;
+                        [](auto& scheme) {
+                          scheme.products = [](const encoding::scheme&, const recorded_call& in) {
+                            return all_at_once(in, [](const traced& key_products, const traced&, const traced& beta) {
+                              return beta * key_products;
                             });
                           };
                         },
@@ -139,8 +140,8 @@ std::vector<variant> mutants() {
            changed("mutant/contextual_path_blocks_apart", "a product that stays within a block of 4 tokens",
                    "tokens move the keys of their own block alone",
                    {.formula =
-                        [](auto& how) {
-                          how.moves = [](const traced& j, const traced& t) {
+                        [](auto& scheme) {
+                          scheme.moves = [](const traced& j, const traced& t) {
                             const traced quarter(0.25);
                             return less(j, t) && equal(floor(j * quarter), floor(t * quarter));
                           };
@@ -149,8 +150,8 @@ std::vector<variant> mutants() {
            changed("mutant/contextual_path_share_squared", "sqrt(beta) w taken for beta w: beta on either side",
                    "H = I - beta^2 w w^T",
                    {.formula =
-                        [](auto& how) {
-                          how.move = [](const traced& keys, const token& by, const traced_truth& which) {
+                        [](auto& scheme) {
+                          scheme.move = [](const traced& keys, const token& by, const traced_truth& which) {
                             return keys - encoding::moves_of(keys, {by.w, by.beta * by.beta}, which);
                           };
                         },
@@ -158,8 +159,8 @@ std::vector<variant> mutants() {
            changed("mutant/contextual_path_keys_in_bf16", "a cache of moved keys in bf16",
                    "keys are rounded to bf16 by every token",
                    {.formula =
-                        [](auto& how) {
-                          how.move = [](const traced& keys, const token& by, const traced_truth& which) {
+                        [](auto& scheme) {
+                          scheme.move = [](const traced& keys, const token& by, const traced_truth& which) {
                             return held_in(core::dtype::bf16, keys - encoding::moves_of(keys, by, which));
                           };
                         }}),
@@ -168,19 +169,19 @@ std::vector<variant> mutants() {
            changed("mutant/contextual_path_moves_detached", "pytorch/pytorch#196705: a path dropped",
                    "moves hand no gradient on to w and beta",
                    {.gradient =
-                        [](auto& how) {
-                          how.move = [](const traced& keys, const token& by, const traced_truth& which) {
+                        [](auto& scheme) {
+                          scheme.move = [](const traced& keys, const token& by, const traced_truth& which) {
                             return keys - encoding::moves_of(keys, {detach(by.w), detach(by.beta)}, which);
                           };
                         }}),
            changed("mutant/contextual_rotation_own_angle_missing", "an exclusive cumulative sum",
                    "a token turns by the angles before it",
-                   {.formula = [](auto& how) { how.turns_by_own = false; }, .telling = true}),
+                   {.formula = [](auto& scheme) { scheme.turns_by_own = false; }, .telling = true}),
            changed("mutant/contextual_rotation_sums_in_bf16", "EleutherAI/gpt-neox#1003: angles in a short format",
                    "sums of angles are rounded to bf16",
                    {.formula =
-                        [](auto& how) {
-                          how.sums = [](const traced& phi, const traced& s0) {
+                        [](auto& scheme) {
+                          scheme.sums = [](const traced& phi, const traced& s0) {
                             return held_in(core::dtype::bf16, cumulative_sum(formula::joined({s0, phi}, 1), 1));
                           };
                         },
@@ -188,22 +189,22 @@ std::vector<variant> mutants() {
            changed("mutant/contextual_rotation_sums_start_again", "a chunked scan that loses its carry",
                    "each block of four tokens begins at 0",
                    {.formula =
-                        [](auto& how) {
-                          how.sums = [](const traced& phi, const traced& s0) {
+                        [](auto& scheme) {
+                          scheme.sums = [](const traced& phi, const traced& s0) {
                             return block_by_block(phi, s0, [](const traced&, const traced& sums) { return sums; });
                           };
                         },
                     .telling = true}),
            changed("mutant/contextual_rotation_backwards", "a sign exchanged in a port", "vectors turn by -a",
-                   {.formula = [](auto& how) { how.turn = rotations::turned_backwards; }, .telling = true}),
+                   {.formula = [](auto& scheme) { scheme.turn = rotations::turned_backwards; }, .telling = true}),
            changed("mutant/contextual_rotation_neighbours", "huggingface/candle#3948: the layout of pairs",
                    "neighbours turn together in place of halves",
-                   {.formula = [](auto& how) { how.turn = neighbours_turned; }, .telling = true}),
+                   {.formula = [](auto& scheme) { scheme.turn = neighbours_turned; }, .telling = true}),
            changed("mutant/contextual_rotation_torque_of_own_token", "a backward pass without the reversed sum",
                    "the gradient of phi is the torque of its own token alone",
                    {.gradient =
-                        [](auto& how) {
-                          how.sums = [](const traced& phi, const traced& s0) {
+                        [](auto& scheme) {
+                          scheme.sums = [](const traced& phi, const traced& s0) {
                             const traced all = formula::joined({s0, phi}, 1);
                             return with_gradient_of(cumulative_sum(all, 1), all);
                           };
@@ -215,26 +216,26 @@ std::vector<variant> controls() {
   return {
       changed("control/contextual_path_by_queries", "fla-org/flash-linear-attention, naive_path_attn: between blocks",
               "queries are moved, from the last token to the first",
-              {.formula = [](auto& how) { how.products = query_by_query; }}),
+              {.formula = [](auto& scheme) { scheme.products = query_by_query; }}),
       changed("control/contextual_path_triangular_system", "Yang et al. 2025: the UT transform",
               "all moves by one triangular system",
-              {.formula = [](auto& how) { how.products = by_triangular_system; }}),
+              {.formula = [](auto& scheme) { scheme.products = by_triangular_system; }}),
       changed("control/contextual_path_in_f64", "all in f64, rounded once", "another precision",
               {.arithmetic = in_f64}),
       changed("control/contextual_rotation_by_blocks", "timurcarstensen/selective-rope, ops/selective_rope.py: a carry",
               "sums of four angles, added to what came before",
               {.formula =
-                   [](auto& how) {
-                     how.sums = [](const traced& phi, const traced& s0) {
+                   [](auto& scheme) {
+                     scheme.sums = [](const traced& phi, const traced& s0) {
                        return block_by_block(phi, s0,
                                              [](const traced& carry, const traced& sums) { return carry + sums; });
                      };
                    }}),
       changed("control/contextual_rotation_torque", "fused kernels: the torque of y", "gradients of angles by y",
               {.gradient =
-                   [](auto& how) {
-                     how.rotation = of_torque;
-                     how.turn = rotations::turned_with_torque;
+                   [](auto& scheme) {
+                     scheme.rotation = of_torque;
+                     scheme.turn = rotations::turned_with_torque;
                    }}),
       changed("control/contextual_path_usual_stages", "fla-org/flash-linear-attention, layers/path_attn.py: the cache",
               "f16 and bf16: moved keys, scores and weights in the dtype",

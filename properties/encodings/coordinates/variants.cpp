@@ -17,11 +17,11 @@ inline constexpr auto& changed = make_variant<encoding>;
 
 template <class Center>
 auto with_center(Center center) {
-  return [center](auto& how) { how.center = center; };
+  return [center](auto& scheme) { scheme.center = center; };
 }
 template <class Offset>
 auto with_offset(Offset offset) {
-  return [offset](auto& how) { how.offset = offset; };
+  return [offset](auto& scheme) { scheme.offset = offset; };
 }
 
 }  // namespace
@@ -67,13 +67,13 @@ std::vector<variant> mutants() {
            changed("mutant/coordinates_angles_in_bf16", "sgl-project/sglang-jax#1472: what angles are made of, in bf16",
                    "points and frequencies are rounded to bf16 before",
                    {.formula =
-                        [](auto& how) {
-                          how.angle = [](const traced& points, const traced& matrix, const traced& factor) {
+                        [](auto& scheme) {
+                          scheme.angle = [](const traced& points, const traced& matrix, const traced& factor) {
                             return contracted(held_in(dtype::bf16, points), held_in(dtype::bf16, matrix),
                                               "bna,ar->bnr") *
                                    factor;
                           };
-                          how.frequencies = [](const auto& in, std::size_t r) {
+                          scheme.frequencies = [](const auto& in, std::size_t r) {
                             return held_in(dtype::bf16, encoding::frequencies_of(in, r));
                           };
                         }}),
@@ -91,10 +91,12 @@ std::vector<variant> mutants() {
            changed("mutant/coordinates_class_token_turned", "MicPie/clasp#7: the class token must not be turned",
                    "the grid begins with the first token",
                    {.formula =
-                        [](auto& how) { how.first_of_grid = [](std::size_t, std::size_t) { return std::size_t{0}; }; },
+                        [](auto& scheme) {
+                          scheme.first_of_grid = [](std::size_t, std::size_t) { return std::size_t{0}; };
+                        },
                     .telling = true}),
            changed("mutant/coordinates_turned_backwards", "the sign of rotate_half", "pairs turn by -a",
-                   {.formula = [](auto& how) { how.turn = rotations::turned_backwards; }}),
+                   {.formula = [](auto& scheme) { scheme.turn = rotations::turned_backwards; }}),
            changed("mutant/coordinates_grid_by_columns", "huggingface/diffusers#11309: rows and columns exchanged",
                    "the grid has so many columns as it has rows",
                    {.inputs =
@@ -105,11 +107,12 @@ std::vector<variant> mutants() {
                           call.attributes["rows"] = columns, call.attributes["columns"] = rows;
                         },
                     .telling = true}),
-           changed(
-               "mutant/coordinates_without_residual", "PosCNN of stride 2 for one of stride 1", "x is not added",
-               {.formula =
-                    [](auto& how) { how.add = [](const traced& x, const traced& y) { return x * traced(0.0) + y; }; },
-                .telling = true}),
+           changed("mutant/coordinates_without_residual", "PosCNN of stride 2 for one of stride 1", "x is not added",
+                   {.formula =
+                        [](auto& scheme) {
+                          scheme.add = [](const traced& x, const traced& y) { return x * traced(0.0) + y; };
+                        },
+                    .telling = true}),
            changed(
                "mutant/coordinates_kernel_flipped", "a convolution of mathematics: w_u x_{p - u}",
                "kernels are read from their last number on",
@@ -117,16 +120,16 @@ std::vector<variant> mutants() {
            changed("mutant/coordinates_edge_repeated", "huggingface/candle#408: other padding than PyTorch's zeros",
                    "beyond the last place it stands again",
                    {.formula =
-                        [](auto& how) {
-                          how.outside = [](std::int64_t place, std::int64_t size) {
+                        [](auto& scheme) {
+                          scheme.outside = [](std::int64_t place, std::int64_t size) {
                             return std::clamp<std::int64_t>(place, 0, size - 1);
                           };
                         },
                     .telling = true}),
            changed("mutant/coordinates_opposite_sign", "dmlc/gluon-nlp#1470", "buckets are those of i - j",
                    {.formula =
-                        [](auto& how) {
-                          how.bucket = [](const reference::bucket_map& map, double distance) {
+                        [](auto& scheme) {
+                          scheme.bucket = [](const reference::bucket_map& map, double distance) {
                             return reference::bucket_of(map, -distance);
                           };
                         },
@@ -134,34 +137,35 @@ std::vector<variant> mutants() {
            changed("mutant/coordinates_keys_behind_share_one", "microsoft/unilm#762: buckets of one direction",
                    "keys behind the query have the bucket of distance 0",
                    {.formula =
-                        [](auto& how) {
-                          how.bucket = [](const reference::bucket_map& map, double distance) {
+                        [](auto& scheme) {
+                          scheme.bucket = [](const reference::bucket_map& map, double distance) {
                             return reference::bucket_of(map, std::min(distance, 0.0));
                           };
                         }}),
            changed("mutant/coordinates_one_table_for_boxes", "microsoft/unilm#284: whether one matrix is for both",
                    "y has the table of x",
                    {.formula =
-                        [](auto& how) {
-                          how.tables_of_axes = [](const std::array<traced, 2>& tables) {
+                        [](auto& scheme) {
+                          scheme.tables_of_axes = [](const std::array<traced, 2>& tables) {
                             return std::array<traced, 2>{tables[0], tables[0]};
                           };
                         }}),
            changed("mutant/coordinates_axes_of_boxes_exchanged", "x and y of boxes exchanged: a port",
                    "x has the table of y, and y that of x",
                    {.formula =
-                        [](auto& how) {
-                          how.tables_of_axes = [](const std::array<traced, 2>& tables) {
+                        [](auto& scheme) {
+                          scheme.tables_of_axes = [](const std::array<traced, 2>& tables) {
                             return std::array<traced, 2>{tables[1], tables[0]};
                           };
                         }}),
            changed("mutant/coordinates_not_activated", "the activation behind SamePad forgotten in a port",
-                   "no activation", {.formula = [](auto& how) { how.activate = [](const traced& z) { return z; }; }}),
+                   "no activation",
+                   {.formula = [](auto& scheme) { scheme.activate = [](const traced& z) { return z; }; }}),
            changed("mutant/coordinates_tanh_of_gelu", "tenstorrent/tt-metal#1262: gelu by tanh, or by erf",
                    "gelu by tanh",
                    {.formula =
-                        [](auto& how) {
-                          how.activate = [](const traced& z) {
+                        [](auto& scheme) {
+                          scheme.activate = [](const traced& z) {
                             const traced inner = traced(0.7978845608028654) * (z + traced(0.044715) * z * z * z);
                             return traced(0.5) * z * (traced(1.0) + tanh(inner));
                           };
@@ -174,8 +178,8 @@ std::vector<variant> controls() {
       changed("control/coordinates_factor_last", "PositionEmbeddingRandom: 2 pi times the product",
               "products first, the factor behind them",
               {.formula =
-                   [](auto& how) {
-                     how.angle = [](const traced& points, const traced& matrix, const traced& factor) {
+                   [](auto& scheme) {
+                     scheme.angle = [](const traced& points, const traced& matrix, const traced& factor) {
                        return factor * contracted(points, matrix, "bna,ar->bnr");
                      };
                    }}),
@@ -185,16 +189,16 @@ std::vector<variant> controls() {
                                                })}),
       changed("control/coordinates_periods", "rope_position_encoding.py: 2 pi c / T", "1 / T of periods",
               {.formula =
-                   [](auto& how) {
-                     how.frequencies = [](const auto& in, std::size_t r) {
+                   [](auto& scheme) {
+                     scheme.frequencies = [](const auto& in, std::size_t r) {
                        return traced(1.0) / encoding::periods_of(in, r);
                      };
                    }}),
       changed("control/coordinates_gelu_by_scale", "gelu as x times the distribution of normal numbers",
               "1/2 multiplies the distribution",
               {.formula =
-                   [](auto& how) {
-                     how.activate = [](const traced& z) {
+                   [](auto& scheme) {
+                     scheme.activate = [](const traced& z) {
                        return z * (traced(0.5) + traced(0.5) * erf(z * traced(0.7071067811865476)));
                      };
                    }}),

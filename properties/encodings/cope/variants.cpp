@@ -18,14 +18,14 @@ inline constexpr auto& changed = make_variant<encoding>;
 
 // Ways from gates to their sums.
 constexpr std::size_t keys = encoding::keys;
-constexpr auto with_sums = [](auto of) { return [of](auto& how) { how.sums = of; }; };
+constexpr auto with_sums = [](auto sums) { return [sums](auto& scheme) { scheme.sums = sums; }; };
 traced sums_of(const traced& gates) { return sums_from_each_on(gates, keys); }
 traced from_far_end(const traced& gates, const traced_truth&) { return cumulative_sum(gates, keys); }
 traced own_gate_missing(const traced& gates, const traced_truth& seen) {
   const core::shape all = shape_of(seen), last{all[0], all[1], all[2], std::min<std::size_t>(all[3], 1)};
   const traced_truth none = broadcast(formula::known_truths({1}, {false}), last);
-  const traced_truth of_next = formula::joined({between(seen, keys, last[3], all[3]), none}, keys);
-  return sums_of(either(of_next, gates, traced(0.0)));
+  const traced_truth next_is_seen = formula::joined({between(seen, keys, last[3], all[3]), none}, keys);
+  return sums_of(either(next_is_seen, gates, traced(0.0)));
 }
 // Applies sums(gates of a block, sum of nearer blocks) to blocks of `width` keys, from the nearest block on.
 template <class Sums>
@@ -45,24 +45,24 @@ traced kept_in_bf16(const traced& gates, const traced_truth&) {
       gates, 1, [](const traced& gate, const traced& nearer) { return gate + held_in(core::dtype::bf16, nearer); });
 }
 traced by_blocks(const traced& gates, const traced_truth&) {
-  return block_by_block(gates, 4, [](const traced& of, const traced& nearer) { return sums_of(of) + nearer; });
+  return block_by_block(gates, 4, [](const traced& block, const traced& nearer) { return sums_of(block) + nearer; });
 }
 
 // Ways to interpolate between two positions, from w and the entries on both sides.
 using mean = traced (*)(const traced& w, const traced& lower, const traced& upper);
-auto with_mean(mean of) {
-  return [of](auto& how) {
-    how.between = [of](const traced& z, const traced& p) {
+auto with_mean(mean average) {
+  return [average](auto& scheme) {
+    scheme.between = [average](const traced& z, const traced& p) {
       const auto last = static_cast<double>(std::max<std::size_t>(shape_of(z).back(), 1) - 1);
       const traced x = clamp(p, 0.0, last), lower = floor(x), upper = -floor(-x);
-      return of(x - lower, interpolated(z, lower), interpolated(z, upper));
+      return average(x - lower, interpolated(z, lower), interpolated(z, upper));
     };
   };
 }
 // Interpolation with the position after floor p.
 traced with_next_position(const traced& z, const traced& p) {
-  const traced lower = floor(p), of_lower = interpolated(z, lower);
-  return of_lower + (p - lower) * (interpolated(z, lower + traced(1.0)) - of_lower);
+  const traced lower = floor(p), lower_entry = interpolated(z, lower);
+  return lower_entry + (p - lower) * (interpolated(z, lower + traced(1.0)) - lower_entry);
 }
 
 void round_up_at_end(core::tensors& outputs, const request& call) {
@@ -120,14 +120,14 @@ std::vector<variant> mutants() {
                       return w * upper + (w - traced(1.0)) * lower;
                     }),
                     .telling = true}),
-           changed("mutant/cope_gates_detached", "pytorch/pytorch#196705: a path dropped",
-                   "positions hand no gradient on",
-                   {.gradient = [](auto& how) { how.gate = [](const traced& x) { return detach(sigmoid(x)); }; }}),
+           changed(
+               "mutant/cope_gates_detached", "pytorch/pytorch#196705: a path dropped", "positions hand no gradient on",
+               {.gradient = [](auto& scheme) { scheme.gate = [](const traced& x) { return detach(sigmoid(x)); }; }}),
            changed("mutant/cope_gate_factor_missing", "a gradient written by hand: y for y (1 - y)",
                    "the gradient of a gate lacks its factor 1 - y",
                    {.gradient =
-                        [](auto& how) {
-                          how.gate = [](const traced& x) { return with_slope(sigmoid(x), x, sigmoid(x)); };
+                        [](auto& scheme) {
+                          scheme.gate = [](const traced& x) { return with_slope(sigmoid(x), x, sigmoid(x)); };
                         }}),
        }});
 }
@@ -136,7 +136,7 @@ std::vector<variant> controls() {
   std::vector<variant> all{
       changed("control/cope_total_less_prefix", "a cumulative sum of all gates",
               "of class cumsum, where logits are finite",
-              {.formula = [](auto& how) { how = encoding::algorithm(accuracy_class::cumsum); },
+              {.formula = [](auto& scheme) { scheme = encoding::algorithm(accuracy_class::cumsum); },
                .declared =
                    [](description& about) {
                      for (const char* operation : {"cope/positions", "cope/positions:vjp"})
@@ -149,7 +149,7 @@ std::vector<variant> controls() {
                  return lower + w * (upper - lower);
                })}),
       changed("control/cope_next_position", "floor p + 1 for ceil p", "another slope at integers",
-              {.formula = [](auto& how) { how.between = with_next_position; }}),
+              {.formula = [](auto& scheme) { scheme.between = with_next_position; }}),
       changed("control/cope_in_f64", "all in f64, rounded once", "another precision", {.arithmetic = in_f64}),
   };
   return all_of({std::move(all), controls_of_attention<encoding>("cope")});

@@ -107,8 +107,8 @@ std::vector<variant> mutants() {
            changed("mutant/dape_masked_elements_seen", "code that adds -inf before the network",
                    "0.01 times -inf, and infinities of both signs, enter the sums",
                    {.formula =
-                        [](auto& how) {
-                          how.hides = [](const auto&, const auto&, const auto& masked) { return masked && !masked; };
+                        [](auto& scheme) {
+                          scheme.hides = [](const auto&, const auto&, const auto& masked) { return masked && !masked; };
                         },
                    .telling = true}),
            changed("mutant/dape_masked_logits_undefined", "the same: s + bias + f is inf - inf",
@@ -126,17 +126,18 @@ std::vector<variant> mutants() {
                         },
                    .outputs = mask,
                    .telling = true}),
-           changed(
-               "mutant/dape_other_activation", "a port with y sigmoid(y)", "the activation is another one",
-               {.formula =
-                    [](auto& how) { how.activation = [](const auto& y, const auto&, bool) { return y * sigmoid(y); }; },
-               .telling = true}),
+           changed("mutant/dape_other_activation", "a port with y sigmoid(y)", "the activation is another one",
+                   {.formula =
+                        [](auto& scheme) {
+                          scheme.activation = [](const auto& y, const auto&, bool) { return y * sigmoid(y); };
+                        },
+                   .telling = true}),
            changed("mutant/dape_triangle_of_a_cached_query",
                    "chuanyang-Zheng/DAPE, Alibi_DAPEV2: torch.tril of one query and all keys",
                    "of cached keys the network sees those up to the index of the query's row",
                    {.formula =
-                        [](auto& how) {
-                          how.hides = [](const auto& i, const auto& j, const auto& masked) {
+                        [](auto& scheme) {
+                          scheme.hides = [](const auto& i, const auto& j, const auto& masked) {
                             return masked || less(i, j);
                           };
                         },
@@ -146,8 +147,8 @@ std::vector<variant> mutants() {
            changed("mutant/dape_hidden_layer_detached", "pytorch/pytorch#196705: a path dropped",
                    "no gradient goes through the hidden layer",
                    {.gradient =
-                        [](auto& how) {
-                          how.activation = [](const auto& y, const auto& slope, bool vanishes) {
+                        [](auto& scheme) {
+                          scheme.activation = [](const auto& y, const auto& slope, bool vanishes) {
                             return detach(reference::leaky_relu(y, slope, vanishes));
                           };
                         }}),
@@ -159,8 +160,10 @@ std::vector<variant> mutants() {
 std::vector<variant> controls() {
   std::vector<variant> all = controls_of_precision<encoding>("dape");
   all.push_back(changed("control/dape_larger_of_two", "max(y, slope y): its slope at 0 is 1",
-                        "the other slope at a kink", {.formula = [](auto& how) {
-                          how.activation = [](const auto& y, const auto& slope, bool) { return larger(y, slope * y); };
+                        "the other slope at a kink", {.formula = [](auto& scheme) {
+                          scheme.activation = [](const auto& y, const auto& slope, bool) {
+                            return larger(y, slope * y);
+                          };
                         }}));
   return all;
 }

@@ -21,24 +21,24 @@ inline constexpr auto& changed = make_variant<encoding>;
 // Distances.
 
 double near(const drawing& from) {
-  const deberta_rows of = encoding::rows_of(from.settings, "buckets");
-  return from.random.sign() * static_cast<double>(from.random.below(static_cast<std::size_t>(of.span + 2)));
+  const deberta_rows rows = encoding::rows_of(from.settings, "buckets");
+  return from.random.sign() * static_cast<double>(from.random.below(static_cast<std::size_t>(rows.span + 2)));
 }
 double up_to_maximum(const drawing& from) {
-  const deberta_rows of = encoding::rows_of(from.settings, "buckets");
-  const auto last = static_cast<double>(of.max_distance - 1);
+  const deberta_rows rows = encoding::rows_of(from.settings, "buckets");
+  const auto last = static_cast<double>(rows.max_distance - 1);
   if (from.random.one_in(4)) return from.random.sign() * (last - 1 + static_cast<double>(from.random.below(4)));
   return from.random.sign() * std::floor(std::exp2(from.random.uniform(0, std::log2(last))));
 }
 // The last distance of a bucket, or the first of the next.
 double at_boundary(const drawing& from) {
-  const deberta_rows of = encoding::rows_of(from.settings, "buckets");
-  const std::int64_t middle = of.span / 2;
+  const deberta_rows rows = encoding::rows_of(from.settings, "buckets");
+  const std::int64_t middle = rows.span / 2;
   const auto bucket = middle + static_cast<std::int64_t>(from.random.below(static_cast<std::size_t>(middle)));
-  std::int64_t n = middle, beyond = of.max_distance - 1;
+  std::int64_t n = middle, beyond = rows.max_distance - 1;
   while (beyond - n > 1) {  // invariant: of.bucket(n) <= bucket
     const std::int64_t between = n + (beyond - n) / 2;
-    (of.bucket(between) <= bucket ? n : beyond) = between;
+    (rows.bucket(between) <= bucket ? n : beyond) = between;
   }
   return from.random.sign() * static_cast<double>(n + (from.random.one_in(3) ? 1 : 0));
 }
@@ -52,17 +52,19 @@ family of_both(const std::string& name, const std::string& summary, double (*dis
 }
 // Ceilings of quotients of logarithms, as programs compute them.
 using quotient = double (*)(double n, double middle, double last);
-std::int64_t bucket_by(quotient steps, const deberta_rows& of, std::int64_t distance) {
-  const std::int64_t middle = of.span / 2, last = of.max_distance - 1;
-  const std::int64_t n = of.clamp_first ? std::min(std::abs(distance), last) : std::abs(distance);
+std::int64_t bucket_by(quotient steps, const deberta_rows& rows, std::int64_t distance) {
+  const std::int64_t middle = rows.span / 2, last = rows.max_distance - 1;
+  const std::int64_t n = rows.clamp_first ? std::min(std::abs(distance), last) : std::abs(distance);
   if (n <= middle) return distance;
   const auto beyond = static_cast<std::int64_t>(
       std::ceil(steps(static_cast<double>(n), static_cast<double>(middle), static_cast<double>(last))));
   return (distance < 0 ? -1 : 1) * (middle + beyond);
 }
 scheme_change<encoding::scheme> with_steps(quotient steps) {
-  return [steps](auto& how) {
-    how.bucket = [steps](const deberta_rows& of, std::int64_t distance) { return bucket_by(steps, of, distance); };
+  return [steps](auto& scheme) {
+    scheme.bucket = [steps](const deberta_rows& rows, std::int64_t distance) {
+      return bucket_by(steps, rows, distance);
+    };
   };
 }
 double f32(double x) { return static_cast<float>(x); }
@@ -98,16 +100,16 @@ std::vector<variant> mutants() {
            changed("mutant/deberta_clipped_at_both_ends", "delta clipped to -a + 1 and a - 1",
                    "the row 0 is no distance's",
                    {.formula =
-                        [](auto& how) {
-                          how.row = [](const deberta_rows& of, std::int64_t distance) {
-                            return std::max<std::int64_t>(of.row(distance), 1);
+                        [](auto& scheme) {
+                          scheme.row = [](const deberta_rows& rows, std::int64_t distance) {
+                            return std::max<std::int64_t>(rows.row(distance), 1);
                           };
                         }}),
            changed("mutant/deberta_scale_of_one_term", "a factor that forgets the terms of positions",
                    "scores are scaled by 1 / sqrt(d)",
                    {.formula =
-                        [](auto& how) {
-                          how.factor = [](std::size_t width, std::size_t, std::size_t) {
+                        [](auto& scheme) {
+                          scheme.factor = [](std::size_t width, std::size_t, std::size_t) {
                             return reference::inverse_root(width);
                           };
                         }}),
@@ -128,9 +130,9 @@ std::vector<variant> controls() {
           changed("control/deberta_factor_first", "microsoft/DeBERTa, disentangled_attention.py: keys times the factor",
                   "a vector of each product is scaled, and rounded",
                   {.formula =
-                       [](auto& how) {
-                         how.factor = [](std::size_t, std::size_t, std::size_t) { return traced(1.0); };
-                         how.product = [](reference::score_term term) {
+                       [](auto& scheme) {
+                         scheme.factor = [](std::size_t, std::size_t, std::size_t) { return traced(1.0); };
+                         scheme.product = [](reference::score_term term) {
                            term.x = reference::inverse_root(3 * shape_of(term.x).back()) * term.x;
                            return product_of(term);
                          };

@@ -116,12 +116,12 @@ struct use_of_places {
 use_of_places use_of(const std::vector<double>& table, const std::vector<double>& length, std::size_t pages,
                      std::size_t s) {
   use_of_places use{std::vector<bool>(pages * s, false), std::vector<bool>(pages * s, false)};
-  const std::size_t of_row = length.empty() ? 0 : table.size() / length.size() * s;
+  const std::size_t row_places = length.empty() ? 0 : table.size() / length.size() * s;
   for (std::size_t k = 0; k < table.size() * s; ++k) {
     if (!(table[k / s] >= 0.0) || table[k / s] >= static_cast<double>(pages)) continue;
-    const std::size_t at = static_cast<std::size_t>(table[k / s]) * s + k % s;
-    use.named[at] = true;
-    if (static_cast<double>(k % of_row) < length[k / of_row]) use.read[at] = true;
+    const std::size_t place = static_cast<std::size_t>(table[k / s]) * s + k % s;
+    use.named[place] = true;
+    if (static_cast<double>(k % row_places) < length[k / row_places]) use.read[place] = true;
   }
   return use;
 }

@@ -92,17 +92,17 @@ std::vector<variant> mutants() {
                    "rows that end where a page ends have that many tokens more", {.inputs = read_page_ahead}),
            changed("mutant/decoder_one_token_more", "a bound <= for <", "the place behind the last token counts",
                    {.formula =
-                        [](auto& how) {
-                          how.is_there = [](const traced_integer& places, const traced_integer& length) {
+                        [](auto& scheme) {
+                          scheme.is_there = [](const traced_integer& places, const traced_integer& length) {
                             return !less(length, places);
                           };
                         },
                     .telling = true}),
            changed("mutant/decoder_temperature_from_zero", "places counted from 0 for 1",
                    "the temperature is that of the place before",
-                   {.formula = [](auto& how) { how.temperature = temperature_from_zero; }}),
+                   {.formula = [](auto& scheme) { scheme.temperature = temperature_from_zero; }}),
            changed("mutant/decoder_temperature_in_base_e", "log n without log L0", "log_n is log p",
-                   {.formula = [](auto& how) { how.temperature = temperature_in_base_e; }}),
+                   {.formula = [](auto& scheme) { scheme.temperature = temperature_in_base_e; }}),
            changed("mutant/decoder_documents_in_f32", "ids compared as floats", "ids are rounded to f32",
                    {.inputs =
                         [](request& call) {
@@ -112,15 +112,15 @@ std::vector<variant> mutants() {
            changed("mutant/decoder_signed_distance", "ALiBi beyond its causal half",
                    "keys behind the query gain what those before it lose",
                    {.formula =
-                        [](auto& how) {
-                          how.bias = [](const traced& slope, const traced_integer& distance) {
+                        [](auto& scheme) {
+                          scheme.bias = [](const traced& slope, const traced_integer& distance) {
                             return slope * index_number(distance);
                           };
                         }}),
            changed("mutant/decoder_sum_for_mean", "an L2 norm for a root mean square", "rows have the length 1",
                    {.formula =
-                        [](auto& how) {
-                          how.root = [](const traced& x, const traced& epsilon, bool is_of_gradient) {
+                        [](auto& scheme) {
+                          scheme.root = [](const traced& x, const traced& epsilon, bool is_of_gradient) {
                             return reference::over_root(reference::square_norm::sum, x, epsilon, is_of_gradient);
                           };
                         }}),
@@ -131,13 +131,13 @@ std::vector<variant> controls() {
   return all_of({controls_of_attention<encoding>("decoder"),
                  {changed("control/decoder_absorbed", "deepseek-ai/DeepSeek-V3, inference/model.py: absorb",
                           "queries are taken to the latents; f16 and bf16 stage by stage",
-                          {.formula = [](auto& how) { how.absorbed = true; },
+                          {.formula = [](auto& scheme) { scheme.absorbed = true; },
                            .arithmetic = in_usual_stages,
                            .declared = nothing_declared}),
                   changed("control/decoder_keys_repeated", "repeat_kv of huggingface/transformers",
                           "gradients of k and v are stored for each head of q, and added up; f16 and bf16 stage by "
                           "stage",
-                          {.formula = [](auto& how) { how.by_heads = true; },
+                          {.formula = [](auto& scheme) { scheme.by_heads = true; },
                            .arithmetic = in_usual_stages,
                            .declared = nothing_declared})}});
 }

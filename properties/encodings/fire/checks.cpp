@@ -38,12 +38,12 @@ double at_kinks(std::string_view input, dtype type, counter_random& random) {
 // Queries on both sides of the threshold, each with as many keys behind it as there are.
 pair_positions around_threshold(const core::operation& op, dtype, const core::attributes& settings,
                                 counter_random& random, extent size) {
-  pair_positions at = draw_pairs(op, random, size);
+  pair_positions positions = draw_pairs(op, random, size);
   const auto threshold = core::setting<double>(core::completed(op, settings), "threshold");
-  for (double& query : at.query) query = threshold + static_cast<double>(random.below(3)) - 1.0;
-  for (std::size_t j = 0; j < at.key.size(); ++j)
-    at.key[j] = std::max(threshold - static_cast<double>(at.key.size() - 1 - j), 0.0);
-  return at;
+  for (double& query : positions.query) query = threshold + static_cast<double>(random.below(3)) - 1.0;
+  for (std::size_t j = 0; j < positions.key.size(); ++j)
+    positions.key[j] = std::max(threshold - static_cast<double>(positions.key.size() - 1 - j), 0.0);
+  return positions;
 }
 double with_nan(std::string_view input, dtype type, counter_random& random) {
   return input == "b2" && random.one_in(3) ? std::numeric_limits<double>::quiet_NaN() : usual(input, type, random);

@@ -25,14 +25,14 @@ using reference::encodings::kept_rule;
 
 // Families.
 
-double turns_at(double length, const kept_rule& by, std::size_t t) {
+double number_of_turns(double length, const kept_rule& by, std::size_t t) {
   return length / (2.0 * std::numbers::pi) * std::pow(by.base, -static_cast<double>(t) / static_cast<double>(by.pairs));
 }
 // A length at which no frequency is so near to one turn that f32 could decide otherwise.
 double decided(double length, const drawing& from) {
   const kept_rule by(from.settings);
   for (std::size_t t = 0; t < by.pairs; ++t)
-    if (std::fabs(turns_at(length, by, t) - 1.0) < 0x1p-16) return decided(length + 1.0, from);
+    if (std::fabs(number_of_turns(length, by, t) - 1.0) < 0x1p-16) return decided(length + 1.0, from);
   return length;
 }
 double usual_length(const drawing& from) {
@@ -41,7 +41,7 @@ double usual_length(const drawing& from) {
 // The first length at which one more frequency makes a turn, or the length before it.
 double length_of_turn(const drawing& from) {
   const kept_rule by(from.settings);
-  const double length = std::ceil(1.0 / turns_at(1.0, by, from.random.below(by.pairs)));
+  const double length = std::ceil(1.0 / number_of_turns(1.0, by, from.random.below(by.pairs)));
   return length > 0x1p16 ? usual_length(from) : decided(length - static_cast<double>(from.random.below(2)), from);
 }
 
@@ -56,17 +56,20 @@ std::vector<double> drawn_coefficients(series kind, bool normalized, std::size_t
   const std::size_t step = columns == 0 ? 1 : (frequencies + columns - 1) / columns;
   for (std::size_t column = 0; column < groups * columns; ++column) {
     const std::size_t o = column % columns;
-    const auto at = [&](std::size_t k) -> double& { return all[(column / columns * frequencies + k) * columns + o]; };
+    const auto coefficient = [&](std::size_t k) -> double& {
+      return all[(column / columns * frequencies + k) * columns + o];
+    };
     double sum = 0.0, size = 0.0;
     for (std::size_t k = 0; k < frequencies; ++k) {
-      at(k) = kind == series::initial ? noise * random.normal() : kind == series::bare ? 0.0 : random.normal();
-      if ((kind == series::initial || kind == series::bare) && k == o * step) at(k) += 1.0;
-      if (kind == series::cancelling && k % 2 == 1) at(k) = -at(k - 1) * (1.0 + std::ldexp(random.normal(), -6));
-      sum += at(k), size += std::fabs(at(k));
+      coefficient(k) = kind == series::initial ? noise * random.normal() : kind == series::bare ? 0.0 : random.normal();
+      if ((kind == series::initial || kind == series::bare) && k == o * step) coefficient(k) += 1.0;
+      if (kind == series::cancelling && k % 2 == 1)
+        coefficient(k) = -coefficient(k - 1) * (1.0 + std::ldexp(random.normal(), -6));
+      sum += coefficient(k), size += std::fabs(coefficient(k));
     }
     // Coefficients that are divided by their sum must have one that is not near 0.
     if (normalized && frequencies > 0 && std::fabs(sum) < 0.25 * size + 0x1p-4)
-      for (std::size_t k = 0; k < frequencies; ++k) at(k) = std::fabs(at(k)) + (k == 0 ? 0.5 : 0.0);
+      for (std::size_t k = 0; k < frequencies; ++k) coefficient(k) = std::fabs(coefficient(k)) + (k == 0 ? 0.5 : 0.0);
   }
   return all;
 }
@@ -188,19 +191,19 @@ bool is_convention(const request& call) {
 
 std::vector<usual_size> sizes() {
   std::vector<usual_size> all = sizes_by_roles(*reference::find_operation("fope/rotate"));
-  const auto of = [&](std::size_t tokens, std::size_t heads, std::size_t groups, std::size_t d, std::size_t frequencies,
-                      std::size_t columns, bool always) {
+  const auto add = [&](std::size_t tokens, std::size_t heads, std::size_t groups, std::size_t d,
+                       std::size_t frequencies, std::size_t columns, bool always) {
     all.push_back({{"fope/rotate"},
                    {{"B", 1}, {"n", tokens}, {"h", heads}, {"g", groups}, {"d", d}, {"D", frequencies}, {"O", columns}},
                    always});
   };
-  of(65, 2, 2, 64, 16, 16, true);   // 512 tokens, 60M
-  of(17, 2, 2, 128, 46, 32, true);  // 4096 tokens
-  of(9, 4, 1, 128, 48, 48, true);   // square matrix, for key-value heads
-  of(1025, 1, 1, 8, 3, 2, true);
-  of(257, 33, 3, 8, 3, 2, true);
-  of(4097, 2, 1, 64, 16, 16, false);
-  of(5, 64, 4, 128, 48, 48, false);
+  add(65, 2, 2, 64, 16, 16, true);   // 512 tokens, 60M
+  add(17, 2, 2, 128, 46, 32, true);  // 4096 tokens
+  add(9, 4, 1, 128, 48, 48, true);   // square matrix, for key-value heads
+  add(1025, 1, 1, 8, 3, 2, true);
+  add(257, 33, 3, 8, 3, 2, true);
+  add(4097, 2, 1, 64, 16, 16, false);
+  add(5, 64, 4, 128, 48, 48, false);
   return all;
 }
 

@@ -73,9 +73,9 @@ traced over_row_sums(const traced& c) {
   return c / reshaped(summed(c, {2}), {s[0], s[1], 1});
 }
 // Counts at lengths times `times`, and `more` frequencies in addition.
-variation<encoding> kept_at(std::int64_t times, std::int64_t more) {
-  return {.formula = [=](auto& how) {
-    how.kept = [=](const kept_rule& by, const index& lengths) {
+variation<encoding> with_kept_limit(std::int64_t times, std::int64_t more) {
+  return {.formula = [=](auto& scheme) {
+    scheme.kept = [=](const kept_rule& by, const index& lengths) {
       const index kept = by.at(lengths * index::constant(times));
       return by.counts ? kept : clamp(kept + index::constant(more), 0, by.all());
     };
@@ -127,27 +127,29 @@ std::vector<variant> mutants() {
                    "padded pairs are multiplied by 0", {.outputs = clear_padded}),
            changed("mutant/fope_normalized_by_rows", "dim=-1 for dim=-2",
                    "coefficients are divided by the sums of their rows",
-                   {.formula = [](auto& how) { how.normalize = over_row_sums; }, .telling = true}),
+                   {.formula = [](auto& scheme) { scheme.normalize = over_row_sums; }, .telling = true}),
            changed("mutant/fope_heads_by_turns", "repeat for repeat_interleave, with key-value heads",
                    "heads have the coefficients by turns",
                    {.formula =
-                        [](auto& how) {
-                          how.group = [](std::size_t head, std::size_t, std::size_t groups) { return head % groups; };
+                        [](auto& scheme) {
+                          scheme.group = [](std::size_t head, std::size_t, std::size_t groups) {
+                            return head % groups;
+                          };
                         }}),
            changed("mutant/fope_count_uncapped", "num_inv_freq for the length of the slice",
                    "by the rule count there are as many as asked for, though there are fewer pairs",
                    {.formula =
-                        [](auto& how) {
-                          how.kept = [](const kept_rule& by, const index& lengths) {
+                        [](auto& scheme) {
+                          scheme.kept = [](const kept_rule& by, const index& lengths) {
                             return by.counts ? index::constant(by.count) : by.at(lengths);
                           };
                         }}),
            changed("mutant/fope_half_a_turn", "pi / N for 2 pi / N", "frequencies of half a turn are kept",
-                   kept_at(2, 0)),
+                   with_kept_limit(2, 0)),
            changed("mutant/fope_last_one_dropped", "the index of the last one for their number",
-                   "the last frequency of those to be kept is dropped", kept_at(1, -1)),
+                   "the last frequency of those to be kept is dropped", with_kept_limit(1, -1)),
            changed("mutant/fope_rounded_up", "one more beside a ceil, which has it already",
-                   "frequencies are kept down to the first one that makes no turn", kept_at(1, 1)),
+                   "frequencies are kept down to the first one that makes no turn", with_kept_limit(1, 1)),
        })
     all.push_back(std::move(v));
   return all;

@@ -21,20 +21,22 @@ constexpr std::size_t keys = encoding::keys;
 // Ways from the gates, and from the keys at which queries stand, to the sums between the two.
 using sums_of_gates = traced (*)(const traced& gates, const traced_integer& own);
 auto with_sums(sums_of_gates sums) {
-  return [sums](auto& how) { how.sums = sums; };
+  return [sums](auto& scheme) { scheme.sums = sums; };
 }
 // The right sums of changed gates.
 using gate = traced (*)(const traced& g);
-auto with_gates(gate of) {
-  return [of](auto& how) {
-    how.sums = [of, right = how.sums](const traced& gates, const traced_integer& own) { return right(of(gates), own); };
+auto with_gates(gate function) {
+  return [function](auto& scheme) {
+    scheme.sums = [function, right = scheme.sums](const traced& gates, const traced_integer& own) {
+      return right(function(gates), own);
+    };
   };
 }
-auto with_gate(gate of) {
-  return [of](auto& how) { how.gate = of; };
+auto with_gate(gate function) {
+  return [function](auto& scheme) { scheme.gate = function; };
 }
 auto with_hidden(double d) {
-  return [d](auto& how) { how.hidden = d; };
+  return [d](auto& scheme) { scheme.hidden = d; };
 }
 traced none() { return traced(-core::infinity); }
 
@@ -44,11 +46,11 @@ traced with_own_gate(const traced& gates, const traced_integer& own) {
 // Only the gates of the query's own block of 16 tokens count: decays in earlier blocks are lost.
 traced carry_dropped(const traced& gates, const traced_integer& own) {
   const traced_integer block = traced_integer::constant(16), first = floor_divide(own, block) * block;
-  const traced of_block =
+  const traced block_gates =
       either(less(counted(shape_of(gates)[keys]), first), traced(0.0), encoding::gates_up_to(gates, own));
-  return encoding::behind(sums_from_each_on(of_block, keys));
+  return encoding::behind(sums_from_each_on(block_gates, keys));
 }
-traced at_keys(const traced& x, const std::vector<std::int64_t>& places) {
+traced gathered_at_keys(const traced& x, const std::vector<std::int64_t>& places) {
   return gathered(x, known_integers({places.size()}, places), keys);
 }
 // exp(C_i - C_k) exp(C_k - C_j) with an anchor k in the block of 32 keys: right while both factors are finite.
@@ -67,16 +69,18 @@ traced factored(const traced& gates, const traced_integer& own) {
   const traced_truth is_open = less(none(), gates);
   const traced c = cumulative_sum(either(is_open, gates, traced(0.0)), keys),
                is_reset = either(is_open, traced(0.0), traced(1.0)), resets = cumulative_sum(is_reset, keys);
-  const traced product = exp(encoding::at_own_keys(c, own) - at_keys(c, anchors)) * exp(at_keys(c, anchors) - c);
+  const traced product =
+      exp(encoding::at_own_keys(c, own) - gathered_at_keys(c, anchors)) * exp(gathered_at_keys(c, anchors) - c);
   const traced_integer width = traced_integer::constant(block);
   const traced_truth is_other_block =
       !equal(floor_divide(own, width), floor_divide(counted(static_cast<std::size_t>(m)), width));
-  const traced_truth has_reset = less(at_keys(resets, starts) - at_keys(is_reset, starts), at_keys(resets, ends));
+  const traced_truth has_reset =
+      less(gathered_at_keys(resets, starts) - gathered_at_keys(is_reset, starts), gathered_at_keys(resets, ends));
   const traced_truth is_number = less(traced(0.0), product) && less(product, traced(core::infinity));
   return either(is_other_block || has_reset || is_number, right, log(product));
 }
 
-constexpr auto by_prefixes = [](auto& how) { how.sums = encoding::algorithm(accuracy_class::cumsum).sums; };
+constexpr auto by_prefixes = [](auto& scheme) { scheme.sums = encoding::algorithm(accuracy_class::cumsum).sums; };
 // The sums by a tree.
 traced summed_in_pairs(const traced& gates, const traced_integer& own) {
   traced sums = encoding::gates_up_to(gates, own);
@@ -129,7 +133,7 @@ void mask_after_exp_in_gradient(core::tensors& outputs, const request& call) {
 }
 
 // Queries among the padding are masked by one finite number, so they see all keys equally, or all up to their own.
-void average_padding(core::tensors& outputs, const request& call, bool of_all) {
+void average_padding(core::tensors& outputs, const request& call, bool over_all_keys) {
   const auto first_key = call.inputs.find("first_key");
   const auto found = outputs.find("o");
   if (first_key == call.inputs.end() || found == outputs.end()) return;
@@ -139,8 +143,8 @@ void average_padding(core::tensors& outputs, const request& call, bool of_all) {
   for (std::size_t b = 0; b < o.shape(0); ++b)
     for (std::size_t i = 0; i < n; ++i) {
       const double own = static_cast<double>(i + m) - static_cast<double>(n);
-      if (own >= first_key->second.values.storage()[b] || (!of_all && own < 0.0)) continue;
-      const std::size_t last = of_all ? m : static_cast<std::size_t>(own) + 1;
+      if (own >= first_key->second.values.storage()[b] || (!over_all_keys && own < 0.0)) continue;
+      const std::size_t last = over_all_keys ? m : static_cast<std::size_t>(own) + 1;
       for (std::size_t h = 0; h < o.shape(1); ++h)
         for (std::size_t c = 0; c < o.shape(3); ++c) {
           double sum = 0;
@@ -241,8 +245,8 @@ std::vector<variant> mutants() {
            changed("mutant/fox_queries_first", "NVIDIA/NeMo, kerple_relative_position_embedding.py",
                    "queries behind a cache stand at the first keys",
                    {.formula =
-                        [](auto& how) {
-                          how.own_keys = [](std::size_t n, std::size_t) { return reshaped(counted(n), {n, 1}); };
+                        [](auto& scheme) {
+                          scheme.own_keys = [](std::size_t n, std::size_t) { return reshaped(counted(n), {n, 1}); };
                         },
                     .telling = true}),
            changed("mutant/fox_padding_averaged", "zhixuan-lin/forgetting-transformer: is_empty_line, left out",

@@ -136,9 +136,9 @@ void check_signs(experiment& e) {
   test_case turned = e.c;
   core::tensor& x = turned.call.inputs.at(rows);
   for (std::size_t k = 0; k < x.size(); k += 2) x.values.storage()[k] *= -1;
-  const numbers y(e.call(), "y"), of_turned(e.call(turned), "y");
+  const numbers y(e.call(), "y"), turned_y(e.call(turned), "y");
   for (std::size_t k = 0; k < y.size(); ++k)
-    e.equal(y[k], k % 2 == 0 ? -of_turned[k] : of_turned[k], "number {} of y where signs of its row are others", k);
+    e.equal(y[k], k % 2 == 0 ? -turned_y[k] : turned_y[k], "number {} of y where signs of its row are others", k);
 }
 
 }  // namespace

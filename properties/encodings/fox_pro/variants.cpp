@@ -74,8 +74,8 @@ std::vector<variant> mutants() {
            changed("mutant/fox_pro_taps_exchanged", "alpha for 1 - alpha: a port",
                    "the token before has the weight of the token",
                    {.formula =
-                        [](auto& how) {
-                          how.taps_of = [](const traced& a) { return encoding::taps{sigmoid(-a), sigmoid(a)}; };
+                        [](auto& scheme) {
+                          scheme.taps_of = [](const traced& a) { return encoding::taps{sigmoid(-a), sigmoid(a)}; };
                         },
                     .telling = true}),
            changed("mutant/fox_pro_next_token", "torch.roll by -1", "the token after stands for the one before",
@@ -103,16 +103,16 @@ std::vector<variant> mutants() {
                     .telling = true}),
            changed("mutant/fox_pro_taps_in_bf16", "HabanaAI/vllm-fork#503: in bf16", "gates are rounded to bf16",
                    {.formula =
-                        [](auto& how) {
-                          how.taps_of = [](const traced& a) {
+                        [](auto& scheme) {
+                          scheme.taps_of = [](const traced& a) {
                             return encoding::taps{held_in(dtype::bf16, sigmoid(a)), held_in(dtype::bf16, sigmoid(-a))};
                           };
                         }}),
            changed("mutant/fox_pro_epsilon_outside", "huggingface/transformers: x / (sqrt(mean) + eps)",
                    "epsilon is added to the root",
                    {.formula =
-                        [](auto& how) {
-                          how.norm = row_by([](const auto& mean, const auto& epsilon) {
+                        [](auto& scheme) {
+                          scheme.norm = row_by([](const auto& mean, const auto& epsilon) {
                             return power(mean, reference::ratio(1, 2)) + epsilon;
                           });
                         }}),
@@ -135,7 +135,7 @@ std::vector<variant> mutants() {
                     .telling = true}),
            changed("mutant/fox_pro_silu", "zhixuan-lin/forgetting-transformer, ogate_act: silu",
                    "the gate is g sigmoid(g)",
-                   {.formula = [](auto& how) { how.gate = [](const auto& g) { return g * sigmoid(g); }; },
+                   {.formula = [](auto& scheme) { scheme.gate = [](const auto& g) { return g * sigmoid(g); }; },
                     .telling = true}),
            changed("mutant/fox_pro_gate_before_norm", "fla-org/flash-linear-attention: norm_before_gate",
                    "the gated output is normalised",
@@ -155,13 +155,13 @@ std::vector<variant> controls() {
   return {
       changed("control/fox_pro_one_less_sigmoid",
               "zhixuan-lin/forgetting-transformer: token_shift(x, alpha, 1 - alpha)", "of class linear: 1 - sigmoid(a)",
-              {.formula = [](auto& how) { how = encoding::algorithm(reference::accuracy_class::linear); }}),
+              {.formula = [](auto& scheme) { scheme = encoding::algorithm(reference::accuracy_class::linear); }}),
       changed("control/fox_pro_step_by_step",
               "x / torch.sqrt(mean + eps), with the gradient of automatic differentiation",
               "a square root and a division",
               {.formula =
-                   [](auto& how) {
-                     how.norm = row_by([](const auto& mean, const auto& epsilon) {
+                   [](auto& scheme) {
+                     scheme.norm = row_by([](const auto& mean, const auto& epsilon) {
                        return power(mean + epsilon, reference::ratio(1, 2));
                      });
                    }}),

@@ -61,8 +61,8 @@ void draw_path(drawn_inputs& in, score_of_token score, counter_random& random) {
   for (double& x : in.of.at("p")) x = random.uniform(0.75, 1.25);
   std::vector<double>& y = in.of.at("y");
   for (std::size_t row = 0; d > 0 && row * d < y.size(); ++row) {
-    const double of_key = score(random, row / heads % n, n);
-    for (std::size_t c = 0; c < d; ++c) y[row * d + c] = of_key * random.uniform(0.75, 1.25);
+    const double key_score = score(random, row / heads % n, n);
+    for (std::size_t c = 0; c < d; ++c) y[row * d + c] = key_score * random.uniform(0.75, 1.25);
   }
 }
 

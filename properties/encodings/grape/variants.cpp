@@ -16,26 +16,28 @@ inline constexpr auto& changed = make_variant<encoding>;
 constexpr std::size_t keys = encoding::keys;
 
 // Ways to softplus, and from a sum of products to a gate.
-auto with_softplus_of(traced (*of)(const traced& x)) {
-  return [of](auto& how) { how.softplus_of = of; };
+auto with_softplus_of(traced (*function)(const traced& x)) {
+  return [function](auto& scheme) { scheme.softplus_of = function; };
 }
 traced overflowing_softplus(const traced& x) { return log(traced(1.0) + exp(x)); }
 traced rectified_gate(const traced& x) { return larger(x, traced(0.0)); }
 traced softplus_of_size(const traced& x) { return larger(x, traced(0.0)) + log1p(exp(-magnitude_of(x))); }
 traced softplus_by_log_sigmoid(const traced& x) { return -log_sigmoid(-x); }
-constexpr auto with_gate_of_sum = [](auto of) { return [of](auto& how) { how.gate = of; }; };
-constexpr auto with_distance_of = [](auto of) { return [of](auto& how) { how.distance = of; }; };
+constexpr auto with_gate_of_sum = [](auto gate) { return [gate](auto& scheme) { scheme.gate = gate; }; };
+constexpr auto with_distance_of = [](auto distance) {
+  return [distance](auto& scheme) { scheme.distance = distance; };
+};
 
 // Ways from scores to log gates, and from terms to sums.
-auto with_log_gate(traced (*of)(const traced& score)) {
-  return [of](auto& how) { how.log_gate = of; };
+auto with_log_gate(traced (*log_gate)(const traced& score)) {
+  return [log_gate](auto& scheme) { scheme.log_gate = log_gate; };
 }
 traced log_of_gate(const traced& x) { return log(sigmoid(x)); }
 traced gate_without_log(const traced& x) { return sigmoid(x); }
 traced gate_in_base_two(const traced& x) { return log_sigmoid(x) / log(traced(2.0)); }
 traced gate_by_softplus(const traced& x) { return -softplus(-x); }
-auto with_path_sums(traced (*of)(const traced& terms)) {
-  return [of](auto& how) { how.sums = of; };
+auto with_path_sums(traced (*sums)(const traced& terms)) {
+  return [sums](auto& scheme) { scheme.sums = sums; };
 }
 traced with_own_term(const traced& terms) { return sums_from_each_on(terms, keys); }
 traced segment_sums(const traced& terms) { return encoding::behind(terms, formula::sums_from_each_on); }
@@ -62,10 +64,10 @@ traced by_blocks_of_keys(const traced& terms, Sums sums) {
   std::vector<traced> all;
   for (std::size_t last = n; last > 0;) {
     const std::size_t first = (last - 1) / block * block;
-    const traced of_block = between(terms, keys, first, last);
-    all.insert(all.begin(),
-               sums(of_block, all.empty() ? traced(0.0)
-                                          : between(all.front(), keys, 0, 1) + between(terms, keys, last, last + 1)));
+    const traced block_terms = between(terms, keys, first, last);
+    all.insert(all.begin(), sums(block_terms, all.empty() ? traced(0.0)
+                                                          : between(all.front(), keys, 0, 1) +
+                                                                between(terms, keys, last, last + 1)));
     last = first;
   }
   return all.empty() ? terms : formula::joined(all, keys);
@@ -126,9 +128,9 @@ std::vector<variant> mutants() {
            changed("mutant/grape_gates_of_the_other_token", "triton-lang/triton#8412: axes",
                    "a pair has the query's gate of the key and the key's of the query",
                    {.formula =
-                        [](auto& how) {
-                          how.of_queries = encoding::turned;
-                          how.of_keys = [](const traced& gates) { return gates; };
+                        [](auto& scheme) {
+                          scheme.of_queries = encoding::turned;
+                          scheme.of_keys = [](const traced& gates) { return gates; };
                         },
                     .telling = true}),
            changed("mutant/grape_vectors_exchanged", "u and v exchanged in a port", "queries meet u and keys meet v",
@@ -141,24 +143,25 @@ std::vector<variant> mutants() {
            changed("mutant/grape_path_own_key", "triton-lang/triton#8412: off by one",
                    "the sum begins with the key's own term",
                    {.formula = with_path_sums(with_own_term), .telling = true}),
-           changed("mutant/grape_path_later_keys", "a row whose sum is taken before it is masked",
-                   "log gates of keys after the query count",
-                   {.formula = [](auto& how) { how.counts = [](const traced_truth& seen) { return seen || !seen; }; },
-                    .telling = true}),
+           changed(
+               "mutant/grape_path_later_keys", "a row whose sum is taken before it is masked",
+               "log gates of keys after the query count",
+               {.formula = [](auto& scheme) { scheme.counts = [](const traced_truth& seen) { return seen || !seen; }; },
+                .telling = true}),
            changed("mutant/grape_path_unscaled", "a factor 1 / d that is left out", "scores are p . y",
-                   {.formula = [](auto& how) { how.over_width = [](std::size_t) { return traced(1.0); }; }}),
+                   {.formula = [](auto& scheme) { scheme.over_width = [](std::size_t) { return traced(1.0); }; }}),
            changed("mutant/grape_path_over_root", "1 / sqrt(d), as attention has it, for 1 / d",
                    "scores are p . y / sqrt(d)",
                    {.formula =
-                        [](auto& how) {
-                          how.over_width = [](std::size_t d) { return factor_of_logits("inverse_sqrt", d); };
+                        [](auto& scheme) {
+                          scheme.over_width = [](std::size_t d) { return factor_of_logits("inverse_sqrt", d); };
                         },
                     .telling = true}),
            changed("mutant/grape_path_scores_transposed", "triton-lang/triton#8412: axes",
                    "scores are those of the key's p and the query's y",
                    {.formula =
-                        [](auto& how) {
-                          how.products = [](const traced_truth& seen, const traced& p, const traced& y) {
+                        [](auto& scheme) {
+                          scheme.products = [](const traced_truth& seen, const traced& p, const traced& y) {
                             return contracted_at(seen, p, y, "bjhd,bihd->bhij");
                           };
                         }}),
@@ -187,9 +190,9 @@ std::vector<variant> controls() {
       changed("control/grape_softplus_of_magnitude", "jax.nn.softplus: logaddexp(x, 0)",
               "max(x, 0) + log1p(exp(-|x|)); log gates as -softplus(-x)",
               {.formula =
-                   [](auto& how) {
-                     how.softplus_of = softplus_of_size;
-                     how.log_gate = gate_by_softplus;
+                   [](auto& scheme) {
+                     scheme.softplus_of = softplus_of_size;
+                     scheme.log_gate = gate_by_softplus;
                    }}),
       changed("control/grape_log_of_sum", "log(1 + exp(x))", "of class linear",
               {.formula = with_softplus_of(log_of_sum)}),

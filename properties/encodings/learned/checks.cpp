@@ -73,8 +73,8 @@ void nan_in_a_row(drawn_inputs& in, const core::operation&, dtype, core::counter
 using index = encoding::index;
 using truth = reference::formula::traced_truth;
 using place_rule = index (*)(const position_rule& rule, const index& places, const index& tokens, const truth& visible);
-scheme_change<encoding::scheme> with_ids(place_rule of) {
-  return [of](auto& how) { how.position = of; };
+scheme_change<encoding::scheme> with_ids(place_rule rule) {
+  return [rule](auto& scheme) { scheme.position = rule; };
 }
 index counted_in(dtype held, const position_rule& rule, const index& places, const index& tokens,
                  const truth& visible) {
@@ -160,10 +160,10 @@ std::vector<variant> mutants() {
                           const double more = std::sqrt(static_cast<double>(call.inputs.at("x").shape()[2])) - 1;
                           const auto y = outputs.find("y");
                           if (y == outputs.end()) return;
-                          const core::tensor &table = call.inputs.at("table"), &at = call.inputs.at("position");
+                          const core::tensor &table = call.inputs.at("table"), &positions = call.inputs.at("position");
                           const std::size_t d = table.shape()[1];
                           for (std::size_t k = 0; k < y->second.size(); ++k) {
-                            const auto row = static_cast<std::size_t>(at.values.storage()[k / d]);
+                            const auto row = static_cast<std::size_t>(positions.values.storage()[k / d]);
                             double& out = y->second.values.storage()[k];
                             out = core::round_to(call.type, out + more * table.values.storage()[row * d + k % d]);
                           }
@@ -184,8 +184,8 @@ std::vector<variant> controls() {
                   "f16 and bf16: products and sums in the dtype",
                   {.arithmetic = in_usual_stages, .declared = nothing_declared}),
           changed("control/learned_row_first", "the sum in the other order", "table[position] + x",
-                  {.formula = [](auto& how) {
-                    how.sum = [](const auto& token, const auto& row) { return row + token; };
+                  {.formula = [](auto& scheme) {
+                    scheme.sum = [](const auto& token, const auto& row) { return row + token; };
                   }})};
 }
 

@@ -22,8 +22,8 @@ std::vector<variant> mutants() {
        {changed("mutant/liere_sum_for_difference", "a sign of U - U^T lost in a port",
                 "generators are the sum of U and its transpose above the diagonal",
                 {.formula =
-                     [](auto& how) {
-                       how.skew = [](const traced& upper, const traced& lower, bool) { return upper + lower; };
+                     [](auto& scheme) {
+                       scheme.skew = [](const traced& upper, const traced& lower, bool) { return upper + lower; };
                      },
                  .telling = true})}});
 }

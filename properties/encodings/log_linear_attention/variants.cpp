@@ -11,9 +11,9 @@ using reference::formula::traced, reference::formula::traced_integer;
 inline constexpr auto& leveled = make_variant<encoding>;
 
 // floor(log2 n), and not ceil(log2 n), as the last level.
-bool below_last_level(const encoding::pair& of) {
-  const auto floor = static_cast<std::size_t>(std::bit_width(of.n)) - 1;
-  return encoding::is_causal(of) && encoding::level_of(of) <= floor;
+bool below_last_level(const encoding::pair& pair) {
+  const auto floor = static_cast<std::size_t>(std::bit_width(pair.n)) - 1;
+  return encoding::is_causal(pair) && encoding::level_of(pair) <= floor;
 }
 
 }  // namespace
@@ -31,67 +31,71 @@ std::vector<variant> mutants() {
            leveled("mutant/log_linear_attention_last_level_lost",
                    "fla-org/flash-linear-attention#542: levels counted by floor(log2 n)",
                    "the last level is missing where n is no power of 2",
-                   {.formula = [](auto& how) { how.sees = below_last_level; }, .telling = true}),
+                   {.formula = [](auto& scheme) { scheme.sees = below_last_level; }, .telling = true}),
            leveled("mutant/log_linear_attention_level_of_distance", "buckets of distances for those of a Fenwick tree",
                    "the level is the number of binary digits of t - s",
                    {.formula =
-                        [](auto& how) {
-                          how.level = [](const encoding::pair& of) {
+                        [](auto& scheme) {
+                          scheme.level = [](const encoding::pair& pair) {
                             return static_cast<std::size_t>(
-                                std::bit_width(of.query > of.key ? of.query - of.key : of.key - of.query));
+                                std::bit_width(pair.query > pair.key ? pair.query - pair.key : pair.key - pair.query));
                           };
                         },
                     .telling = true}),
            leveled("mutant/log_linear_attention_counted_from_1", "tokens counted from 1, as Fenwick trees usually are",
                    "the level is that of t + 1 and s + 1",
                    {.formula =
-                        [](auto& how) {
-                          how.level = [](const encoding::pair& of) {
-                            return std::min(encoding::level_of({of.query + 1, of.key + 1, of.n}),
-                                            encoding::levels_of(of.n) - 1);
+                        [](auto& scheme) {
+                          scheme.level = [](const encoding::pair& pair) {
+                            return std::min(encoding::level_of({pair.query + 1, pair.key + 1, pair.n}),
+                                            encoding::levels_of(pair.n) - 1);
                           };
                         },
                     .telling = true}),
            leveled("mutant/log_linear_attention_no_level_of_its_own", "buckets from 1 on: a port of Fenwick sums",
                    "a token weighs itself by level 1",
                    {.formula =
-                        [](auto& how) {
-                          how.level = [](const encoding::pair& of) {
-                            return of.n == 1 ? 0 : std::max<std::size_t>(encoding::level_of(of), 1);
+                        [](auto& scheme) {
+                          scheme.level = [](const encoding::pair& pair) {
+                            return pair.n == 1 ? 0 : std::max<std::size_t>(encoding::level_of(pair), 1);
                           };
                         },
                     .telling = true}),
            leveled("mutant/log_linear_attention_weights_of_keys", "L[..., None, :] for L[..., :, None]",
                    "a pair has the weight that the key's token gives its level, not the query's",
                    {.formula =
-                        [](auto& how) {
-                          how.lambda_of = [](const traced& lambda, const traced_integer& levels) {
+                        [](auto& scheme) {
+                          scheme.lambda_of = [](const traced& lambda, const traced_integer& levels) {
                             return transposed(taken_along(lambda, levels, 3), {0, 1, 3, 2});
                           };
                         },
                     .telling = true}),
            leveled("mutant/log_linear_attention_token_itself_lost", "a mask of s < t at level 0",
                    "a query does not read its own token",
-                   {.formula = [](auto& how) { how.sees = [](const encoding::pair& of) { return of.key < of.query; }; },
+                   {.formula =
+                        [](auto& scheme) {
+                          scheme.sees = [](const encoding::pair& pair) { return pair.key < pair.query; };
+                        },
                     .telling = true}),
            leveled("mutant/log_linear_attention_own_gate_twice", "decay of the key itself: exp(G_t - G_{s-1})",
                    "what a token writes is faded by its own gate, too",
                    {.formula =
-                        [](auto& how) {
-                          how.sums = [](const traced& gates, const traced_integer& own) {
+                        [](auto& scheme) {
+                          scheme.sums = [](const traced& gates, const traced_integer& own) {
                             return sums_from_each_on(reference::encodings::fox::gates_up_to(gates, own), 3);
                           };
                         },
                     .telling = true}),
-           leveled("mutant/log_linear_attention_gate_in_base_2", "exp2 of gates that were not divided by log 2",
-                   "the past is multiplied by 2^g",
-                   {.formula = [](auto& how) { how.fading = [](const traced& x) { return pow(traced(2.0), x); }; },
-                    .telling = true}),
+           leveled(
+               "mutant/log_linear_attention_gate_in_base_2", "exp2 of gates that were not divided by log 2",
+               "the past is multiplied by 2^g",
+               {.formula = [](auto& scheme) { scheme.fading = [](const traced& x) { return pow(traced(2.0), x); }; },
+                .telling = true}),
            leveled("mutant/log_linear_attention_weights_not_faded", "weights of levels in place of the decay",
                    "nothing fades: a token weighs what its level says",
                    {.formula =
-                        [](auto& how) {
-                          how.weight = [](const traced& lambda, const traced& decay, const traced& product) {
+                        [](auto& scheme) {
+                          scheme.weight = [](const traced& lambda, const traced& decay, const traced& product) {
                             return lambda * product + detach(decay) * traced(0.0);
                           };
                         },
@@ -103,13 +107,13 @@ std::vector<variant> controls() {
   return {leveled("control/log_linear_attention_by_prefix_sums",
                   "fla-org/flash-linear-attention, log_linear_attn/naive.py, segsum",
                   "of class cumsum: differences of the cumulative sums of the gates",
-                  {.formula = [](auto& how) { how.sums = reference::encodings::fox::differences_of_prefixes; }}),
+                  {.formula = [](auto& scheme) { scheme.sums = reference::encodings::fox::differences_of_prefixes; }}),
           leveled("control/log_linear_attention_weighed_last",
                   "fla-org/flash-linear-attention, log_linear_attn/chunk.py: the state, then its level",
                   "products fade before their level weighs them",
                   {.formula =
-                       [](auto& how) {
-                         how.weight = [](const traced& lambda, const traced& decay, const traced& product) {
+                       [](auto& scheme) {
+                         scheme.weight = [](const traced& lambda, const traced& decay, const traced& product) {
                            return product * decay * lambda;
                          };
                        }}),

@@ -97,8 +97,8 @@ bool has_terms_that_cancel(const core::tensors& inputs) {
         } else {
           x = {};
           for (std::size_t k = 0; k < d; ++k) {
-            const std::size_t of_a = (row * n + i) * d + k, of_b = (row * d + k) * columns + j;
-            x.add(all("log_a")[of_a] + all("log_b")[of_b], all("sign_a")[of_a] * all("sign_b")[of_b]);
+            const std::size_t a_index = (row * n + i) * d + k, b_index = (row * d + k) * columns + j;
+            x.add(all("log_a")[a_index] + all("log_b")[b_index], all("sign_a")[a_index] * all("sign_b")[b_index]);
           }
         }
         if (x.cancels()) return true;

@@ -14,10 +14,10 @@ using reference::shift_of;
 inline constexpr auto& altered = make_variant<formulas>;
 
 auto multiplying(number (*product)(const number& a, const number& b)) {
-  return [product](auto& how) { how.product = product; };
+  return [product](auto& scheme) { scheme.product = product; };
 }
 auto signed_scan(number (*scan)(const number& a, const number& b, const number& x0)) {
-  return [scan](auto& how) { how.scan = scan; };
+  return [scan](auto& scheme) { scheme.scan = scan; };
 }
 // The terms of a product of matrices [B, n, d, m], and their signs.
 number terms_of(const number& a, const number& b) {
@@ -132,9 +132,10 @@ std::vector<variant> signed_mutants() {
 
 std::vector<variant> signed_controls() {
   return {
-      altered("control/log_space_parts", "scipy/scipy#4627: positive and negative terms apart; complex logarithms",
-              "two sums of one sign, and their difference; states as signed logarithms",
-              {.formula = [](auto& how) { how.product = by_parts, how.scan = reference::scan_by_logarithms; }}),
+      altered(
+          "control/log_space_parts", "scipy/scipy#4627: positive and negative terms apart; complex logarithms",
+          "two sums of one sign, and their difference; states as signed logarithms",
+          {.formula = [](auto& scheme) { scheme.product = by_parts, scheme.scan = reference::scan_by_logarithms; }}),
       altered("control/log_space_signed_prefix_sums", "glassroom/heinsen_sequence: A + log(x0 + cumsum(b / A))",
               "of class cumsum: the same of signed numbers that are not 0",
               {.formula = signed_scan(reference::scan_by_cumulative_sums), .declared = finite_coefficients}),

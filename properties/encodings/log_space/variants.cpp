@@ -19,10 +19,10 @@ namespace log_scans = reference::log_scans;
 inline constexpr auto& changed = make_variant<encoding>;
 
 auto summing(traced (*sum)(const traced& x)) {
-  return [sum](auto& how) { how.sum = sum; };
+  return [sum](auto& scheme) { scheme.sum = sum; };
 }
 auto scanning(traced (*states)(const shares&, const shares&, const traced&, const traced&)) {
-  return [states](auto& how) { how.states = states; };
+  return [states](auto& scheme) { scheme.states = states; };
 }
 
 // Running sums [n, B, d] of exp(x).
@@ -94,39 +94,40 @@ std::vector<variant> mutants() {
            changed("mutant/log_space_unguarded", "tinygrad/tinygrad#17853, pytorch/pytorch#52213",
                    "-inf less -inf is NaN, and stays", {.formula = summing(unguarded), .telling = true}),
            changed("mutant/log_space_gradient_unshifted", "pytorch/pytorch#36308: grad * (-result).exp()",
-                   "exp(-y) of the gradient overflows", {.gradient = [](auto& how) { how.sum = unshifted; }}),
-           changed("mutant/log_space_gates_exchanged", "lucidrains/minGRU-pytorch#21: the standard GRU",
-                   "the gate says how much of the state is kept",
-                   {.formula =
-                        [](auto& how) { how.of_gate = [](const traced& k) { return log_scans::complementary(-k); }; },
-                    .telling = true}),
+                   "exp(-y) of the gradient overflows", {.gradient = [](auto& scheme) { scheme.sum = unshifted; }}),
+           changed(
+               "mutant/log_space_gates_exchanged", "lucidrains/minGRU-pytorch#21: the standard GRU",
+               "the gate says how much of the state is kept",
+               {.formula =
+                    [](auto& scheme) { scheme.of_gate = [](const traced& k) { return log_scans::complementary(-k); }; },
+                .telling = true}),
            changed("mutant/log_space_state_by_g", "lucidrains/minGRU-pytorch#9, lucidrains/minGRU-pytorch#17",
                    "h0 goes through g as candidates do",
-                   {.formula = [](auto& how) { how.enter = encoding::positive; }, .telling = true}),
+                   {.formula = [](auto& scheme) { scheme.enter = encoding::positive; }, .telling = true}),
            changed("mutant/log_space_not_normalized", "Feng et al. 2024: minLSTM before its gates are normalized",
                    "h = f h + i g",
                    {.formula =
-                        [](auto& how) {
-                          how.of_gates = [](const traced& f, const traced& i) {
+                        [](auto& scheme) {
+                          scheme.of_gates = [](const traced& f, const traced& i) {
                             return shares{sigmoid(f), sigmoid(i)};
                           };
                         }}),
            changed("mutant/log_space_sigmoid_candidates", "g of lucidrains/minGRU-pytorch without its upper branch",
                    "g(v) is sigmoid(v) where v > 0, too",
-                   {.formula = [](auto& how) { how.candidate = [](const traced& v) { return sigmoid(v); }; },
+                   {.formula = [](auto& scheme) { scheme.candidate = [](const traced& v) { return sigmoid(v); }; },
                     .telling = true}),
            changed("mutant/log_space_states_as_logarithms", "glassroom/heinsen_sequence: log_x without exp",
                    "states are their logarithms", {.formula = scanning(log_of)}),
            changed("mutant/log_space_softplus_is_linear", "apache/tvm#20184: softplus(x) = x above 20, in f64 too",
                    "exp(-k) is lost where k is above 20",
                    {.formula =
-                        [](auto& how) {
-                          how.states = log_scans::by_cumulative_sums;
+                        [](auto& scheme) {
+                          scheme.states = log_scans::by_cumulative_sums;
                           const auto linear = [](const traced& x) {
                             return either(less(traced(20.0), x), x, softplus(x));
                           };
-                          how.logs_of_gate = [=](const traced& k) { return shares{-linear(k), -linear(-k)}; };
-                          how.logs_of_gates = [=](const traced& f, const traced& i) {
+                          scheme.logs_of_gate = [=](const traced& k) { return shares{-linear(k), -linear(-k)}; };
+                          scheme.logs_of_gates = [=](const traced& f, const traced& i) {
                             const traced apart = linear(-f) - linear(-i);
                             return shares{-linear(apart), -linear(-apart)};
                           };
@@ -135,9 +136,9 @@ std::vector<variant> mutants() {
            changed("mutant/log_space_log_of_share", "pytorch/pytorch#1835: log(1 - sigmoid(k))",
                    "the logarithm of a share that is rounded to 0",
                    {.formula =
-                        [](auto& how) {
-                          how.states = log_scans::by_cumulative_sums;
-                          how.logs_of_gate = [](const traced& k) {
+                        [](auto& scheme) {
+                          scheme.states = log_scans::by_cumulative_sums;
+                          scheme.logs_of_gate = [](const traced& k) {
                             const traced z = sigmoid(k);
                             return shares{log(traced(1.0) - z), log(z)};
                           };
@@ -152,26 +153,27 @@ std::vector<variant> controls() {
            changed("control/log_space_doubling",
                    "llvm/torch-mlir#4748, proger/accelerated-scan: a scan by doubling strides",
                    "of class tree: log_add_exp of blocks, products of maps",
-                   {.formula = [](auto& how) { how.sum = log_scans::by_doubling, how.states = log_scans::by_maps; }}),
+                   {.formula =
+                        [](auto& scheme) { scheme.sum = log_scans::by_doubling, scheme.states = log_scans::by_maps; }}),
            changed("control/log_space_prefix_sums", "lucidrains/minGRU-pytorch, heinsen_associative_scan_log",
                    "of class cumsum: A + logcumsumexp(b - A)",
                    {.formula =
-                        [](auto& how) {
-                          how.sum = log_scans::by_differences, how.states = log_scans::by_cumulative_sums;
+                        [](auto& scheme) {
+                          scheme.sum = log_scans::by_differences, scheme.states = log_scans::by_cumulative_sums;
                         }}),
            changed("control/log_space_running_maximum", "Milakov and Gimelshein 2018, arXiv 1805.02867: one pass",
                    "of class linear: the sum is rescaled",
-                   {.formula = [](encoding::scheme& how) { how.sum = log_scans::by_running_maximum; },
-                    .gradient = [](auto& how) { how.sum = log_scans::by_differences; }}),
+                   {.formula = [](encoding::scheme& scheme) { scheme.sum = log_scans::by_running_maximum; },
+                    .gradient = [](auto& scheme) { scheme.sum = log_scans::by_differences; }}),
            changed("control/log_space_logarithms", "Feng et al. 2024: log h step by step",
                    "of classes linear and cumsum: states as logarithms",
                    {.formula = scanning(log_scans::by_logarithms)}),
            changed("control/log_space_interpolated", "lucidrains/minGRU-pytorch, torch.lerp",
                    "of class linear: h + z (g - h)",
                    {.formula =
-                        [](auto& how) {
-                          how.states = [](const shares& factors, const shares& logs, const traced& g,
-                                          const traced& h0) {
+                        [](auto& scheme) {
+                          scheme.states = [](const shares& factors, const shares& logs, const traced& g,
+                                             const traced& h0) {
                             return log_scans::by_interpolation(factors, logs, g, h0);
                           };
                         }}),

@@ -47,7 +47,7 @@ void with_nan(drawn_inputs& in, const core::operation& op, core::dtype type, cor
 using reference::formula::traced;
 using index = reference::formula::traced_integer;
 auto with_steps(index (*steps)(const index& position, const index& floor_scale)) {
-  return [steps](auto& how) { how.step_of = steps; };
+  return [steps](auto& scheme) { scheme.step_of = steps; };
 }
 std::vector<variant> mutants() {
   return all_of(
@@ -65,8 +65,8 @@ std::vector<variant> mutants() {
                    {.formula = with_steps([](const index& i, const index& s) { return floor_divide(i + s, s); })}),
            changed("mutant/nope_base_2", "log2 for log", "the logarithm has base 2",
                    {.formula =
-                        [](auto& how) {
-                          how.temperature = [](const index& steps, const traced& attn_scale) {
+                        [](auto& scheme) {
+                          scheme.temperature = [](const index& steps, const traced& attn_scale) {
                             const traced one(1.0), two(2.0);
                             return one + attn_scale * (log(index_number(steps + index::constant(1))) / log(two));
                           };
@@ -88,8 +88,8 @@ std::vector<variant> mutants() {
 std::vector<variant> controls() {
   std::vector<variant> all = controls_of_attention<encoding>("nope");
   all.push_back(
-      changed("control/nope_log1p", "log1p of the floor", "log(1 + x) as one function", {.formula = [](auto& how) {
-                how.temperature = [](const index& steps, const traced& attn_scale) {
+      changed("control/nope_log1p", "log1p of the floor", "log(1 + x) as one function", {.formula = [](auto& scheme) {
+                scheme.temperature = [](const index& steps, const traced& attn_scale) {
                   return traced(1.0) + attn_scale * log1p(index_number(steps));
                 };
               }}));

@@ -32,10 +32,10 @@ struct contents {
   double about = 0.0, spread = 1.0;
 };
 /// A family of scores of rotations with phases; r of d features turn.
-family with_phases(family f, contents of = {}) {
-  f.generate = [make = f.generate, of, holds_nan = f.holds_nan](const core::operation& op, dtype type,
-                                                                const core::attributes& settings,
-                                                                counter_random& random, extent size) {
+family with_phases(family f, contents numbers = {}) {
+  f.generate = [make = f.generate, numbers, holds_nan = f.holds_nan](const core::operation& op, dtype type,
+                                                                     const core::attributes& settings,
+                                                                     counter_random& random, extent size) {
     if (size.is_given()) size.axes["d"] = std::max(size.axis("d", 2), size.axis("r", 0));
     core::tensors inputs = make(op, type, settings, random, size);
     const std::size_t heads = inputs.at("k").shape()[2], d = inputs.at("k").shape()[3];
@@ -48,43 +48,45 @@ family with_phases(family f, contents of = {}) {
     for (double& x : phase) x = drawn_phase(random);
     if (holds_nan && random.one_in(3) && !phase.empty()) phase[random.below(phase.size())] = std::nan("");
     inputs.emplace("phase", core::make_tensor(type, {heads, r}, phase));
-    if (of.about != 0.0)
+    if (numbers.about != 0.0)
       for (const char* name : {"q", "k"})
-        for (double& x : inputs.at(name).values.storage()) x = core::round_to(type, of.about + of.spread * x);
+        for (double& x : inputs.at(name).values.storage()) x = core::round_to(type, numbers.about + numbers.spread * x);
     return inputs;
   };
   return f;
 }
-/// The relation of the two vectors of a plane.
+/// The place of the two vectors of a plane to each other.
 enum class lie { apart, nearly_parallel, along_axes };
 /// A family of rotations in planes of two vectors with lengths of about 1; the angle per position is from 10^-4 to 1.
-family with_planes(family f, lie how) {
-  f.generate = [make = f.generate, how](const core::operation& op, dtype type, const core::attributes& settings,
-                                        counter_random& random, extent size) {
+family with_planes(family f, lie relation) {
+  f.generate = [make = f.generate, relation](const core::operation& op, dtype type, const core::attributes& settings,
+                                             counter_random& random, extent size) {
     if (size.is_given()) size.axes["d"] = std::max<std::size_t>(size.axis("d", 4), 2);
     core::tensors inputs = make(op, type, settings, random, size);
     while (inputs.at("x").shape()[3] < 2) inputs = make(op, type, settings, random, size);
     const std::size_t heads = inputs.at("x").shape()[2], d = inputs.at("x").shape()[3];
     std::vector<double> a(heads * d), b(heads * d), omega(heads);
     for (std::size_t h = 0; h < heads; ++h) {
-      const auto of = [&](std::vector<double>& x, std::size_t k) -> double& { return x[h * d + k]; };
+      const auto element = [&](std::vector<double>& x, std::size_t k) -> double& { return x[h * d + k]; };
       double aa = 0, ab = 0, bb = 0;
       for (std::size_t k = 0; k < d; ++k) {
-        of(a, k) = random.normal() / std::sqrt(static_cast<double>(d)), of(b, k) = random.normal();
-        aa += of(a, k) * of(a, k), ab += of(a, k) * of(b, k);
+        element(a, k) = random.normal() / std::sqrt(static_cast<double>(d)), element(b, k) = random.normal();
+        aa += element(a, k) * element(a, k), ab += element(a, k) * element(b, k);
       }
-      for (std::size_t k = 0; k < d; ++k) of(b, k) -= ab / aa * of(a, k), bb += of(b, k) * of(b, k);
+      for (std::size_t k = 0; k < d; ++k) element(b, k) -= ab / aa * element(a, k), bb += element(b, k) * element(b, k);
       // The part of b beside a has length 1, or less, and b also has a share of a. Short formats keep no digit of a
       // small area.
       const double narrow = type == dtype::f16 || type == dtype::bf16 ? 0.5 : 0x1p-4;
-      const double apart = (how == lie::nearly_parallel ? narrow : 1.0) / std::sqrt(bb), share = random.uniform(-1, 1);
+      const double apart = (relation == lie::nearly_parallel ? narrow : 1.0) / std::sqrt(bb),
+                   share = random.uniform(-1, 1);
       for (std::size_t k = 0; k < d; ++k)
-        of(b, k) = apart * of(b, k) + (how == lie::nearly_parallel ? std::copysign(1.0, share) : share) * of(a, k);
+        element(b, k) = apart * element(b, k) +
+                        (relation == lie::nearly_parallel ? std::copysign(1.0, share) : share) * element(a, k);
       const std::size_t first = random.below(d), second = (first + 1 + random.below(d - 1)) % d;
-      for (std::size_t k = 0; how == lie::along_axes && k < d; ++k)
-        of(a, k) = k == first ? 1.0 : 0.0, of(b, k) = k == second ? 1.0 : 0.0;
+      for (std::size_t k = 0; relation == lie::along_axes && k < d; ++k)
+        element(a, k) = k == first ? 1.0 : 0.0, element(b, k) = k == second ? 1.0 : 0.0;
       omega[h] = random.uniform(0.5, 1) * std::pow(10.0, -random.uniform(0, 4)) / std::sqrt(aa) /
-                 (how == lie::nearly_parallel ? narrow : 1.0);
+                 (relation == lie::nearly_parallel ? narrow : 1.0);
     }
     inputs.emplace("a", core::make_tensor(type, {heads, d}, a));
     inputs.emplace("b", core::make_tensor(type, {heads, d}, b));
@@ -107,17 +109,17 @@ family of_both(const family& f) {
   };
   return all;
 }
-family renamed_planes(family f, const char* name, const char* summary, lie how) {
+family renamed_planes(family f, const char* name, const char* summary, lie relation) {
   f.name = name, f.summary = summary;
   f.parts_classes = false;
   f.applies = [](const core::operation& op) { return op.input("omega") != nullptr; };
-  return with_planes(std::move(f), how);
+  return with_planes(std::move(f), relation);
 }
-family renamed(family f, const char* name, const char* summary, contents of) {
+family renamed(family f, const char* name, const char* summary, contents numbers) {
   f.name = name, f.summary = summary;
-  f.parts_classes = of.about < 0.0;
+  f.parts_classes = numbers.about < 0.0;
   f.applies = [](const core::operation& op) { return op.input("q") != nullptr; };
-  return with_phases(std::move(f), of);
+  return with_phases(std::move(f), numbers);
 }
 std::vector<family> families() {
   std::vector<family> all;

@@ -13,8 +13,8 @@ using reference::complex_numbers;
 using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
-auto with_softplus(traced (*of)(const traced& x)) {
-  return [of](auto& how) { how.softplus_of = of; };
+auto with_softplus(traced (*function)(const traced& x)) {
+  return [function](auto& scheme) { scheme.softplus_of = function; };
 }
 traced overflowing(const traced& x) { return log(traced(1.0) + exp(x)); }
 // The slope is exp(x) times 1/(1 + exp(x)); for x whose exponential overflows it is 0.
@@ -24,11 +24,11 @@ traced with_lost_slope(const traced& x) {
 }
 traced rectified(const traced& x) { return larger(x, traced(0.0)); }
 traced by_magnitude(const traced& x) { return larger(x, traced(0.0)) + log1p(exp(-magnitude_of(x))); }
-auto with_angle(traced (*of)(const traced& turned, const traced& delta)) {
-  return [of](auto& how) { how.angle = of; };
+auto with_angle(traced (*angle)(const traced& turned, const traced& delta)) {
+  return [angle](auto& scheme) { scheme.angle = angle; };
 }
-auto with_clamp(traced (*of)(const traced& delta)) {
-  return [of](auto& how) { how.clamped = of; };
+auto with_clamp(traced (*clamp)(const traced& delta)) {
+  return [clamp](auto& scheme) { scheme.clamped = clamp; };
 }
 // The slope if the bounds themselves count as outside.
 traced without_slope_at_0(const traced& delta) {
@@ -37,14 +37,14 @@ traced without_slope_at_0(const traced& delta) {
 }
 traced with_slope_everywhere(const traced& delta) { return with_gradient_of(encoding::cut_at_a_turn(delta), delta); }
 
-auto with_area(traced (*of)(const reference::spanned_plane& plane)) {
-  return [of](auto& how) { how.squared_area = of; };
+auto with_area(traced (*area)(const reference::spanned_plane& plane)) {
+  return [area](auto& scheme) { scheme.squared_area = area; };
 }
-auto with_plane_angle(traced (*of)(const traced& position, const traced& omega, const traced& area)) {
-  return [of](auto& how) { how.plane_angle = of; };
+auto with_plane_angle(traced (*plane_angle)(const traced& position, const traced& omega, const traced& area)) {
+  return [plane_angle](auto& scheme) { scheme.plane_angle = plane_angle; };
 }
-auto with_plane_turn(reference::plane_turn (*of)(const traced& angle, const traced& area, const traced& squared)) {
-  return [of](auto& how) { how.plane_turn_at = of; };
+auto with_plane_turn(reference::plane_turn (*turn)(const traced& angle, const traced& area, const traced& squared)) {
+  return [turn](auto& scheme) { scheme.plane_turn_at = turn; };
 }
 reference::plane_turn turned_back(const traced& angle, const traced& area, const traced& squared) {
   return {-sine_of(angle) / area, (traced(1.0) - cosine_of(angle)) / squared};
@@ -85,8 +85,8 @@ std::vector<variant> mutants() {
                    "lucidrains/rotary-embedding-torch: arange(0, dim, 2) / dim, RoPE's frequencies of pairs",
                    "exponents are -2 c / r",
                    {.formula =
-                        [](auto& how) {
-                          how.frequencies = [](const traced& base, std::size_t r) {
+                        [](auto& scheme) {
+                          scheme.frequencies = [](const traced& base, std::size_t r) {
                             const traced theta = reference::geometric_frequencies(base, r, r);
                             return theta * theta;
                           };
@@ -94,7 +94,9 @@ std::vector<variant> mutants() {
            changed("mutant/polar_queries_have_it_too", "one function for queries and keys",
                    "queries have the phase, too",
                    {.formula =
-                        [](auto& how) { how.of_queries = [](const traced& delta) { return std::optional(delta); }; }}),
+                        [](auto& scheme) {
+                          scheme.of_queries = [](const traced& delta) { return std::optional(delta); };
+                        }}),
            changed("mutant/polar_phase_backwards", "delta with the frequencies of queries", "delta is subtracted",
                    {.formula = with_angle([](const traced& turned, const traced& delta) { return turned - delta; })}),
            changed("mutant/polar_phase_turns", "a phase within the product", "the phase turns with the position",
@@ -108,8 +110,8 @@ std::vector<variant> mutants() {
            changed("mutant/polar_tables_in_bf16", "KellerJordan/modded-nanogpt#39",
                    "cosines and sines are held in bf16",
                    {.formula =
-                        [](auto& how) {
-                          how.wave = [](const traced& turned, const traced& delta, const traced& angle) {
+                        [](auto& scheme) {
+                          scheme.wave = [](const traced& turned, const traced& delta, const traced& angle) {
                             const complex_numbers all = encoding::wave_at(turned, delta, angle);
                             return complex_numbers{held_in(dtype::bf16, all.re), held_in(dtype::bf16, all.im)};
                           };
@@ -117,7 +119,7 @@ std::vector<variant> mutants() {
                     .telling = true}),
            changed("mutant/polar_rest_has_magnitudes", "softplus before the features are parted",
                    "features without a phase have magnitudes, too",
-                   {.formula = [](auto& how) { how.rest = [](const traced& rest) { return softplus(rest); }; }}),
+                   {.formula = [](auto& scheme) { scheme.rest = [](const traced& rest) { return softplus(rest); }; }}),
            changed("mutant/polar_grape_orthogonal", "Gram-Schmidt that is left out: vectors taken for orthogonal",
                    "the area is the product of the lengths",
                    {.formula = with_area([](const auto& plane) { return plane.aa * plane.bb; }), .telling = true}),
@@ -159,8 +161,8 @@ std::vector<variant> controls() {
       changed("control/polar_complex_product", "torch.polar(1, m theta) * torch.polar(1, delta)",
               "the addition theorem",
               {.formula =
-                   [](auto& how) {
-                     how.wave = [](const traced& x, const traced& delta, const traced&) {
+                   [](auto& scheme) {
+                     scheme.wave = [](const traced& x, const traced& delta, const traced&) {
                        return complex_numbers{cos(x) * cos(delta) - sin(x) * sin(delta),
                                               sin(x) * cos(delta) + cos(x) * sin(delta)};
                      };

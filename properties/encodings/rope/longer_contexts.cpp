@@ -77,28 +77,29 @@ std::vector<model> published_models() {
   const auto with = [](const char* scaling, int64_t pairs, double factor, int64_t trained) -> core::attributes {
     return {{"scaling", std::string(scaling)}, {"pairs", pairs}, {"factor", factor}, {"trained_length", trained}};
   };
-  const auto at = [](int64_t length, core::attributes settings) {
+  const auto with_length = [](int64_t length, core::attributes settings) {
     settings["length"] = length;
     return settings;
   };
-  const core::attributes of_yarn{{"rule", std::string("yarn")}, {"magnitude", 1.0}},
-      of_equal{{"rule", std::string("ratio")}, {"mscale", 1.0}, {"mscale_all_dim", 1.0}};
+  const core::attributes yarn_magnitude{{"rule", std::string("yarn")}, {"magnitude", 1.0}},
+      equal_magnitude{{"rule", std::string("ratio")}, {"mscale", 1.0}, {"mscale_all_dim", 1.0}};
   core::attributes gpt_oss = with("yarn", 32, 32.0, 4096);
   gpt_oss["truncate"] = false;
   core::attributes llama_4_scout = with("llama3", 64, 16.0, 8192);
   llama_4_scout["high"] = 1.0;
-  return {
-      {"qwen2_5", "Qwen2.5, by yarn", 1e6, with("yarn", 64, 4.0, 32768), {}, of_yarn},
-      {"deepseek_v3", "DeepSeek-V3, by yarn", 1e4, with("yarn", 32, 40.0, 4096), {}, of_equal},
-      {"gpt_oss", "gpt-oss, by yarn between pairs", 150000, gpt_oss, {}, of_yarn},
-      {"llama_3_1",
-       "Llama 3.1 and 3.2",
-       5e5,
-       with("llama3", 64, 8.0, 8192),
-       {{"pairs", {int64_t{64}, int64_t{32}}}, {"factor", {8.0, 32.0}}}},
-      {"llama_4_scout", "Llama 4 Scout, llama3 without a band", 5e5, llama_4_scout},
-      {"internlm2", "InternLM2 behind its trained length, dynamic", 1e6, at(65536, with("dynamic", 64, 2.0, 32768))},
-      {"qwen_7b", "Qwen-7B behind a power of two, in steps", 1e4, at(32769, with("dynamic_steps", 64, 1.0, 8192))}};
+  return {{"qwen2_5", "Qwen2.5, by yarn", 1e6, with("yarn", 64, 4.0, 32768), {}, yarn_magnitude},
+          {"deepseek_v3", "DeepSeek-V3, by yarn", 1e4, with("yarn", 32, 40.0, 4096), {}, equal_magnitude},
+          {"gpt_oss", "gpt-oss, by yarn between pairs", 150000, gpt_oss, {}, yarn_magnitude},
+          {"llama_3_1",
+           "Llama 3.1 and 3.2",
+           5e5,
+           with("llama3", 64, 8.0, 8192),
+           {{"pairs", {int64_t{64}, int64_t{32}}}, {"factor", {8.0, 32.0}}}},
+          {"llama_4_scout", "Llama 4 Scout, llama3 without a band", 5e5, llama_4_scout},
+          {"internlm2", "InternLM2 behind its trained length, dynamic", 1e6,
+           with_length(65536, with("dynamic", 64, 2.0, 32768))},
+          {"qwen_7b", "Qwen-7B behind a power of two, in steps", 1e4,
+           with_length(32769, with("dynamic_steps", 64, 1.0, 8192))}};
 }
 family of_model(const model& m) {
   family f = table_family(m.name, m.summary, {{"base", [base = m.base](std::vector<double>& all, const drawing& from) {

@@ -20,13 +20,13 @@ traced number(double x) { return reference::formula::setting(x); }
 /// Changes the frequencies: f(settings, base, factor, ramp, theta).
 template <class F>
 variation<of_rope> with_frequencies(F f) {
-  return {.formula = [f](auto& how) { how.extend = f; }};
+  return {.formula = [f](auto& scheme) { scheme.extend = f; }};
 }
 /// Changes the right magnitude m: f(rule, m).
 template <class F>
 variation<of_rope> with_magnitude(F f) {
-  return {.formula = [f](auto& how) {
-    how.magnitude = [f](const core::attributes& settings, const traced& factor) {
+  return {.formula = [f](auto& scheme) {
+    scheme.magnitude = [f](const core::attributes& settings, const traced& factor) {
       return f(core::setting<std::string>(settings, "rule"), reference::magnitude_at(settings, factor));
     };
   }};
@@ -182,13 +182,13 @@ std::vector<variant> controls_of_longer_contexts() {
       variant_of("control/rope_ratio_of_equal", "yarn_get_mscale of deepseek-ai/DeepSeek-V3",
                  "a quotient, also of equal numbers",
                  {.formula =
-                      [](auto& how) {
-                        how.magnitude = [](const core::attributes& settings, const traced& factor) {
+                      [](auto& scheme) {
+                        scheme.magnitude = [](const core::attributes& settings, const traced& factor) {
                           const auto by = [&](const char* coefficient) {
-                            core::attributes of_yarn = settings;
-                            of_yarn["rule"] = std::string("yarn");
-                            of_yarn["mscale"] = settings.at(coefficient);
-                            return reference::magnitude_at(of_yarn, factor);
+                            core::attributes yarn_settings = settings;
+                            yarn_settings["rule"] = std::string("yarn");
+                            yarn_settings["mscale"] = settings.at(coefficient);
+                            return reference::magnitude_at(yarn_settings, factor);
                           };
                           const bool is_ratio = core::setting<std::string>(settings, "rule") == "ratio";
                           return is_ratio ? by("mscale") / by("mscale_all_dim")
@@ -198,9 +198,9 @@ std::vector<variant> controls_of_longer_contexts() {
       variant_of("control/rope_numbers_in_f64", "configurations in Python: numbers in f64, rounded once",
                  "another precision",
                  [] {
-                   variation<of_rope> how = with_frequencies(as_published);
-                   how.arithmetic = in_f64;
-                   return how;
+                   variation<of_rope> change = with_frequencies(as_published);
+                   change.arithmetic = in_f64;
+                   return change;
                  }()),
   };
 }

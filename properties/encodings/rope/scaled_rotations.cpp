@@ -30,8 +30,8 @@ std::vector<double> frequencies_of(const frequency_scaling& by, double base, std
   return {theta.begin(), theta.end()};
 }
 
-core::tensors turned_by(const frequency_scaling& by, const request& asked) {
-  request call = asked;
+core::tensors turned_by(const frequency_scaling& by, const request& requested) {
+  request call = requested;
   call.attributes = core::completed(*call.operation, call.attributes);
   core::tensor y = call.inputs.at("x");
   const rotary_case shape(call);

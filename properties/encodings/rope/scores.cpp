@@ -61,8 +61,8 @@ void turn_by_difference(core::tensors& outputs, const request& call) {
   if (call.operation->name != "rope/scores") return;
   const core::attributes settings = core::completed(*call.operation, call.attributes);
   core::tensor& s = outputs.at("s");
-  const core::tensor &q = call.inputs.at("q"), &k = call.inputs.at("k"), &of_query = call.inputs.at("query_position"),
-                     &of_key = call.inputs.at("key_position");
+  const core::tensor &q = call.inputs.at("q"), &k = call.inputs.at("k"),
+                     &query_position = call.inputs.at("query_position"), &key_position = call.inputs.at("key_position");
   const std::size_t d = q.shape()[3];
   const reference::rotary_layout layout(settings, d, reference::turning_pairs(d, settings));
   const auto magnitude = setting_of<double>(call, "magnitude");
@@ -91,7 +91,7 @@ void turn_by_difference(core::tensors& outputs, const request& call) {
             if (!turns[c]) rest += x[c] * y[c];
           for (std::size_t t = 0; t < layout.pairs; ++t) {
             const std::size_t a = layout.first(t), b = layout.second(t);
-            const double angle = (of_key.values(row, j) - of_query.values(row, i)) * theta[t];
+            const double angle = (key_position.values(row, j) - query_position.values(row, i)) * theta[t];
             turned += (x[a] * y[a] + x[b] * y[b]) * std::cos(angle) + (x[b] * y[a] - x[a] * y[b]) * std::sin(angle);
           }
           s.values(row, h, i, j) = core::round_to(s.type, factor * (magnitude * magnitude * turned + rest));
@@ -153,7 +153,7 @@ std::vector<variant> controls_of_conventions() {
   return {
       other_rope(
           "control/rope_clockwise", "karpathy/nanochat: x1 cos + x2 sin", "clockwise, and nothing else",
-          {.formula = [](auto& how) { how.turn = rotations::turned_backwards; },
+          {.formula = [](auto& scheme) { scheme.turn = rotations::turned_backwards; },
            .inputs = [](request& call) { set_setting(call, "direction", std::string("counterclockwise")); },
            .declared =
                [](description& about) {

@@ -52,7 +52,7 @@ void turn_beyond_the_head(core::tensors& outputs, const request& call) {
 
 // Changes the steps of the exponent.
 variation<encoding> with_steps(std::size_t (*steps)(std::size_t features, std::size_t pairs, std::size_t turning)) {
-  return {.formula = [steps](auto& how) { how.divisor = steps; }};
+  return {.formula = [steps](auto& scheme) { scheme.divisor = steps; }};
 }
 
 }  // namespace
@@ -116,8 +116,8 @@ std::vector<variant> mutants() {
            changed("mutant/rope_base_times_factor", "lablup/mlxcel#1324",
                    "base' = base factor instead of base factor^(d/(d-2))",
                    {.formula =
-                        [](auto&how) {
-                          how.stretch = [](const traced& factor, std::size_t pairs) {
+                        [](auto&scheme) {
+                          scheme.stretch = [](const traced& factor, std::size_t pairs) {
                             return reference::geometric_frequencies(factor, pairs, pairs);
                           };
                         }}),
@@ -147,21 +147,22 @@ std::vector<variant> mutants() {
 
 std::vector<variant> controls() {
   std::vector<variant> all = all_of({controls_of_rotation<encoding>("rope"), controls_of_conventions()});
-  all.push_back(changed(
-      "control/rope_frequencies_by_exp", "exp and log for a power", "exp(-(t/r) log base)", {.formula = [](auto& how) {
-        how.frequencies = [](const traced& base, std::size_t pairs, std::size_t steps) {
-          core::shape one_pair = shape_of(base);
-          one_pair.push_back(1);
-          return exp(-to_real(reference::formula::counted(pairs)) /
-                     traced(static_cast<double>(std::max<std::size_t>(steps, 1))) * reshaped(log(base), one_pair));
-        };
-      }}));
+  all.push_back(changed("control/rope_frequencies_by_exp", "exp and log for a power", "exp(-(t/r) log base)",
+                        {.formula = [](auto& scheme) {
+                          scheme.frequencies = [](const traced& base, std::size_t pairs, std::size_t steps) {
+                            core::shape one_pair = shape_of(base);
+                            one_pair.push_back(1);
+                            return exp(-to_real(reference::formula::counted(pairs)) /
+                                       traced(static_cast<double>(std::max<std::size_t>(steps, 1))) *
+                                       reshaped(log(base), one_pair));
+                          };
+                        }}));
   // Only for frequencies: they have the law of a power.
   all.push_back(changed("control/rope_products_of_factors", "ggml_rope_cache_init of ggml-org/llama.cpp",
                         "each frequency is the one before it times a factor",
                         {.formula =
-                             [](auto& how) {
-                               how.frequencies = [](const traced& base, std::size_t pairs, std::size_t steps) {
+                             [](auto& scheme) {
+                               scheme.frequencies = [](const traced& base, std::size_t pairs, std::size_t steps) {
                                  std::vector<traced> products{broadcast(traced(1.0), {1})};
                                  const traced factor =
                                      power(base, reference::ratio(-1, std::max(static_cast<long>(steps), 1L)));

@@ -88,7 +88,7 @@ void keys_beyond_the_row_at_0(core::tensors& outputs, const request& call) {
 std::vector<variant> mutants() {
   std::vector<variant> all = faults_of_distance<encoding>("sandwich");
   const auto with_sum = [](std::function<traced(const traced&, bool)> sum) {
-    return variation<encoding>{.formula = [sum](encoding::scheme& how) { how.sum = sum; }, .telling = true};
+    return variation<encoding>{.formula = [sum](encoding::scheme& scheme) { scheme.sum = sum; }, .telling = true};
   };
   const auto all_but_the_last = [](const traced& angles) { return between(angles, 2, 0, shape_of(angles).back() - 1); };
   const auto count_of = [](const traced& angles) { return static_cast<double>(shape_of(angles).back()); };
@@ -105,7 +105,7 @@ std::vector<variant> mutants() {
                         })));
   all.push_back(changed("mutant/sandwich_cosines_in_bf16", "code that runs in the dtype of the scores",
                         "cosines have the digits of bf16, and their sum cancels",
-                        {.formula = [](encoding::scheme& how) { how.sum = encoding::sum_by_cosines; },
+                        {.formula = [](encoding::scheme& scheme) { scheme.sum = encoding::sum_by_cosines; },
                          .arithmetic =
                              [](dtype storage) {
                                return with_stage_in(dtype::bf16, "wave", {"angle", "accumulation"}, storage);
@@ -138,17 +138,17 @@ std::vector<variant> controls() {
   std::vector<variant> all = controls_of_precision<encoding>("sandwich");
   all.push_back(changed("control/sandwich_sum_of_cosines",
                         "NVIDIA/NeMo, sandwich_relative_position_embedding.py: 1 / b^(2k/d), and d/2 at the end",
-                        "a sum of cosines less d/2", {.formula = [](encoding::scheme& how) {
-                          how.sum = encoding::sum_by_cosines;
-                          how.frequencies = [](const auto& base, std::size_t first, std::size_t count,
-                                               std::size_t steps) {
+                        "a sum of cosines less d/2", {.formula = [](encoding::scheme& scheme) {
+                          scheme.sum = encoding::sum_by_cosines;
+                          scheme.frequencies = [](const auto& base, std::size_t first, std::size_t count,
+                                                  std::size_t steps) {
                             return traced(1.0) / pow(base, exponents(first, count, steps));
                           };
                         }}));
   all.push_back(changed("control/sandwich_squared_sines", "exp(-(2k/d) log b), and -2 sum sin^2(t theta / 2)",
-                        "sines of half the angles", {.formula = [](encoding::scheme& how) {
-                          how.frequencies = [](const auto& base, std::size_t first, std::size_t count,
-                                               std::size_t steps) {
+                        "sines of half the angles", {.formula = [](encoding::scheme& scheme) {
+                          scheme.frequencies = [](const auto& base, std::size_t first, std::size_t count,
+                                                  std::size_t steps) {
                             return exp(-(exponents(first, count, steps) * log(base)));
                           };
                         }}));

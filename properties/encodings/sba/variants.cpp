@@ -22,37 +22,37 @@ inline constexpr auto& changed = make_variant<encoding>;
 
 // Ways from logits to weights and to the remainder.
 
-using way = encoding::broken (*)(const traced& z, const stick& of);
+using way = encoding::broken (*)(const traced& z, const stick& whole);
 constexpr std::size_t keys = encoding::keys;
 
-traced softplus_of(const traced& z, const stick& of) {
-  return of.softplus_by([](const traced& x) { return softplus(x); }, z);
+traced softplus_of(const traced& z, const stick& whole) {
+  return whole.softplus_by([](const traced& x) { return softplus(x); }, z);
 }
-traced if_seen(const stick& of, const traced& x) { return either(of.seen, x, traced(0.0)); }
-traced exp_if_seen(const stick& of, const traced& x) { return if_seen(of, exp(x)); }
-encoding::broken by_sums(const traced& z, const stick& of) { return encoding::by_sums({}, z, of); }
+traced if_seen(const stick& whole, const traced& x) { return either(whole.seen, x, traced(0.0)); }
+traced exp_if_seen(const stick& whole, const traced& x) { return if_seen(whole, exp(x)); }
+encoding::broken by_sums(const traced& z, const stick& whole) { return encoding::by_sums({}, z, whole); }
 traced_truth is_infinite(const traced& z) { return equal(z, traced(infinity)); }
 
-encoding::broken infinity_less_infinity(const traced& z, const stick& of) {
-  const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, of), keys));
-  return {exp_if_seen(of, z - s.from_own), exp(-s.of_all)};
+encoding::broken infinity_less_infinity(const traced& z, const stick& whole) {
+  const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, whole), keys));
+  return {exp_if_seen(whole, z - s.from_own), exp(-s.of_all)};
 }
-encoding::broken own_softplus_missing(const traced& z, const stick& of) {
-  const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, of), keys));
-  return {exp_if_seen(of, z - s.from_next), exp(-s.of_all)};
+encoding::broken own_softplus_missing(const traced& z, const stick& whole) {
+  const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, whole), keys));
+  return {exp_if_seen(whole, z - s.from_next), exp(-s.of_all)};
 }
-encoding::broken from_far_end(const traced& z, const stick& of) {
-  encoding::scheme how;
-  how.sums = [](const traced& x) { return cumulative_sum(x, keys); };
-  const traced left = by_sums(z, of).left;
-  const traced s = how.sums(softplus_of(z, of));
-  return {exp_if_seen(of, either(is_infinite(z), softplus_of(z, of) - s, z - s)), left};
+encoding::broken from_far_end(const traced& z, const stick& whole) {
+  encoding::scheme scheme;
+  scheme.sums = [](const traced& x) { return cumulative_sum(x, keys); };
+  const traced left = by_sums(z, whole).left;
+  const traced s = scheme.sums(softplus_of(z, whole));
+  return {exp_if_seen(whole, either(is_infinite(z), softplus_of(z, whole) - s, z - s)), left};
 }
 // Key by key from the nearest one: the part that it breaks off, and the part that it leaves.
 template <class Left>
-encoding::broken key_by_key(const traced& z, const stick& of, Left left_by) {
+encoding::broken key_by_key(const traced& z, const stick& whole, Left left_by) {
   const std::size_t m = shape_of(z).back();
-  const traced one(1.0), share = if_seen(of, of.share(z)), leaves = either(of.seen, left_by(z), one);
+  const traced one(1.0), share = if_seen(whole, whole.share(z)), leaves = either(whole.seen, left_by(z), one);
   core::shape column = shape_of(z);
   column.back() = 1;
   traced left = broadcast(one, column);
@@ -63,21 +63,21 @@ encoding::broken key_by_key(const traced& z, const stick& of, Left left_by) {
   }
   return {weights.empty() ? share : joined(weights, keys), left};
 }
-encoding::broken one_less_sigmoid(const traced& z, const stick& of) {
-  return key_by_key(z, of, [&](const traced& x) { return traced(1.0) - of.share(x); });
+encoding::broken one_less_sigmoid(const traced& z, const stick& whole) {
+  return key_by_key(z, whole, [&](const traced& x) { return traced(1.0) - whole.share(x); });
 }
-encoding::broken by_product(const traced& z, const stick& of) {
-  return key_by_key(z, of, [&](const traced& x) { return of.left_by(x); });
+encoding::broken by_product(const traced& z, const stick& whole) {
+  return key_by_key(z, whole, [&](const traced& x) { return whole.left_by(x); });
 }
-encoding::broken remainder_by_subtraction(const traced& z, const stick& of) {
-  const traced weights = by_sums(z, of).weights;
+encoding::broken remainder_by_subtraction(const traced& z, const stick& whole) {
+  const traced weights = by_sums(z, whole).weights;
   core::shape column = shape_of(z);
   column.back() = 1;
   return {weights, traced(1.0) - reshaped(summed(weights, {static_cast<std::int64_t>(keys)}), column)};
 }
-encoding::broken softplus_in_bf16(const traced& z, const stick& of) {
-  const encoding::sums_of_keys s(sums_from_each_on(held_in(core::dtype::bf16, softplus_of(z, of)), keys));
-  return {exp_if_seen(of, z - s.from_own), exp(-s.of_all)};
+encoding::broken softplus_in_bf16(const traced& z, const stick& whole) {
+  const encoding::sums_of_keys s(sums_from_each_on(held_in(core::dtype::bf16, softplus_of(z, whole)), keys));
+  return {exp_if_seen(whole, z - s.from_own), exp(-s.of_all)};
 }
 // Calls each(first, last) for blocks of four keys, the oldest first.
 template <class Each>
@@ -92,33 +92,33 @@ traced sums_in_blocks(const traced& x) {
   return blocks.empty() ? x : joined(blocks, keys);
 }
 // Keys of other blocks do not reduce the remainder.
-encoding::broken carry_dropped(const traced& z, const stick& of) {
-  encoding::scheme how;
-  how.sums = sums_in_blocks;
-  return {encoding::by_sums(how, z, of).weights, by_sums(z, of).left};
+encoding::broken carry_dropped(const traced& z, const stick& whole) {
+  encoding::scheme scheme;
+  scheme.sums = sums_in_blocks;
+  return {encoding::by_sums(scheme, z, whole).weights, by_sums(z, whole).left};
 }
 // The backward pass sums the keys before a key instead of those behind it.
-encoding::broken gradient_of_nearer_keys(const traced& z, const stick& of) {
-  encoding::scheme how;
-  how.sums = [](const traced& x) { return with_gradient_of(sums_from_each_on(x, keys), cumulative_sum(x, keys)); };
-  return encoding::by_sums(how, z, of);
+encoding::broken gradient_of_nearer_keys(const traced& z, const stick& whole) {
+  encoding::scheme scheme;
+  scheme.sums = [](const traced& x) { return with_gradient_of(sums_from_each_on(x, keys), cumulative_sum(x, keys)); };
+  return encoding::by_sums(scheme, z, whole);
 }
 
 // Right ways.
 
-encoding::broken by_log_shares(const traced& z, const stick& of) {
-  const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, of), keys));
-  return {exp_if_seen(of, of.log_share(z) - s.from_next), exp(-s.of_all)};
+encoding::broken by_log_shares(const traced& z, const stick& whole) {
+  const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, whole), keys));
+  return {exp_if_seen(whole, whole.log_share(z) - s.from_next), exp(-s.of_all)};
 }
-encoding::broken in_base_two(const traced& z, const stick& of) {
+encoding::broken in_base_two(const traced& z, const stick& whole) {
   const traced unit = log(traced(2.0)), scale = traced(1.0) / unit;
-  const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, of) * scale, keys));
+  const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, whole) * scale, keys));
   const traced exponent = either(is_infinite(z), -s.from_next, z * scale - s.from_own);
-  return {exp_if_seen(of, exponent * unit), exp(-(s.of_all * unit))};
+  return {exp_if_seen(whole, exponent * unit), exp(-(s.of_all * unit))};
 }
 // The weights of a block, times the remainder of nearer blocks.
-encoding::broken by_blocks(const traced& z, const stick& of) {
-  const traced terms = softplus_of(z, of), one(1.0);
+encoding::broken by_blocks(const traced& z, const stick& whole) {
+  const traced terms = softplus_of(z, whole), one(1.0);
   core::shape column = shape_of(z);
   column.back() = 1;
   traced left = broadcast(one, column);
@@ -126,17 +126,17 @@ encoding::broken by_blocks(const traced& z, const stick& of) {
   std::vector<std::pair<std::size_t, std::size_t>> blocks;
   each_block(shape_of(z).back(), [&](std::size_t first, std::size_t last) { blocks.emplace_back(first, last); });
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-    const auto of_block = [&](const traced& x) { return between(x, keys, block->first, block->second); };
-    const encoding::sums_of_keys s(sums_from_each_on(of_block(terms), keys));
-    const traced own = of_block(z);
+    const auto part_of_block = [&](const traced& x) { return between(x, keys, block->first, block->second); };
+    const encoding::sums_of_keys s(sums_from_each_on(part_of_block(terms), keys));
+    const traced own = part_of_block(z);
     all.insert(all.begin(), exp(either(is_infinite(own), -s.from_next, own - s.from_own)) * left);
     left = left * exp(-s.of_all);
   }
-  return {all.empty() ? z : if_seen(of, joined(all, keys)), left};
+  return {all.empty() ? z : if_seen(whole, joined(all, keys)), left};
 }
 // A change of the step in the formula and in its gradient.
-auto with_weights(way of) {
-  return [of](auto& how) { how.weights = of; };
+auto with_weights(way weights) {
+  return [weights](auto& scheme) { scheme.weights = weights; };
 }
 
 }  // namespace
@@ -192,7 +192,7 @@ std::vector<variant> controls() {
   const auto finite = [](description& about) {
     for (const char* operation : {"sba/weights", "sba/weights:vjp"}) about.domain[operation] = {{"z", {}}};
   };
-  const auto algorithm = [](accuracy_class c) { return [c](auto& how) { how = encoding::algorithm(c); }; };
+  const auto algorithm = [](accuracy_class c) { return [c](auto& scheme) { scheme = encoding::algorithm(c); }; };
   return {
       changed("control/sba_log_shares", "shawntan/stickbreaking-attention, sb_ref.py",
               "log sigmoid(z) and the sums of nearer keys", {.formula = with_weights(by_log_shares)}),

@@ -15,8 +15,8 @@ namespace {
 using encoding = reference::encodings::shaw;
 inline constexpr auto& changed = make_variant<encoding>;
 
-auto with_index(std::int64_t (*of)(std::int64_t rho, std::int64_t left, std::int64_t right)) {
-  return [of](auto& how) { how.index = of; };
+auto with_index(std::int64_t (*index)(std::int64_t rho, std::int64_t left, std::int64_t right)) {
+  return [index](auto& scheme) { scheme.index = index; };
 }
 
 std::vector<variant> mutants() {
@@ -53,8 +53,8 @@ std::vector<variant> mutants() {
            changed("mutant/shaw_table_unscaled", "a term that is added behind the factor",
                    "products with the table are not divided by sqrt(d)",
                    {.formula =
-                        [](auto& how) {
-                          how.score = [](const auto& factor, const auto& products) {
+                        [](auto& scheme) {
+                          scheme.score = [](const auto& factor, const auto& products) {
                             auto sum = factor * products.front();
                             for (std::size_t k = 1; k < products.size(); ++k) sum = sum + products[k];
                             return sum;

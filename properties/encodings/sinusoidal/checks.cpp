@@ -79,7 +79,7 @@ std::vector<column> columns_of(const test_case& c) {
   }
   return reference::plan_of_table(settings_of(c)).columns;
 }
-test_case at_positions(const test_case& c, const std::vector<double>& positions) {
+test_case with_positions(const test_case& c, const std::vector<double>& positions) {
   test_case other = c;
   core::tensor& m = other.call.inputs.at("position");
   m = core::make_tensor(m.type, {positions.size()}, positions);
@@ -89,7 +89,7 @@ test_case at_positions(const test_case& c, const std::vector<double>& positions)
 
 // At position 0 every sine is 0 and every cosine 1: the row shows which function each column holds.
 void check_first_row(experiment& e) {
-  const numbers row(e.call(at_positions(e.c, {0.0})), "p");
+  const numbers row(e.call(with_positions(e.c, {0.0})), "p");
   const std::vector<column> columns = columns_of(e.c);
   for (std::size_t k = 0; k < columns.size(); ++k)
     e.equal(exactly(columns[k].function == waveform::cosine), row[k], 1.0, "column {} of position 0, row {:.3g}", k,
@@ -135,7 +135,7 @@ void check_addition(experiment& e) {
   const double by = (far ? -1.0 : 1.0) * static_cast<double>(1 + e.c.seed % 100);  // towards 0
   for (std::size_t i = 0; i < n; ++i) all.push_back(all[i] + by);
   all.push_back(by);
-  const numbers p(e.call(at_positions(e.c, all)), "p");
+  const numbers p(e.call(with_positions(e.c, all)), "p");
   for (std::size_t i = 0; i < n; ++i) check_turned(e, p, p, {i, 2 * n, n + i}, all[n + i]);
 }
 // SHAPE: an offset k turns all rows alike, by the angles of position k.
@@ -146,7 +146,7 @@ void check_offset(experiment& e) {
   std::vector<double> all = positions_of(e.c);
   const std::size_t n = all.size();
   all.push_back(static_cast<double>(k));
-  const numbers p(e.call(at_positions(e.c, all)), "p"), q(e.call(shifted), "p");
+  const numbers p(e.call(with_positions(e.c, all)), "p"), q(e.call(shifted), "p");
   for (std::size_t i = 0; i < n; ++i) check_turned(e, p, q, {i, n, i}, all[i] + all[n]);
 }
 // <p_m, p_n> is the sum of the cosines of m - n.
@@ -154,7 +154,7 @@ void check_inner_products(experiment& e) {
   std::vector<double> all = positions_of(e.c);
   const std::size_t n = all.size();
   for (std::size_t i = 0; i < n; ++i) all.push_back(std::fabs(all[i] - all[i / 2]));
-  const numbers p(e.call(at_positions(e.c, all)), "p");
+  const numbers p(e.call(with_positions(e.c, all)), "p");
   const std::vector<column_pair> pairs = pairs_of(e.c);
   for (std::size_t i = 0; i < n; ++i) {
     approximate product, cosines;
@@ -170,13 +170,13 @@ void check_inner_products(experiment& e) {
 void check_recurrence(experiment& e) {
   std::vector<double> all;
   const std::vector<double> given = positions_of(e.c);
-  const bool of_one_sign = std::none_of(given.begin(), given.end(), [](double m) { return m < 0; });
+  const bool has_one_sign = std::none_of(given.begin(), given.end(), [](double m) { return m < 0; });
   for (const double m : given) {
-    const double nearer = m > 0 ? m - 1 : m < 0 ? m + 1 : m, middle = of_one_sign ? std::max(nearer, 1.0) : nearer;
+    const double nearer = m > 0 ? m - 1 : m < 0 ? m + 1 : m, middle = has_one_sign ? std::max(nearer, 1.0) : nearer;
     all.insert(all.end(), {middle - 1, middle, middle + 1});
   }
   all.push_back(1);
-  const numbers p(e.call(at_positions(e.c, all)), "p");
+  const numbers p(e.call(with_positions(e.c, all)), "p");
   for (const auto [s, c] : pairs_of(e.c))
     for (const std::size_t column : {s, c})
       for (std::size_t i = 0; i + 1 < all.size(); i += 3)

@@ -18,8 +18,8 @@ inline constexpr auto& changed = make_variant<encoding>;
 
 // Changes the plan of the table.
 auto with_plan(void (*change)(table_plan& plan, const core::attributes& settings)) {
-  return [change](auto& how) {
-    how.plan = [change](const core::attributes& settings) {
+  return [change](auto& scheme) {
+    scheme.plan = [change](const core::attributes& settings) {
       table_plan plan = plan_of_table(settings);
       change(plan, settings);
       return plan;
@@ -27,15 +27,15 @@ auto with_plan(void (*change)(table_plan& plan, const core::attributes& settings
   };
 }
 auto with_position(traced_integer (*read)(const traced_integer& m)) {
-  return [read](auto& how) { how.position = [read](const traced_integer& m) { return to_real(read(m)); }; };
+  return [read](auto& scheme) { scheme.position = [read](const traced_integer& m) { return to_real(read(m)); }; };
 }
 auto with_angle(traced (*wave)(waveform function, const traced& angle)) {
-  return [wave](auto& how) {
-    how.wave = [wave](waveform function, const traced& m, const traced& theta) { return wave(function, m * theta); };
+  return [wave](auto& scheme) {
+    scheme.wave = [wave](waveform function, const traced& m, const traced& theta) { return wave(function, m * theta); };
   };
 }
 auto with_decay(traced (*decay)(const traced& s, const traced& base)) {
-  return [decay](auto& how) { how.decay = decay; };
+  return [decay](auto& scheme) { scheme.decay = decay; };
 }
 
 traced_integer of_fours(const traced_integer& m) {
@@ -52,14 +52,14 @@ traced reduced_wave(waveform function, const traced& angle) {
 }
 
 // tensor2tensor's divisor without its guard: 0 / 0 if there is only one frequency.
-void divide_unguarded(encoding::scheme& how) {
-  how.plan = [](const core::attributes& settings) {
+void divide_unguarded(encoding::scheme& scheme) {
+  scheme.plan = [](const core::attributes& settings) {
     table_plan plan = plan_of_table(settings);
     const bool one = std::none_of(plan.columns.begin(), plan.columns.end(), [](const column& c) { return c.pair > 0; });
     if (core::setting<std::string>(settings, "rule") == "tensor2tensor" && one) plan.scale.steps = 0;
     return plan;
   };
-  how.frequencies = [](const traced& base, std::size_t count, const frequency_scale& by) {
+  scheme.frequencies = [](const traced& base, std::size_t count, const frequency_scale& by) {
     return by.steps == 0 ? broadcast(traced(std::nan("")), {count}) : frequencies_of_scale(base, count, by);
   };
 }
@@ -175,10 +175,10 @@ std::vector<variant> mutants() {
                    {.formula = with_angle(reduced_wave)}),
            changed("mutant/sinusoidal_theta_gradient_without_position", "trainable frequencies, kexue.fm/archives/8231",
                    "the gradient of theta lacks the factor m",
-                   {.gradient = [](auto&how) { how.wave = wave_without_position; }, .telling = true}),
+                   {.gradient = [](auto&scheme) { scheme.wave = wave_without_position; }, .telling = true}),
            changed("mutant/sinusoidal_base_gradient_without_theta", "pytorch/pytorch#196705: a factor dropped",
                    "the gradient of the base lacks theta",
-                   {.gradient = [](auto&how) { how.frequencies = frequencies_without_theta; }}),
+                   {.gradient = [](auto&scheme) { scheme.frequencies = frequencies_without_theta; }}),
            changed("mutant/sinusoidal_decay_of_signed_distance", "Ci of a number that is not positive",
                    "the decay of distance 0 and of negative distances is NaN",
                    {.formula = with_decay(decay_of_positive), .telling = true}),
@@ -196,9 +196,10 @@ std::vector<variant> controls() {
   return {
       // The form of most code.
       changed("control/sinusoidal_exponential_form", "exp(-(2i/d) log b) instead of a power",
-              "frequencies by an exponential", {.formula = [](auto& how) { how.frequencies = frequencies_by_exp; }}),
+              "frequencies by an exponential",
+              {.formula = [](auto& scheme) { scheme.frequencies = frequencies_by_exp; }}),
       changed("control/sinusoidal_coarse_and_fine", "rotations by multiples of 256 and by the rest",
-              "the addition theorem", {.formula = [](auto& how) { how.wave = coarse_and_fine; }}),
+              "the addition theorem", {.formula = [](auto& scheme) { scheme.wave = coarse_and_fine; }}),
   };
 }
 

@@ -34,8 +34,8 @@ std::int64_t unclamped(const bucket_map& map, double distance, offset_function o
   return map.exact() + static_cast<std::int64_t>(std::floor(offset(offset_terms(map, distance))));
 }
 scheme_change<encoding::scheme> with_offset(offset_function offset) {
-  return [offset](auto& how) {
-    how.bucket = [offset](const bucket_map& map, double distance) {
+  return [offset](auto& scheme) {
+    scheme.bucket = [offset](const bucket_map& map, double distance) {
       if (!has_logarithm(map, distance)) return bucket_of(map, distance);
       return map.base(distance) + std::min(map.of_direction() - 1, unclamped(map, distance, offset));
     };
@@ -104,8 +104,8 @@ std::vector<variant> mutants() {
            changed("mutant/t5_unsigned_distance", "ggml-org/llama.cpp, llama-graph.cpp: an unsigned number of buckets",
                    "in one direction the distance of keys after the query wraps around",
                    {.formula =
-                        [](auto& how) {
-                          how.bucket = [](const bucket_map& map, double distance) {
+                        [](auto& scheme) {
+                          scheme.bucket = [](const bucket_map& map, double distance) {
                             const bool wraps = !map.bidirectional && distance > 0;
                             return bucket_of(map, wraps ? distance - 0x1p32 : distance);
                           };

@@ -130,10 +130,11 @@ std::vector<variant> mutants() {
                    {.inputs = normalise, .telling = true}),
            changed("mutant/tape_residual_forgotten", "VITA-Group/TAPE, add_tuples left out",
                    "only the change is returned", {.outputs = lose_residual, .telling = true}),
-           changed("mutant/tape_gates_linear", "an activation left out", "gates are G x",
-                   {.formula = [](auto& how) { how.activation = [](const auto& z) { return z; }; }, .telling = true}),
+           changed(
+               "mutant/tape_gates_linear", "an activation left out", "gates are G x",
+               {.formula = [](auto& scheme) { scheme.activation = [](const auto& z) { return z; }; }, .telling = true}),
            changed("mutant/tape_sigmoid_gates", "sigmoid for silu", "gates are sigmoid(G x)",
-                   {.formula = [](auto& how) { how.activation = [](const auto& z) { return sigmoid(z); }; }}),
+                   {.formula = [](auto& scheme) { scheme.activation = [](const auto& z) { return sigmoid(z); }; }}),
            changed("mutant/tape_sines_stay", "a loop over (cos, sin) that ends early", "sines are not changed",
                    {.outputs =
                         [](core::tensors& outputs, const request& call) {
@@ -152,8 +153,8 @@ std::vector<variant> controls() {
       changed("control/tape_usual_stages", "VITA-Group/TAPE, models/llama/adape.py",
               "f16 and bf16: products of matrices added up in f32 and cast, all else in the dtype",
               {.arithmetic = in_usual_stages, .declared = nothing_declared}),
-      changed("control/tape_silu_by_division", "z / (1 + exp(-z))", "silu as a quotient", {.formula = [](auto& how) {
-                how.activation = [](const auto& z) {
+      changed("control/tape_silu_by_division", "z / (1 + exp(-z))", "silu as a quotient", {.formula = [](auto& scheme) {
+                scheme.activation = [](const auto& z) {
                   using N = std::decay_t<decltype(z)>;
                   return z / (N(1.0) + exp(-z));
                 };

@@ -25,8 +25,8 @@ std::vector<variant> mutants() {
        {
            changed("mutant/tener_no_direction", "a table of |i - j|", "keys before and behind the query look the same",
                    {.formula =
-                        [](auto& how) {
-                          how.distance = [](std::int64_t i, std::int64_t j) { return i < j ? j - i : i - j; };
+                        [](auto& scheme) {
+                          scheme.distance = [](std::int64_t i, std::int64_t j) { return i < j ? j - i : i - j; };
                         }}),
            changed("mutant/tener_biases_exchanged", "fastnlp/TENER: the names of the two vectors exchanged",
                    "u meets distances, and v keys",

@@ -56,8 +56,8 @@ std::vector<variant> mutants() {
            changed("mutant/txl_padded_twice", "ZhengkunTian/OpenTransformer#25: the causal shift for both sides",
                    "distances are one too large",
                    {.formula =
-                        [](auto& how) {
-                          how.place = [](std::size_t i, std::size_t j, std::size_t n, std::size_t columns) {
+                        [](auto& scheme) {
+                          scheme.place = [](std::size_t i, std::size_t j, std::size_t n, std::size_t columns) {
                             return n + i * (columns - 1) + j - 1;
                           };
                         },
@@ -66,16 +66,16 @@ std::vector<variant> mutants() {
                    "TensorSpeech/TensorFlowASR#161: the reshaping before the transposition",
                    "each query is shifted by as many columns as queries come before it",
                    {.formula =
-                        [](auto& how) {
-                          how.place = [](std::size_t i, std::size_t j, std::size_t n, std::size_t columns) {
+                        [](auto& scheme) {
+                          scheme.place = [](std::size_t i, std::size_t j, std::size_t n, std::size_t columns) {
                             return (n + i * (columns - 1) + j) / columns * columns + (i + j) % columns;
                           };
                         }}),
            changed("mutant/txl_no_memory", "NVIDIA-NeMo/NeMo: the first rows for a cached query",
                    "distances count from the first key, whatever the memory is",
                    {.formula =
-                        [](auto& how) {
-                          how.distance = [](std::size_t i, std::size_t j, std::size_t, std::size_t m) {
+                        [](auto& scheme) {
+                          scheme.distance = [](std::size_t i, std::size_t j, std::size_t, std::size_t m) {
                             return std::min(static_cast<std::ptrdiff_t>(i), static_cast<std::ptrdiff_t>(m) - 1) -
                                    static_cast<std::ptrdiff_t>(j);
                           };

@@ -16,8 +16,8 @@ inline constexpr auto& changed = make_variant<encoding>;
 
 // Scales by `of_width` times the width of a head.
 auto with_factor(std::size_t of_width) {
-  return [of_width](auto& how) {
-    how.factor = [of_width](std::size_t width, std::size_t, std::size_t) {
+  return [of_width](auto& scheme) {
+    scheme.factor = [of_width](std::size_t width, std::size_t, std::size_t) {
       return reference::inverse_root(of_width == 0 ? 1 : of_width * width);
     };
   };
@@ -43,17 +43,16 @@ std::vector<variant> mutants() {
            changed("mutant/tupe_tied", "guolinke/TUPE, offset of [CLS]: forgotten in a port",
                    "[CLS] has the bias of its position",
                    {.formula =
-                        [](auto& how) {
-                          how.reset = [](const truth&, const truth&, const auto& terms, const traced&, const traced&) {
-                            return encoding::sum_of(terms);
-                          };
+                        [](auto& scheme) {
+                          scheme.reset = [](const truth&, const truth&, const auto& terms, const traced&,
+                                            const traced&) { return encoding::sum_of(terms); };
                         }}),
            changed("mutant/tupe_column_last", "guolinke/TUPE: column and row are set in the other order",
                    "[CLS] has theta_2 with itself",
                    {.formula =
-                        [](auto& how) {
-                          how.reset = [](const truth& i, const truth& j, const auto& terms, const traced& row,
-                                         const traced& column) {
+                        [](auto& scheme) {
+                          scheme.reset = [](const truth& i, const truth& j, const auto& terms, const traced& row,
+                                            const traced& column) {
                             return either(j, column, either(i, row, encoding::sum_of(terms)));
                           };
                         }}),
@@ -66,9 +65,9 @@ std::vector<variant> mutants() {
            changed("mutant/tupe_reset_first", "guolinke/TUPE, abs_pos_bias += rel_pos_bias, with the table of T5",
                    "the relative bias is added to theta_1 and theta_2, too",
                    {.formula =
-                        [](auto& how) {
-                          how.reset = [](const truth& i, const truth& j, const auto& terms, const traced& row,
-                                         const traced& column) {
+                        [](auto& scheme) {
+                          scheme.reset = [](const truth& i, const truth& j, const auto& terms, const traced& row,
+                                            const traced& column) {
                             auto reset = terms;
                             reset.front() = either(i, row, either(j, column, terms.front()));
                             return encoding::sum_of(reset);
@@ -76,8 +75,8 @@ std::vector<variant> mutants() {
                         }}),
            changed("mutant/tupe_opposite_sign", "dmlc/gluon-nlp#1470", "buckets are those of i - j",
                    {.formula =
-                        [](auto& how) {
-                          how.bucket = [](const reference::bucket_map& map, double distance) {
+                        [](auto& scheme) {
+                          scheme.bucket = [](const reference::bucket_map& map, double distance) {
                             return reference::bucket_of(map, -distance);
                           };
                         }}),
@@ -90,8 +89,8 @@ std::vector<variant> mutants() {
 std::vector<variant> controls() {
   std::vector<variant> all = controls_of_precision<encoding>("tupe");
   all.push_back(changed("control/tupe_scaled_queries", "guolinke/TUPE: pos_q *= pos_scaling",
-                        "positions of queries are scaled before they meet those of keys", {.formula = [](auto& how) {
-                          how.product = [](const traced& factor, const traced& queries, const traced& keys) {
+                        "positions of queries are scaled before they meet those of keys", {.formula = [](auto& scheme) {
+                          scheme.product = [](const traced& factor, const traced& queries, const traced& keys) {
                             return contracted(factor * queries, keys, "hid,hjd->hij");
                           };
                         }}));

@@ -19,10 +19,10 @@ inline constexpr auto& changed = make_variant<encoding>;
 /// Changes the description of a resampled axis, or the numbers from which it is made.
 template <class Change>
 scheme_change<reference::plain_scheme<encoding>> with_axis(Change change) {
-  return [change](auto& how) {
-    how.axis = [change](resampling of) {
-      if constexpr (std::is_invocable_v<Change, resampling&>) change(of);
-      resampled_axis axis(of);
+  return [change](auto& scheme) {
+    scheme.axis = [change](resampling options) {
+      if constexpr (std::is_invocable_v<Change, resampling&>) change(options);
+      resampled_axis axis(options);
       if constexpr (std::is_invocable_v<Change, resampled_axis&>) change(axis);
       return axis;
     };
@@ -30,7 +30,7 @@ scheme_change<reference::plain_scheme<encoding>> with_axis(Change change) {
 }
 template <class Entry>
 scheme_change<reference::plain_scheme<encoding>> with_entry(Entry entry) {
-  return [entry](auto& how) { how.entry = entry; };
+  return [entry](auto& scheme) { scheme.entry = entry; };
 }
 
 }  // namespace
@@ -61,13 +61,13 @@ std::vector<variant> mutants() {
        {
            changed("mutant/vision_sharpness_of_keys", "Blaizzy/mlx-vlm#1241: A = -1/2, for -3/4 without antialiasing",
                    "all cubic weights are of A = -1/2",
-                   {.formula = with_axis([](resampling& of) { of.sharpness = -2; }), .telling = true}),
+                   {.formula = with_axis([](resampling& options) { options.sharpness = -2; }), .telling = true}),
            changed("mutant/vision_sharpness_not_changed", "F.interpolate without antialias, ported: A = -3/4 always",
                    "all cubic weights are of A = -3/4",
-                   {.formula = with_axis([](resampling& of) { of.sharpness = -3; })}),
+                   {.formula = with_axis([](resampling& options) { options.sharpness = -3; })}),
            changed("mutant/vision_without_half_pixel", "TensorFlow 1, resize_images: i times the scale",
                    "places are multiplied by the scale from the corner of the first one",
-                   {.formula = with_axis([](resampling& of) { of.shift = 0; }), .telling = true}),
+                   {.formula = with_axis([](resampling& options) { options.shift = 0; }), .telling = true}),
            changed("mutant/vision_zeros_outside", "grid_sample, padding_mode = zeros",
                    "outside of the grid there are zeros",
                    {.formula = with_axis([](resampled_axis& axis) {
@@ -111,9 +111,9 @@ std::vector<variant> mutants() {
            changed("mutant/vision_weights_in_f16", "weights in the dtype of a model in half precision",
                    "distances are held in f16",
                    {.formula =
-                        [](auto& how) {
-                          how.distances = [](const resampled_axis& of) {
-                            return held_in(dtype::f16, of.distances_by_scale());
+                        [](auto& scheme) {
+                          scheme.distances = [](const resampled_axis& axis) {
+                            return held_in(dtype::f16, axis.distances_by_scale());
                           };
                         }}),
            changed("mutant/vision_rows_of_other_width", "leondgarse/keras_cv_attention_models#26: 2 H - 1 for 2 W - 1",
@@ -131,24 +131,24 @@ std::vector<variant> mutants() {
            changed("mutant/vision_class_rows_exchanged", "microsoft/SimMIM#4: which of the three rows is which",
                    "what the class token asks with, and is asked with",
                    {.formula =
-                        [](auto& how) {
-                          how.of_class = {1, 0, 2};
+                        [](auto& scheme) {
+                          scheme.of_class = {1, 0, 2};
                         }}),
            changed("mutant/vision_class_is_a_key", "microsoft/SimMIM#4: a statement that is overwritten",
                    "the bias of the class token for itself is that of a key",
                    {.formula =
-                        [](auto& how) {
-                          how.of_class = {0, 1, 1};
+                        [](auto& scheme) {
+                          scheme.of_class = {0, 1, 1};
                         }}),
            changed("mutant/vision_axes_of_keys_exchanged", "the height for the width, as in roboflow/rf-detr#630",
                    "what belongs to the rows of keys is added along their columns",
                    {.formula =
-                        [](auto& how) {
-                          how.sum_of_axes = [](const traced& of_rows, const traced& of_columns) {
-                            const core::shape s = shape_of(of_rows);
+                        [](auto& scheme) {
+                          scheme.sum_of_axes = [](const traced& row_part, const traced& column_part) {
+                            const core::shape s = shape_of(row_part);
                             const std::size_t h = s[1], w = s[2];
                             return reshaped(
-                                reshaped(of_rows, {s[0], h, w, 1, h}) + reshaped(of_columns, {s[0], h, w, w, 1}),
+                                reshaped(row_part, {s[0], h, w, 1, h}) + reshaped(column_part, {s[0], h, w, w, 1}),
                                 {s[0], h * w, h * w});
                           };
                         },
@@ -156,36 +156,36 @@ std::vector<variant> mutants() {
            changed("mutant/vision_queries_scaled", "scaled queries for the bias, too: a port of SAM",
                    "queries are divided by sqrt(d) before",
                    {.formula =
-                        [](auto& how) {
-                          how.query = [](const traced& q) {
+                        [](auto& scheme) {
+                          scheme.query = [](const traced& q) {
                             const auto width = static_cast<double>(shape_of(q).back());
                             return q * power(traced(width), reference::ratio(-1, 2));
                           };
                         }}),
            changed("mutant/vision_columns_left_out", "a bias by rows alone", "columns of keys add nothing",
                    {.formula =
-                        [](auto& how) {
-                          how.sum_of_axes = [](const traced& of_rows, const traced& of_columns) {
-                            return encoding::summed_over_grid(of_rows, of_columns * traced(0.0));
+                        [](auto& scheme) {
+                          scheme.sum_of_axes = [](const traced& row_part, const traced& column_part) {
+                            return encoding::summed_over_grid(row_part, column_part * traced(0.0));
                           };
                         }}),
            changed("mutant/vision_frequencies_of_whole_width", "sinusoids of one axis, with d for d/2",
                    "exponents are those of all 2r pairs of both axes",
                    {.formula =
-                        [](auto& how) {
-                          how.frequencies = [](const traced& base, std::size_t r) {
+                        [](auto& scheme) {
+                          scheme.frequencies = [](const traced& base, std::size_t r) {
                             return geometric_frequencies(base, 0, r, 2 * r);
                           };
                         },
                     .telling = true}),
            changed("mutant/vision_padding_counts", "positions of all places, padded ones too",
                    "padding counts as the image does",
-                   {.formula = [](auto& how) { how.padding = 1; }, .telling = true}),
+                   {.formula = [](auto& scheme) { scheme.padding = 1; }, .telling = true}),
            changed("mutant/vision_last_place_not_read", "a padded size for that of the image",
                    "positions are divided by the number of places of the padded image",
                    {.formula =
-                        [](auto& how) {
-                          how.normalize = [](const traced& place, const traced& last) {
+                        [](auto& scheme) {
+                          scheme.normalize = [](const traced& place, const traced& last) {
                             const core::shape all = shape_of(place), one = shape_of(last);
                             double size = 1;
                             for (std::size_t k = 0; k < all.size(); ++k)
@@ -196,34 +196,37 @@ std::vector<variant> mutants() {
            changed("mutant/vision_angles_in_f16", "huggingface/transformers#30803: positions in float16",
                    "positions are held in f16",
                    {.formula =
-                        [](auto& how) {
-                          how.normalize = [](const traced& place, const traced& last) {
+                        [](auto& scheme) {
+                          scheme.normalize = [](const traced& place, const traced& last) {
                             return held_in(dtype::f16, place / last) * traced(6.283185307179586);
                           };
                         }}),
-           changed("mutant/vision_coordinates_without_logarithm", "linear coordinates, which Swin V2 compares with",
-                   "x in place of log(1 + x)",
-                   {.formula = [](auto& how) { how.log_of = [](const traced& x) { return x; }; }, .telling = true}),
+           changed(
+               "mutant/vision_coordinates_without_logarithm", "linear coordinates, which Swin V2 compares with",
+               "x in place of log(1 + x)",
+               {.formula = [](auto& scheme) { scheme.log_of = [](const traced& x) { return x; }; }, .telling = true}),
        }});
 }
 
 std::vector<variant> controls() {
   return {
       changed("control/vision_log1p", "log1p for log(1 + x)", "another logarithm",
-              {.formula = [](auto& how) { how.log_of = [](const traced& x) { return log1p(x); }; }}),
+              {.formula = [](auto& scheme) { scheme.log_of = [](const traced& x) { return log1p(x); }; }}),
       changed("control/vision_frequencies_by_quotients", "PositionEmbeddingSine: positions over T^(t/r)",
               "1 / b^(t/r) for b^(-t/r)",
               {.formula =
-                   [](auto& how) {
-                     how.frequencies = [](const traced& base, std::size_t r) {
+                   [](auto& scheme) {
+                     scheme.frequencies = [](const traced& base, std::size_t r) {
                        return traced(1.0) / geometric_frequencies(traced(1.0) / base, 0, r, r);
                      };
                    }}),
-      changed("control/vision_exact_coordinates", "matrices of weights that are made once, in integers",
-              "src less a place as one quotient of integers",
-              {.formula = [](auto& how) { how.distances = [](const resampled_axis& of) { return of.distances(); }; }}),
+      changed(
+          "control/vision_exact_coordinates", "matrices of weights that are made once, in integers",
+          "src less a place as one quotient of integers",
+          {.formula =
+               [](auto& scheme) { scheme.distances = [](const resampled_axis& axis) { return axis.distances(); }; }}),
       changed("control/vision_columns_first", "upsample_bicubic2d of PyTorch", "each row is resampled first",
-              {.formula = [](auto& how) { how.columns_first = true; }}),
+              {.formula = [](auto& scheme) { scheme.columns_first = true; }}),
       changed("control/vision_in_f64", "all in f64, rounded once", "another precision", {.arithmetic = in_f64}),
       changed("control/vision_usual_stages", "interpolate of bf16", "f16 and bf16: weights in f32, rows in the dtype",
               {.arithmetic = in_usual_stages, .declared = nothing_declared})};

@@ -18,15 +18,15 @@ std::vector<variant> mutants() {
            changed("mutant/xlnet_causal_shift", "zihangdai/xlnet#97: the shift of Transformer-XL in both directions",
                    "distances are one too large",
                    {.formula =
-                        [](auto& how) {
-                          how.row = [](std::size_t i, std::size_t j, std::size_t n) { return n + j - i - 1; };
+                        [](auto& scheme) {
+                          scheme.row = [](std::size_t i, std::size_t j, std::size_t n) { return n + j - i - 1; };
                         },
                     .telling = true}),
            changed("mutant/xlnet_distances_reversed", "keys of distances in the other order",
                    "the distance of a key before the query is that of one behind it",
                    {.formula =
-                        [](auto& how) {
-                          how.row = [](std::size_t i, std::size_t j, std::size_t n) { return n + i - j; };
+                        [](auto& scheme) {
+                          scheme.row = [](std::size_t i, std::size_t j, std::size_t n) { return n + i - j; };
                         }}),
            changed(
                "mutant/xlnet_segments_exchanged", "0 and 1 exchanged in a port", "tokens of one segment are told apart",

@@ -117,22 +117,22 @@ std::vector<variant> mutants() {
                         {.inputs = count_scales_from_0}));
   all.push_back(changed("mutant/xpos_keys_grow", "one scale for queries and keys", "keys grow as queries do",
                         {.formula =
-                             [](auto& how) {
-                               how.away = [](const index& position, std::int64_t center, bool) {
+                             [](auto& scheme) {
+                               scheme.away = [](const index& position, std::int64_t center, bool) {
                                  return position - index::constant(center);
                                };
                              },
                          .telling = true}));
   all.push_back(changed("mutant/xpos_keys_about_another_centre",
                         "lucidrains/x-transformers#233: a centre for queries and another one for cached keys",
-                        "the centre of keys is three tokens off", {.formula = [](auto& how) {
-                          how.away = [](const index& position, std::int64_t center, bool of_keys) {
-                            return encoding::away_from(position, of_keys ? center + 3 : center, of_keys);
+                        "the centre of keys is three tokens off", {.formula = [](auto& scheme) {
+                          scheme.away = [](const index& position, std::int64_t center, bool is_key) {
+                            return encoding::away_from(position, is_key ? center + 3 : center, is_key);
                           };
                         }}));
   all.push_back(
       changed("mutant/xpos_scale_without_effect", "a scale that is found and not used", "scales are 1",
-              {.formula = [](auto& how) { how.scale = [](const traced&, const traced&) { return traced(1.0); }; },
+              {.formula = [](auto& scheme) { scheme.scale = [](const traced&, const traced&) { return traced(1.0); }; },
                .telling = true}));
   return all;
 }
@@ -140,14 +140,15 @@ std::vector<variant> mutants() {
 std::vector<variant> controls() {
   std::vector<variant> all = controls_of_rotation<encoding>("xpos");
   all.push_back(changed("control/xpos_reciprocal", "microsoft/torchscale: 1 / scale for keys",
-                        "a power of a negative exponent is the reciprocal of a power", {.formula = [](auto& how) {
-                          how.scale = [](const traced& zeta, const traced& e) {
+                        "a power of a negative exponent is the reciprocal of a power", {.formula = [](auto& scheme) {
+                          scheme.scale = [](const traced& zeta, const traced& e) {
                             return either(less(e, traced(0.0)), traced(1.0) / pow(zeta, -e), pow(zeta, e));
                           };
                         }}));
-  all.push_back(changed("control/xpos_by_exp", "exp and log for a power", "exp(e log zeta)", {.formula = [](auto& how) {
-                          how.scale = [](const traced& zeta, const traced& e) { return exp(e * log(zeta)); };
-                        }}));
+  all.push_back(
+      changed("control/xpos_by_exp", "exp and log for a power", "exp(e log zeta)", {.formula = [](auto& scheme) {
+                scheme.scale = [](const traced& zeta, const traced& e) { return exp(e * log(zeta)); };
+              }}));
   return all;
 }
 

@@ -68,7 +68,7 @@ inline const std::vector<core::operation>& other_operations() {
 }
 // Windows of an image, with two axes of tokens and a bias of their places; steps of a decoder, without tokens.
 inline const std::vector<core::operation>& operations_of_other_axes() {
-  const auto at = [](std::vector<std::string> axes) {
+  const auto position_input = [](std::vector<std::string> axes) {
     return integers("at", std::move(axes), "", {0.0, 0x1p31}, input_role::position);
   };
   std::map<std::string, axis_role> windows = other_axes;
@@ -81,13 +81,13 @@ inline const std::vector<core::operation>& operations_of_other_axes() {
        .independent = {"R"},
        .axis_roles = windows},
       {.name = "other/step",
-       .inputs = {{.name = "q", .axes = {"R", "g", "c"}}, at({"R"})},
+       .inputs = {{.name = "q", .axes = {"R", "g", "c"}}, position_input({"R"})},
        .outputs = {{.name = "w", .axes = {"R", "g", "c"}}},
        .grows_with = core::with_position,
        .independent = {"R", "g"},
        .axis_roles = other_axes},
       {.name = "other/step_of_one_row",
-       .inputs = {{.name = "q", .axes = {"g", "c"}}, {.name = "k", .axes = {"g", "s", "c"}}, at({})},
+       .inputs = {{.name = "q", .axes = {"g", "c"}}, {.name = "k", .axes = {"g", "s", "c"}}, position_input({})},
        .outputs = {{.name = "w", .axes = {"g", "s"}}},
        .grows_with = core::with_position,
        .independent = {"g", "s"},

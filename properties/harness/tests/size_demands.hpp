@@ -42,9 +42,9 @@ struct planned_case {
 
 /// The cases of a quick run whose sizes are given.
 inline std::vector<planned_case> quick_cases(const core::operation& op, const std::string& property,
-                                             std::uint64_t of_run) {
+                                             std::uint64_t run_seed) {
   run_options options;
-  options.seed = of_run;
+  options.seed = run_seed;
   options.sizes = run_options::usual::some;
   std::vector<planned_case> all;
   for (const case_key& key : plan_of(*find_property(property), description{}, op, core::dtype::f32, options))
@@ -59,12 +59,12 @@ inline std::vector<planned_case> quick_cases(const core::operation& op, const st
 /// every choice, and with integers at their standard value and at another; more than two blocks of 64 tokens and of
 /// keys in several rows and heads; a last block that lacks one element; the usual widths of heads over more than a
 /// block; and all axes in whole blocks.
-inline std::string not_reached(const core::operation& op, const std::string& property, std::uint64_t of_run) {
+inline std::string not_reached(const core::operation& op, const std::string& property, std::uint64_t run_seed) {
   using core::axis_role;
   std::vector<std::string> axes;
   for (const std::string& symbol : core::axis_symbols(op))
     if (large(op, symbol)) axes.push_back(symbol);
-  const std::vector<planned_case> cases = quick_cases(op, property, of_run);
+  const std::vector<planned_case> cases = quick_cases(op, property, run_seed);
   const auto is_large = [&](const planned_case& c, const std::string& axis) {
     const auto size = c.axes.find(axis);
     return size != c.axes.end() && size->second >= *large(op, axis);

@@ -45,8 +45,8 @@ const core::tensors& experiment::outputs_of(const test_case& other) {
   return calls_.emplace_back(measured_call{std::move(*outputs), {}}).outputs;
 }
 
-const measured_call& experiment::forward(const test_case& of_derivative) {
-  test_case point = of_derivative;
+const measured_call& experiment::forward(const test_case& derivative) {
+  test_case point = derivative;
   const core::operation& forward = reference::forward_of(*c.call.operation);
   point.call.operation = &forward;
   std::erase_if(point.call.inputs, [&](const auto& input) { return forward.input(input.first) == nullptr; });
@@ -57,8 +57,8 @@ bool experiment::offers(const std::string& operation) const {
   return under_test_.describe().offers(operation, c.call.type);
 }
 
-void experiment::needs_domain(const test_case& of) const {
-  if (!within_domain(about(), of)) throw ended{{status::outside_domain}};
+void experiment::needs_domain(const test_case& other) const {
+  if (!within_domain(about(), other)) throw ended{{status::outside_domain}};
 }
 
 void experiment::needs(bool informative) const {
@@ -80,15 +80,15 @@ void experiment::equal_along(const std::string& axis, const measured_call& expec
                              const std::vector<std::size_t>& to, without_axis others, const std::string& what) {
   for (const auto& d : c.call.operation->outputs) {
     const core::shape before = expected.outputs.at(d.name).shape(), after = actual.outputs.at(d.name).shape();
-    if (const auto at = core::axis_of(d, axis))
-      equal(d.name, expected, taken(before, *at, from), actual, taken(after, *at, to), what);
+    if (const auto axis_index = core::axis_of(d, axis))
+      equal(d.name, expected, taken(before, *axis_index, from), actual, taken(after, *axis_index, to), what);
     else if (others == without_axis::equal)
       equal(d.name, expected, every(core::element_count(before)), actual, every(core::element_count(after)), what);
   }
 }
 
-void experiment::judge(const test_case& of, const core::tensors& outputs) {
-  outcome o = judged(about(), of.call, outputs);
+void experiment::judge(const test_case& other, const core::tensors& outputs) {
+  outcome o = judged(about(), other.call, outputs);
   if (o.verdict == status::failed) throw ended{std::move(o)};
   all_.count(o.verdict == status::passed);
 }

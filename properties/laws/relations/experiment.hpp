@@ -22,11 +22,11 @@ namespace assay::properties {
 
 class experiment {
  public:
-  experiment(implementation& under_test, const test_case& of) : c(of), under_test_(under_test) {}
+  experiment(implementation& under_test, const test_case& tested) : c(tested), under_test_(under_test) {}
 
   /// Thrown to end a law early.
   struct ended {
-    outcome how;
+    outcome result;
   };
 
   const test_case& c;
@@ -45,7 +45,7 @@ class experiment {
   enum class answer { right, refused, declined };
   answer right_or_refused(const test_case& empty, const test_case& beside, std::string& error);
   /// Notes a refusal; the law does not fail by it.
-  void note(refusal of) { refused_.push_back(std::move(of)); }
+  void note(refusal noted) { refused_.push_back(std::move(noted)); }
   /// The outputs of the case, with the errors allowed to them.
   [[nodiscard]] measured_call allowed(core::tensors outputs) const {
     return with_allowances(about(), c, std::move(outputs));
@@ -54,7 +54,7 @@ class experiment {
   const core::tensors& outputs_of(const test_case& other);
   /// The forward call at the same point, for the case of a derivative.
   const measured_call& forward() { return forward(c); }
-  const measured_call& forward(const test_case& of_derivative);
+  const measured_call& forward(const test_case& derivative);
   [[nodiscard]] bool offers(const std::string& operation) const;
   [[nodiscard]] const description& about() const { return under_test_.describe(); }
 
@@ -63,7 +63,7 @@ class experiment {
     if (!offers(name)) throw ended{{status::unsupported}};
   }
   /// Ends the law if the case lies outside the declared domain.
-  void needs_domain(const test_case& of) const;
+  void needs_domain(const test_case& other) const;
   /// The case says nothing unless this holds.
   void needs(bool informative) const;
 
@@ -123,7 +123,7 @@ class experiment {
   /// Counts a comparison that was made in another way, and holds.
   void count(bool informative) { all_.count(informative); }
   /// Judges these outputs of a call against the truth.
-  void judge(const test_case& of, const core::tensors& outputs);
+  void judge(const test_case& other, const core::tensors& outputs);
 
   /// If the law ends inside `part`, the message begins with these words.
   template <class Part>
@@ -131,7 +131,7 @@ class experiment {
     try {
       part();
     } catch (ended& end) {
-      if (!end.how.message.empty()) end.how.message = words + ": " + end.how.message;
+      if (!end.result.message.empty()) end.result.message = words + ": " + end.result.message;
       throw;
     }
   }

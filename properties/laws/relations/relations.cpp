@@ -14,8 +14,8 @@ bool is_in_scope(const law_scope& scope, const core::operation& op) {
   });
 }
 
-test_case changed(experiment& e, const change& of) {
-  auto other = of(e.c);
+test_case changed(experiment& e, const change& edit) {
+  auto other = edit(e.c);
   e.needs(other.has_value());
   return std::move(*other);
 }
@@ -31,7 +31,7 @@ property law(const char* name, const char* sentence, const law_scope& scope, sta
                  says(e);
                  shown = e.result();
                } catch (experiment::ended& end) {
-                 shown = std::move(end.how);
+                 shown = std::move(end.result);
                }
                shown.refused = e.refused();
                return shown;
@@ -57,17 +57,17 @@ comparison times(double factor) {
   };
 }
 
-statement agree_after(change of, std::string what, comparison how) {
-  return agree_between(unchanged_case(), std::move(of), std::move(what), std::move(how));
+statement agree_after(change edit, std::string what, comparison rule) {
+  return agree_between(unchanged_case(), std::move(edit), std::move(what), std::move(rule));
 }
 
-statement agree_between(change one, change other, std::string what, comparison how) {
-  return {
-      2, [one = std::move(one), other = std::move(other), what = std::move(what), how = std::move(how)](experiment& e) {
-        const test_case first = changed(e, one), second = changed(e, other);
-        const measured_call& expected = e.call(first);
-        how(e, expected, e.call(second), what);
-      }};
+statement agree_between(change one, change other, std::string what, comparison rule) {
+  return {2, [one = std::move(one), other = std::move(other), what = std::move(what),
+              rule = std::move(rule)](experiment& e) {
+            const test_case first = changed(e, one), second = changed(e, other);
+            const measured_call& expected = e.call(first);
+            rule(e, expected, e.call(second), what);
+          }};
 }
 
 statement agree_alone(std::string axis,
@@ -85,8 +85,8 @@ statement agree_alone(std::string axis,
           }};
 }
 
-statement identical_after(change of, std::string output, std::string what) {
-  return agree_after(std::move(of), std::move(what),
+statement identical_after(change edit, std::string output, std::string what) {
+  return agree_after(std::move(edit), std::move(what),
                      [output = std::move(output)](experiment& e, const measured_call& expected,
                                                   const measured_call& actual, const std::string& words) {
                        for (std::size_t i = 0; i < expected.outputs.at(output).size(); ++i)
@@ -122,9 +122,9 @@ change then(change first, change second) {
   };
 }
 
-change where(std::function<bool(const test_case&)> holds, change of) {
-  return [holds = std::move(holds), of = std::move(of)](const test_case& c) -> std::optional<test_case> {
-    return holds(c) ? of(c) : std::nullopt;
+change where(std::function<bool(const test_case&)> holds, change edit) {
+  return [holds = std::move(holds), edit = std::move(edit)](const test_case& c) -> std::optional<test_case> {
+    return holds(c) ? edit(c) : std::nullopt;
   };
 }
 

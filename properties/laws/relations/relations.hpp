@@ -37,16 +37,16 @@ comparison all_elements();
 comparison times(double factor);
 
 /// The outputs do not change under a change of the case: shift, padding, another layout.
-statement agree_after(change of, std::string what, comparison how = all_elements());
+statement agree_after(change edit, std::string what, comparison rule = all_elements());
 /// Two other calls agree.
-statement agree_between(change one, change other, std::string what, comparison how = all_elements());
+statement agree_between(change one, change other, std::string what, comparison rule = all_elements());
 /// The outputs at some positions of an axis equal those of a call with these positions alone. `kept` draws them; none
 /// if the case says nothing.
 statement agree_alone(std::string axis,
                       std::function<std::vector<std::size_t>(const test_case&, std::size_t size)> kept,
                       std::string what);
 /// An output of two calls has the same bits.
-statement identical_after(change of, std::string output, std::string what);
+statement identical_after(change edit, std::string output, std::string what);
 
 // Changes.
 
@@ -57,7 +57,7 @@ change unchanged_case();
 /// Makes the first change, then the second.
 change then(change first, change second);
 /// Makes the change only if a condition holds.
-change where(std::function<bool(const test_case&)> holds, change of);
+change where(std::function<bool(const test_case&)> holds, change edit);
 
 /// Sets the elements of an input at some positions of an axis to x.
 void fill_along(const core::operation& op, core::tensors& inputs, const std::string& name, const std::string& axis,

@@ -44,15 +44,15 @@ struct executed {
   std::set<std::string> properties, families;
 };
 
-bool is_asked_of_any(const property& p, const std::vector<core::operation>& operations, const description& about) {
-  return std::any_of(operations.begin(), operations.end(), [&](const auto& op) { return is_asked(p, op, about); });
+bool is_checked_for_any(const property& p, const std::vector<core::operation>& operations, const description& about) {
+  return std::any_of(operations.begin(), operations.end(), [&](const auto& op) { return is_checked(p, op, about); });
 }
 
 // Whether the property is informative when it has more than one case for each family.
 bool is_informative(const property& p, const std::vector<core::operation>& operations, core::dtype type) {
   const auto under_test = make_builtin("sequential").value();
   for (const core::operation& op : operations)
-    if (is_asked(p, op, under_test->describe()) &&
+    if (is_checked(p, op, under_test->describe()) &&
         run_property(p, *under_test, op, type, options(12)).verdict() == status::passed)
       return true;
   return false;
@@ -93,7 +93,7 @@ void check_builtins(const std::string& encoding, core::dtype type) {
   }
   for (const property& p : properties::properties()) {
     if (p.concerns) continue;  // builtins may all be outside its concern: see no_property_is_idle
-    if (!is_asked_of_any(p, operations, make_builtin("sequential").value()->describe())) continue;
+    if (!is_checked_for_any(p, operations, make_builtin("sequential").value()->describe())) continue;
     INFO("property " << p.name << " was executed and informative for some builtin");
     CHECK((all.properties.contains(p.name) || is_informative(p, operations, type)));
   }

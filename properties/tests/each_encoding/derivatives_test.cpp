@@ -29,7 +29,7 @@ void check_adjoints(const std::string& encoding) {
   for (const core::operation& op : testing::operations_of(encoding)) {
     if (!op.is_vjp()) continue;
     const core::operation& forward = reference::forward_of(op);
-    std::size_t of_this = 0;
+    std::size_t cases_checked = 0;
     for (const family& f : families_of(op))
       for (std::uint64_t seed = 1; seed <= scaled(4); ++seed) {
         const test_case c = make_case({&op, core::dtype::f64, f.name, seed}, f);
@@ -59,10 +59,10 @@ void check_adjoints(const std::string& encoding) {
         if (!std::isfinite(magnitude)) continue;
         INFO(summary(c));
         CHECK(std::fabs(forwards.sum - backwards.sum) <= 1e-13 * magnitude);
-        of_this += magnitude > 0.0;
+        cases_checked += magnitude > 0.0;
       }
     INFO(op.name);
-    CHECK(of_this >= 8);
+    CHECK(cases_checked >= 8);
   }
 }
 

@@ -31,7 +31,7 @@ std::optional<check_result> first_failure(implementation& under_test, core::dtyp
   for (const bool against_truth : {true, false})
     for (const core::operation& op : reference::operations())
       for (const property& p : properties::properties()) {
-        if (p.decides_class != against_truth || !is_asked(p, op, under_test.describe())) continue;
+        if (p.decides_class != against_truth || !is_checked(p, op, under_test.describe())) continue;
         if (!under_test.describe().offers(op.name, type)) continue;
         check_result r = run_property(p, under_test, op, type, o);
         if (r.verdict() == status::failed) return r;

@@ -39,13 +39,13 @@ family numbers_by_declaration() {
   return f;
 }
 
-std::vector<std::string>& asked_for() {
+std::vector<std::string>& owners_called() {
   static std::vector<std::string> names;
   return names;
 }
 
 encoding_tests by_rule(const reference::formula_owner& owner) {
-  asked_for().emplace_back(owner.name());
+  owners_called().emplace_back(owner.name());
   encoding_tests tests;
   tests.name = std::string(owner.name());
   tests.families = {numbers_by_declaration()};
@@ -77,7 +77,7 @@ TEST_CASE("properties/owners/tests_by_rule_stand_where_the_catalogue_has_none", 
   const encoding_tests* tests = encoding_tests_of(op);
   REQUIRE(tests != nullptr);
   CHECK(tests == &all_encoding_tests().back());
-  CHECK(asked_for() == std::vector<std::string>{"test"});
+  CHECK(owners_called() == std::vector<std::string>{"test"});
   CHECK(mild_family_of(op).name == "numbers");
   CHECK(families_of(op).size() == 2);  // the second family has numbers of one sign
   CHECK(encoding_tests_of(*reference::find_operation("tener/scores"))->families.front().name != "numbers");
@@ -95,9 +95,9 @@ TEST_CASE("properties/owners/right_code_of_an_added_formula_passes", "[gate]") {
       if (r.verdict() == status::failed) FAIL_CHECK(reproduction("sequential", r));
     }
     CHECK(passed > 10);
-    const check_result at_sizes = truth_of(*right, op, run_options::usual::some);
-    CHECK(at_sizes.verdict() == status::passed);
-    CHECK(at_sizes.count(status::passed) > truth_of(*right, op, run_options::usual::none).count(status::passed));
+    const check_result result = truth_of(*right, op, run_options::usual::some);
+    CHECK(result.verdict() == status::passed);
+    CHECK(result.count(status::passed) > truth_of(*right, op, run_options::usual::none).count(status::passed));
   }
 }
 

@@ -282,8 +282,8 @@ TEST_CASE("transports/protocol/later_settings_are_asked_of_who_names_them") {
     for (const core::attribute& value : tried) {
       const core::request call{&op_or_vjp, core::dtype::f32, {}, core::completed(op_or_vjp, {{"clamp_first", value}})};
       const bool is_unnamed = tried == std::vector<core::attribute>{true};
-      CHECK(properties::attributes_asked(*hello, call).contains("clamp_first") == !is_unnamed);
-      CHECK(properties::attributes_asked(*hello, call).contains("p2c_index"));
+      CHECK(properties::requested_attributes(*hello, call).contains("clamp_first") == !is_unnamed);
+      CHECK(properties::requested_attributes(*hello, call).contains("p2c_index"));
     }
     return tried;
   };

@@ -62,19 +62,20 @@ TEST_CASE("attention/sinks/beside_the_output_of_keys", "[property]") {
   const auto column = [](std::size_t rows, const numbers& x) { return core::make_tensor(type, {1, 1, rows, 1}, x); };
   std::size_t beyond_sequential = 0;
   for (float sink = 3; sink > -30; sink -= 0.37F) {
-    const properties::call_by_hand at("attention/sinks:vjp", type,
-                                      {{"q", column(1, {0})},
-                                       {"k", column(4, {1, 1, 1, 1})},
-                                       {"v", column(4, {1, 2, 4, 8})},
-                                       {"sink", core::make_tensor(type, {1}, numbers{sink})},
-                                       {"grad_o", column(1, {1})}});
+    const properties::call_by_hand gradient("attention/sinks:vjp", type,
+                                            {{"q", column(1, {0})},
+                                             {"k", column(4, {1, 1, 1, 1})},
+                                             {"v", column(4, {1, 2, 4, 8})},
+                                             {"sink", core::make_tensor(type, {1}, numbers{sink})},
+                                             {"grad_o", column(1, {1})}});
     const float y = 1 / (1 + std::exp(sink - std::log(4.0F))), slope = y * (1 - y) * 3.75F;
-    CAPTURE(sink, slope, at.truth("grad_sink"), at.bug("grad_sink"));
-    CHECK(at.allows(-slope, "grad_sink"));
-    CHECK(at.allows(slope, "grad_q"));
-    if (sink > -9) CHECK(!at.allows(0, "grad_sink"));
-    CHECK(at.bug("grad_sink") < 2e-5);
-    if (std::fabs(slope + at.truth("grad_sink")) > at.of_class(reference::accuracy_class::sequential, "grad_sink"))
+    CAPTURE(sink, slope, gradient.truth("grad_sink"), gradient.bug("grad_sink"));
+    CHECK(gradient.allows(-slope, "grad_sink"));
+    CHECK(gradient.allows(slope, "grad_q"));
+    if (sink > -9) CHECK(!gradient.allows(0, "grad_sink"));
+    CHECK(gradient.bug("grad_sink") < 2e-5);
+    if (std::fabs(slope + gradient.truth("grad_sink")) >
+        gradient.of_class(reference::accuracy_class::sequential, "grad_sink"))
       ++beyond_sequential;
   }
   CHECK(beyond_sequential > 20);

@@ -62,10 +62,10 @@ TEST_CASE("attention/merge/parts_without_keys", "[property]") {
 }
 
 TEST_CASE("attention/merge/gradients_by_hand", "[property]") {
-  const auto of_two = merged({4, 8, 8, 16}, {3, 3}, {}, true);
-  CHECK(values(of_two, "grad_parts") == numbers{0.5, 1, 0.5, 1});
+  const auto gradients = merged({4, 8, 8, 16}, {3, 3}, {}, true);
+  CHECK(values(gradients, "grad_parts") == numbers{0.5, 1, 0.5, 1});
   // g . (o_i - o) / 2 = -+5, and grad_lse / 2
-  CHECK(values(of_two, "grad_lses") == numbers{-3, 7});
+  CHECK(values(gradients, "grad_lses") == numbers{-3, 7});
   const auto alone = merged({4, 8, 7, 7}, {3, -inf}, {}, true);
   CHECK(values(alone, "grad_parts") == numbers{1, 2, 0, 0});
   CHECK(values(alone, "grad_lses") == numbers{4, 0});

@@ -11,12 +11,12 @@ using core::make_tensor;
 namespace {
 
 core::request two_tokens(std::vector<double> amplitude, std::vector<double> frequency, std::vector<double> phase) {
-  const auto of_words = [](std::vector<double> x) { return make_tensor(dtype::f64, {1, 2, 1}, std::move(x)); };
+  const auto parameter = [](std::vector<double> x) { return make_tensor(dtype::f64, {1, 2, 1}, std::move(x)); };
   return {reference::find_operation("complex_order/embed"),
           dtype::f64,
-          {{"amplitude", of_words(std::move(amplitude))},
-           {"frequency", of_words(std::move(frequency))},
-           {"phase", of_words(std::move(phase))},
+          {{"amplitude", parameter(std::move(amplitude))},
+           {"frequency", parameter(std::move(frequency))},
+           {"phase", parameter(std::move(phase))},
            {"position", make_tensor(dtype::i64, {1, 2}, {3, 5})}}};
 }
 

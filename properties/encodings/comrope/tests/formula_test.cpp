@@ -84,7 +84,7 @@ TEST_CASE("comrope/rotate/linearly_dependent", "[property]") {
 
 TEST_CASE("comrope/rotate/scores_depend_on_differences", "[property]") {
   // Two axes in one block, whose matrices commute: <R(p) x, R(q) y> = <x, R(q - p) y>.
-  const auto at = [](double first, double second, const std::vector<double>& x) {
+  const auto rotated = [](double first, double second, const std::vector<double>& x) {
     return numbers_of({reference::find_operation("comrope/rotate"),
                        dtype::f64,
                        {{"x", make_tensor(dtype::f64, {1, 1, 1, 3}, x)},
@@ -97,17 +97,18 @@ TEST_CASE("comrope/rotate/scores_depend_on_differences", "[property]") {
     return x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
   };
   const std::vector<double> x{1, -2, 0.5}, y{0.25, 1, 3};
-  CHECK(score(at(2, 3, x), at(5, -1, y)) == Approx(score(x, at(3, -4, y))).margin(1e-14));
-  CHECK(std::fabs(score(at(2, 3, x), at(5, -1, y)) - score(x, at(5, -1, y))) > 0.1);
+  CHECK(score(rotated(2, 3, x), rotated(5, -1, y)) == Approx(score(x, rotated(3, -4, y))).margin(1e-14));
+  CHECK(std::fabs(score(rotated(2, 3, x), rotated(5, -1, y)) - score(x, rotated(5, -1, y))) > 0.1);
 }
 
 TEST_CASE("comrope/rotate/of_one_axis_is_liere", "[property]") {
-  const std::vector<double> of_x{1, -2, 0.5, 3}, of_p{0, 1, 2, 7, 0, -1, 0.5, 0.25, 0};
-  const core::tensor x = make_tensor(dtype::f64, {1, 1, 1, 4}, of_x), position = make_tensor(dtype::f64, {1, 1}, {1.5});
+  const std::vector<double> x_values{1, -2, 0.5, 3}, p_values{0, 1, 2, 7, 0, -1, 0.5, 0.25, 0};
+  const core::tensor x = make_tensor(dtype::f64, {1, 1, 1, 4}, x_values),
+                     position = make_tensor(dtype::f64, {1, 1}, {1.5});
   const auto y = reference::certify({reference::find_operation("comrope/rotate"),
                                      dtype::f64,
                                      {{"x", x},
-                                      {"p", make_tensor(dtype::f64, {1, 1, 3, 3}, of_p)},
+                                      {"p", make_tensor(dtype::f64, {1, 1, 3, 3}, p_values)},
                                       {"theta", make_tensor(dtype::f64, {1, 1}, {9})},
                                       {"position", position}}})
                      .at("y")
@@ -116,7 +117,7 @@ TEST_CASE("comrope/rotate/of_one_axis_is_liere", "[property]") {
       reference::certify(
           {reference::find_operation("liere/rotate"),
            dtype::f64,
-           {{"x", x}, {"generators", make_tensor(dtype::f64, {1, 1, 1, 3, 3}, of_p)}, {"position", position}},
+           {{"x", x}, {"generators", make_tensor(dtype::f64, {1, 1, 1, 3, 3}, p_values)}, {"position", position}},
            {{"form", std::string("difference")}}})
           .at("y")
           .rounded.values;

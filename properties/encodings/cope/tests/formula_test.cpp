@@ -50,11 +50,11 @@ TEST_CASE("cope/formula/gradients_of_automatic_differentiation", "[property]") {
 // A sum of gates that is 0 is not at a limit: its gradient passes to the gates before it.
 TEST_CASE("cope/formula/gradients_beside_closed_gates", "[property]") {
   for (const double closed : {-std::numeric_limits<double>::infinity(), -40.0}) {
-    const auto of = gradient_of(core::dtype::f64, {2, 1, closed}, {1, -1, 1});
-    CHECK(of.allows(std::exp(-2) / std::pow(1 + std::exp(-2), 2), "grad_g", 0));
-    CHECK(of.allows(0, "grad_g", 1));
-    CHECK(std::fabs(of.truth("grad_g", 2)) < 1e-17);
-    for (const std::size_t j : {0U, 1U, 2U}) CHECK(of.bug("grad_g", j) < 1e-14);
+    const auto gradient = gradient_of(core::dtype::f64, {2, 1, closed}, {1, -1, 1});
+    CHECK(gradient.allows(std::exp(-2) / std::pow(1 + std::exp(-2), 2), "grad_g", 0));
+    CHECK(gradient.allows(0, "grad_g", 1));
+    CHECK(std::fabs(gradient.truth("grad_g", 2)) < 1e-17);
+    for (const std::size_t j : {0U, 1U, 2U}) CHECK(gradient.bug("grad_g", j) < 1e-14);
   }
 }
 

@@ -65,10 +65,10 @@ TEST_CASE("decoder/attention/temperatures", "[property]") {
     settings["trained_length"] = std::int64_t{2};
     return o_of("decoder/attention", inputs, settings)[2];
   };
-  const auto of = [](double logit) { return std::exp(logit) / (std::exp(logit) + 2); };
-  CHECK(weight("none") == Approx(of(1)).epsilon(1e-14));
-  CHECK(weight("log_n") == Approx(of(std::log(3) / std::log(2))).epsilon(1e-14));
-  CHECK(weight("floored") == Approx(of(1 + 0.1 * std::log(2))).epsilon(1e-14));
+  const auto share = [](double logit) { return std::exp(logit) / (std::exp(logit) + 2); };
+  CHECK(weight("none") == Approx(share(1)).epsilon(1e-14));
+  CHECK(weight("log_n") == Approx(share(std::log(3) / std::log(2))).epsilon(1e-14));
+  CHECK(weight("floored") == Approx(share(1 + 0.1 * std::log(2))).epsilon(1e-14));
 }
 
 TEST_CASE("decoder/latent/keys_and_values_of_latents", "[property]") {

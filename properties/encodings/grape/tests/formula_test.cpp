@@ -50,14 +50,14 @@ TEST_CASE("grape/gated_bias/by_hand", "[property]") {
 }
 
 TEST_CASE("grape/gated_bias/settings", "[property]") {
-  const auto of_keys =
+  const auto key_bias =
       bias_of("grape/gated_bias", gated_inputs(), {{"gates", std::string("key")}, {"scale", std::string("one")}});
-  CHECK(of_keys[6] == Approx(-plus(3)).epsilon(1e-15));
-  CHECK(of_keys[7] == Approx(-0.5 * plus(0)).epsilon(1e-15));
-  const auto of_queries =
+  CHECK(key_bias[6] == Approx(-plus(3)).epsilon(1e-15));
+  CHECK(key_bias[7] == Approx(-0.5 * plus(0)).epsilon(1e-15));
+  const auto query_bias =
       bias_of("grape/gated_bias", gated_inputs(), {{"gates", std::string("query")}, {"future", std::string("zero")}});
-  CHECK(of_queries[6] == Approx(-plus(1)).epsilon(1e-15));
-  for (const std::size_t later : {1, 2, 5}) CHECK(of_queries[later] == 0.0);
+  CHECK(query_bias[6] == Approx(-plus(1)).epsilon(1e-15));
+  for (const std::size_t later : {1, 2, 5}) CHECK(query_bias[later] == 0.0);
 }
 
 TEST_CASE("grape/path_bias/by_hand", "[property]") {

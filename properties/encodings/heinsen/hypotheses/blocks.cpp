@@ -77,7 +77,7 @@ void padded_state(scan_lane& l, std::size_t block) {
   if (padding > 0) l.s_n = log_add_exp(l.s_n, std::log(static_cast<double>(padding)));
 }
 
-hypothesis of_lanes(const char* sentence, std::size_t block, const std::function<void(scan_lane&)>& model) {
+hypothesis lane_hypothesis(const char* sentence, std::size_t block, const std::function<void(scan_lane&)>& model) {
   return {fmt::format(fmt::runtime(sentence), block), [](const core::operation& op) { return op.is_forward(); },
           [model](const request& call) {
             return forward_outputs(call, [&](scan_problem& p) {
@@ -92,14 +92,14 @@ std::vector<hypothesis> block_hypotheses() {
   std::vector<hypothesis> all;
   for (const std::size_t block : blocks) {
     for (const block_model& m : models)
-      all.push_back(of_lanes(m.sentence, block, [block, next = m.next](scan_lane& l) {
+      all.push_back(lane_hypothesis(m.sentence, block, [block, next = m.next](scan_lane& l) {
         l.s_n = l.s0;
         for (std::size_t i = 0; i < l.s.size(); ++i) l.s[i] = l.s_n = next(l, block, i, l.s_n);
       }));
-    all.push_back(of_lanes("the sum of log p starts again at each block of {} tokens", block,
-                           [block](scan_lane& l) { restarting_decay_sum(l, block); }));
-    all.push_back(of_lanes("padding to blocks of {} tokens reaches the returned state", block,
-                           [block](scan_lane& l) { padded_state(l, block); }));
+    all.push_back(lane_hypothesis("the sum of log p starts again at each block of {} tokens", block,
+                                  [block](scan_lane& l) { restarting_decay_sum(l, block); }));
+    all.push_back(lane_hypothesis("padding to blocks of {} tokens reaches the returned state", block,
+                                  [block](scan_lane& l) { padded_state(l, block); }));
   }
   return all;
 }

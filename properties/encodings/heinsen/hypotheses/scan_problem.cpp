@@ -55,9 +55,9 @@ scan_problem problem_of(const request& call) {
       scan_lane lane;
       lane.s0 = values_of(call, "s0")[b * p.features + j];
       for (std::size_t i = 0; i < p.tokens; ++i) {
-        const std::size_t at = (b * p.tokens + i) * p.features + j;
-        lane.a.push_back(gated ? log_sigmoid(p.gates[at]) : values_of(call, "log_p")[at]);
-        lane.h.push_back(h[at]);
+        const std::size_t index = (b * p.tokens + i) * p.features + j;
+        lane.a.push_back(gated ? log_sigmoid(p.gates[index]) : values_of(call, "log_p")[index]);
+        lane.h.push_back(h[index]);
       }
       lane.s.resize(p.tokens);
       p.lanes.push_back(std::move(lane));
@@ -154,17 +154,17 @@ core::tensors vjp_outputs(const request& call,
   model(lanes, p.features);
   const bool gated = !p.gates.empty() || call.inputs.contains("g");
   const core::shape full{p.batch, p.tokens, p.features};
-  core::tensor of_gate = core::zeros(core::dtype::f64, full), of_h = of_gate;
-  core::tensor of_state = core::zeros(core::dtype::f64, {p.batch, p.features});
+  core::tensor grad_gate = core::zeros(core::dtype::f64, full), grad_h = grad_gate;
+  core::tensor grad_state = core::zeros(core::dtype::f64, {p.batch, p.features});
   for (std::size_t k = 0; k < lanes.size(); ++k) {
-    of_state.values.storage()[k] = lanes[k].grad_s0;
+    grad_state.values.storage()[k] = lanes[k].grad_s0;
     for (std::size_t i = 0; i < p.tokens; ++i) {
-      const std::size_t at = (k / p.features * p.tokens + i) * p.features + k % p.features;
-      of_gate.values.storage()[at] = lanes[k].grad_a[i] * (gated ? sigmoid(-p.gates[at]) : 1.0);
-      of_h.values.storage()[at] = lanes[k].grad_h[i];
+      const std::size_t index = (k / p.features * p.tokens + i) * p.features + k % p.features;
+      grad_gate.values.storage()[index] = lanes[k].grad_a[i] * (gated ? sigmoid(-p.gates[index]) : 1.0);
+      grad_h.values.storage()[index] = lanes[k].grad_h[i];
     }
   }
-  return {{gated ? "grad_g" : "grad_log_p", of_gate}, {"grad_h", of_h}, {"grad_s0", of_state}};
+  return {{gated ? "grad_g" : "grad_log_p", grad_gate}, {"grad_h", grad_h}, {"grad_s0", grad_state}};
 }
 
 }  // namespace assay::properties::encodings::heinsen

@@ -7,12 +7,12 @@ namespace {
 
 // A tensor [rows, tokens, bits] with the elements of(sign of the bit).
 template <class Function>
-core::tensor tensor_of_signs(const counter_inputs& c, core::dtype type, Function of) {
+core::tensor tensor_of_signs(const counter_inputs& c, core::dtype type, Function number) {
   const std::size_t tokens = std::size_t{1} << c.bits;
   std::vector<double> x;
   for (std::size_t row = 0; row < c.first.size(); ++row)
     for (std::size_t i = 0; i < tokens; ++i)
-      for (std::size_t j = 0; j < c.bits; ++j) x.push_back(of(c.sign(row, i, j)));
+      for (std::size_t j = 0; j < c.bits; ++j) x.push_back(number(c.sign(row, i, j)));
   return core::make_tensor(type, {c.first.size(), tokens, c.bits}, x);
 }
 

@@ -88,13 +88,13 @@ void check_padding(experiment& e) {
 std::optional<test_case> with_cotangent_moved(const test_case& c, const std::vector<std::size_t>& last) {
   test_case other = c;
   for (std::size_t k = 0; k < last.size(); ++k) {
-    double& of_last = other.call.inputs.at("grad_s").values.storage()[last[k]];
-    double& of_final = other.call.inputs.at("grad_s_n").values.storage()[k];
-    const double sum = of_last + of_final;
-    of_last = core::round_to(c.call.type, sum);
+    double& last_cotangent = other.call.inputs.at("grad_s").values.storage()[last[k]];
+    double& final_cotangent = other.call.inputs.at("grad_s_n").values.storage()[k];
+    const double sum = last_cotangent + final_cotangent;
+    last_cotangent = core::round_to(c.call.type, sum);
     // The remainder of the rounding stays with s_n.
-    of_final = sum - of_last;
-    if (core::round_to(c.call.type, of_final) != of_final) return std::nullopt;
+    final_cotangent = sum - last_cotangent;
+    if (core::round_to(c.call.type, final_cotangent) != final_cotangent) return std::nullopt;
   }
   return other;
 }

@@ -16,14 +16,14 @@ double slope_of(const core::operation& op, double x) {
 /// The gradients of one lane; tokens count from 0.
 struct lane_gradients : lane_inputs {
   lane_gradients(const test_case& c, const measured_call& call, const lane_position& lane)
-      : lane_inputs(c, lane), of_s0(element(call, "grad_s0", lane.state())) {
+      : lane_inputs(c, lane), grad_s0(element(call, "grad_s0", lane.state())) {
     const std::string decay = decay_name(*c.call.operation);
     const auto input = [&](const std::string& name, std::size_t i) {
       return c.call.inputs.at(name).values.storage()[i];
     };
     for (std::size_t i = 0; i < lane.tokens; ++i) {
-      of_decay.push_back(element(call, "grad_" + decay, lane.at(i)));
-      of_h.push_back(element(call, "grad_h", lane.at(i)));
+      grad_decay.push_back(element(call, "grad_" + decay, lane.at(i)));
+      grad_h.push_back(element(call, "grad_h", lane.at(i)));
       slope.push_back(slope_of(*c.call.operation, input(decay, lane.at(i))));
       cotangent.push_back(input("grad_s", lane.at(i)));
     }
@@ -31,8 +31,8 @@ struct lane_gradients : lane_inputs {
   }
   /// A state of -inf takes no cotangent.
   [[nodiscard]] bool live(std::size_t token) const { return largest[token + 1] != -HUGE_VAL; }
-  approximate of_s0;
-  std::vector<approximate> of_decay, of_h;
+  approximate grad_s0;
+  std::vector<approximate> grad_decay, grad_h;
   std::vector<double> slope, cotangent;
 };
 
@@ -40,11 +40,11 @@ struct lane_gradients : lane_inputs {
 // spent before token i passes through its decay.
 void check_flow(experiment& e, const lane_gradients& x) {
   cancelling_sum spent;
-  spent.add(summand(x.of_s0));
-  for (std::size_t i = 0; i < x.of_h.size(); ++i) {
-    e.equal(summand(exactly(x.slope[i]) * spent.value), x.of_decay[i], x.slope[i] * spent.size,
+  spent.add(summand(x.grad_s0));
+  for (std::size_t i = 0; i < x.grad_h.size(); ++i) {
+    e.equal(summand(exactly(x.slope[i]) * spent.value), x.grad_decay[i], x.slope[i] * spent.size,
             "what tokens before {} and s0 receive less their own cotangents, and the gradient in its decay", i + 1);
-    spent.add(summand(x.of_h[i]));
+    spent.add(summand(x.grad_h[i]));
     if (x.live(i)) spent.add(summand(exactly(-x.cotangent[i])));
   }
   e.equal(exactly(0), spent.value, spent.size, "gradients in h and s0 less the cotangents add up to 0");
@@ -66,17 +66,17 @@ test_case with_unit_cotangent(test_case c, std::size_t token) {
 
 // With a unit cotangent, gradients in h and s0 are a partition of one, and those in log p are its partial sums.
 void check_partition_of(experiment& e, const lane_gradients& x, std::size_t token) {
-  e.within(0, 1, x.of_s0, "ds_{}/ds0 between 0 and 1", token + 1);
+  e.within(0, 1, x.grad_s0, "ds_{}/ds0 between 0 and 1", token + 1);
   cancelling_sum sum;
-  sum.add(summand(x.of_s0));
-  for (std::size_t j = 0; j < x.of_h.size(); ++j) {
-    e.within(0, 1, x.of_h[j], "ds_{}/dh_{} between 0 and 1", token + 1, j + 1);
-    if (j > token) e.equal(exactly(0), x.of_h[j], 1.0, "ds_{}/dh_{}, of a later token", token + 1, j + 1);
+  sum.add(summand(x.grad_s0));
+  for (std::size_t j = 0; j < x.grad_h.size(); ++j) {
+    e.within(0, 1, x.grad_h[j], "ds_{}/dh_{} between 0 and 1", token + 1, j + 1);
+    if (j > token) e.equal(exactly(0), x.grad_h[j], 1.0, "ds_{}/dh_{}, of a later token", token + 1, j + 1);
     // The gradients in log p never decrease up to the token, and are 0 after it.
     if (x.slope[j] == 1.0 && j <= token && x.live(token))
-      e.at_most(j == 0 ? x.of_s0 : x.of_decay[j - 1], x.of_decay[j], 1.0,
+      e.at_most(j == 0 ? x.grad_s0 : x.grad_decay[j - 1], x.grad_decay[j], 1.0,
                 "ds_{}/dlog p of the token before {}, and of it", token + 1, j + 1);
-    sum.add(summand(x.of_h[j]));
+    sum.add(summand(x.grad_h[j]));
   }
   e.equal(exactly(x.live(token)), sum.value, 1.0, "the sum of the derivatives of s_{} in h and s0", token + 1);
   check_flow(e, x);

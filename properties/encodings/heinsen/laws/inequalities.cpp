@@ -30,8 +30,8 @@ void check_between(experiment& e, approximate s, double term, double smaller, do
 
 // max(a_i + s_{i-1}, h_i) <= s_i <= that + log 2, and M_i <= s_i <= M_i + log(i + 1), where M_i is the largest term.
 void check_sandwich(experiment& e) {
-  const auto says = [&](const states& of) {
-    const lane_states& x = of[0];
+  const auto says = [&](const states& lanes) {
+    const lane_states& x = lanes[0];
     double path = 0;  // rounding error of the largest term, which is a sum of at most i numbers
     for (std::size_t i = 1; i <= x.tokens(); ++i) {
       // The previous state is known up to its own error: it may have been carried more precisely than it was stored.
@@ -48,8 +48,8 @@ void check_sandwich(experiment& e) {
 
 // s_{i-1} = log(exp(s_i) - exp(h_i)) - a_i wherever s_i > h_i.
 void check_inverse_step(experiment& e) {
-  const auto says = [&](const states& of) {
-    const lane_states& x = of[0];
+  const auto says = [&](const states& lanes) {
+    const lane_states& x = lanes[0];
     for (std::size_t i = 1; i <= x.tokens(); ++i) {
       const auto [s, error] = x.s[i];
       const double carried = -std::expm1(x.h[i] - s);  // w_i
@@ -109,9 +109,9 @@ std::pair<test_case, test_case> on_a_line(const test_case& c) {
 // The midpoint inequality, jointly in log p, h and s0.
 void check_convex(experiment& e) {
   const auto [middle, end] = on_a_line(e.c);
-  const auto says = [&](const states& of) {
-    for (std::size_t i = 1; i <= of[0].tokens(); ++i) {
-      const approximate x = of[0].s[i], y = of[1].s[i], z = of[2].s[i];
+  const auto says = [&](const states& lanes) {
+    for (std::size_t i = 1; i <= lanes[0].tokens(); ++i) {
+      const approximate x = lanes[0].s[i], y = lanes[1].s[i], z = lanes[2].s[i];
       e.at_most(with_error(y, in_double(x.value, y.value, z.value)), {(x.value + z.value) / 2, (x.error + z.error) / 2},
                 scale_of_states, "s_{} at the midpoint of two inputs, and the mean of its ends", i);
     }
@@ -133,8 +133,8 @@ approximate distance(approximate x, approximate y) {
 
 // With two initial states, the distance between the states never grows.
 void check_contraction(experiment& e) {
-  const auto says = [&](const states& of) {
-    const lane_states &x = of[0], &y = of[1];
+  const auto says = [&](const states& lanes) {
+    const lane_states &x = lanes[0], &y = lanes[1];
     for (std::size_t i = 1; i <= x.tokens(); ++i) {
       const double rounding =
           in_double(x.s[i].value, y.s[i].value, x.s[i - 1].value) + in_double(y.s[i - 1].value, x.a[i], 0);

@@ -27,25 +27,25 @@ void anchored_scan(const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s, std
   R state = s0;
   for (std::size_t first = 0; first < s.size(); first += chunk) {
     const std::size_t last = std::min(first + chunk, s.size());
-    R at_anchor(0.0);
-    for (std::size_t i = first; i < std::min(first + anchor, last); ++i) at_anchor = at_anchor + a[i];
-    R decay(0.0), sum = exp(state + at_anchor);
+    R anchor_decay(0.0);
+    for (std::size_t i = first; i < std::min(first + anchor, last); ++i) anchor_decay = anchor_decay + a[i];
+    R decay(0.0), sum = exp(state + anchor_decay);
     for (std::size_t i = first; i < last; ++i) {
       // The guard covers only p = 0.
       if (is_minus_infinity(a[i])) {
         decay = R(0.0);
-        at_anchor = R(0.0);
+        anchor_decay = R(0.0);
         sum = exp(h[i]);
       } else {
         decay = decay + a[i];
-        sum = sum + exp(h[i] + (at_anchor - decay));
+        sum = sum + exp(h[i] + (anchor_decay - decay));
       }
-      s[i] = (decay - at_anchor) + log(sum);
+      s[i] = (decay - anchor_decay) + log(sum);
     }
     state = s[last - 1];
   }
 }
-scheme_change<scheme> with_anchors(std::size_t chunk, std::size_t anchor) {
+scheme_change<scan_scheme> with_anchors(std::size_t chunk, std::size_t anchor) {
   return with_scan([chunk, anchor](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
     anchored_scan(a, h, s0, s, chunk, anchor);
   });

@@ -14,7 +14,7 @@ using namespace reference::encodings;
 
 using affine_steps = std::vector<affine_step<R>>;
 // Another way to compute the prefix products of the steps.
-scheme_change<scheme> with_prefixes(affine_steps (*prefixes_of)(const affine_steps& x)) {
+scheme_change<scan_scheme> with_prefixes(affine_steps (*prefixes_of)(const affine_steps& x)) {
   return with_scan([prefixes_of](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
     const affine_steps prefixes = prefixes_of(elements_with_state(a, h, s0));
     for (std::size_t i = 0; i < s.size(); ++i) s[i] = prefixes[i + 1].input;
@@ -31,7 +31,7 @@ struct scaled {
   R mantissa{0.0};
   double exponent = 0;
 
-  static scaled of(const R& m, double k) {
+  static scaled normalized(const R& m, double k) {
     if (m.number == 0.0 || !std::isfinite(m.number)) return {m, 0};
     const int e = std::ilogb(m.number);
     return {R(std::ldexp(m.number, -e)), k + e};
@@ -40,17 +40,17 @@ struct scaled {
   static scaled exponential(const R& x) {
     if (!std::isfinite(x.number)) return {exp(x), 0};
     const double k = std::nearbyint(x.number / M_LN2);
-    return of(exp(x - R(k * M_LN2)), k);
+    return normalized(exp(x - R(k * M_LN2)), k);
   }
   friend scaled operator*(const scaled& x, const scaled& y) {
-    return of(x.mantissa * y.mantissa, x.exponent + y.exponent);
+    return normalized(x.mantissa * y.mantissa, x.exponent + y.exponent);
   }
   friend scaled operator+(const scaled& x, const scaled& y) {
     if (x.mantissa.number == 0.0) return y;
     if (y.mantissa.number == 0.0) return x;
     const scaled &large = x.exponent < y.exponent ? y : x, &small = x.exponent < y.exponent ? x : y;
     const double gap = std::max(small.exponent - large.exponent, -4000.0);
-    return of(large.mantissa + R(std::ldexp(small.mantissa.number, static_cast<int>(gap))), large.exponent);
+    return normalized(large.mantissa + R(std::ldexp(small.mantissa.number, static_cast<int>(gap))), large.exponent);
   }
   R logarithm() const { return log(mantissa) + R(exponent * M_LN2); }
 };
@@ -64,16 +64,16 @@ void scan_by_mantissa_and_exponent(const_lane<R> a, const_lane<R> h, const R& s0
 
 // X = e^s without any shift, as in much public code; its adjoint lambda_i = gbar_i / X_i + p_{i+1} lambda_{i+1}; and
 // its derivative dX_i = p_i (dX_{i-1} + X_{i-1} da_i) + e^{h_i} dh_i.
-void linear_states(scheme& how) {
-  how.scan = [](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
+void linear_states(scan_scheme& scheme) {
+  scheme.scan = [](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
     R x = exp(s0);
     for (std::size_t i = 0; i < s.size(); ++i) {
       x = exp(a[i]) * x + exp(h[i]);
       s[i] = log(x);
     }
   };
-  how.adjoint = [](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R>, const_lane<R> grad_s,
-                   const R& grad_last, scan_gradients<R> grad) {
+  scheme.adjoint = [](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R>, const_lane<R> grad_s,
+                      const R& grad_last, scan_gradients<R> grad) {
     const std::size_t n = grad_s.size();
     std::vector<R> x{exp(s0)};
     for (std::size_t i = 0; i < n; ++i) x.push_back(exp(a[i]) * x[i] + exp(h[i]));
@@ -87,7 +87,7 @@ void linear_states(scheme& how) {
       grad.s0 = grad.a[i];
     }
   };
-  how.tangent = [](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R>, scan_direction<R> d, lane<R> ds) {
+  scheme.tangent = [](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R>, scan_direction<R> d, lane<R> ds) {
     R x = exp(s0), dx = x * d.s0;
     for (std::size_t i = 0; i < ds.size(); ++i) {
       const R p = exp(a[i]), entering = exp(h[i]);
@@ -96,8 +96,8 @@ void linear_states(scheme& how) {
       ds[i] = dx / x;
     }
   };
-  how.state_kept = [](const R& s0) { return log(exp(s0)); };
-  how.tangent_kept = [](const R& s0, const R& of_s0) { return exp(s0) * of_s0 / exp(s0); };
+  scheme.state_kept = [](const R& s0) { return log(exp(s0)); };
+  scheme.tangent_kept = [](const R& s0, const R& ds0) { return exp(s0) * ds0 / exp(s0); };
 }
 
 // The state as an unevaluated sum of two numbers (Knuth's two-sum), so that small updates are not lost.
@@ -106,8 +106,8 @@ struct two_parts {
   static two_parts sum(const R& x, const R& y) {
     const R s = x + y;
     if (!std::isfinite(s.number)) return {s};
-    const R of_y = s - x;
-    return {s, (x - (s - of_y)) + (y - of_y)};
+    const R y_part = s - x;
+    return {s, (x - (s - y_part)) + (y - y_part)};
   }
   two_parts plus(const R& y) const {
     const two_parts s = sum(high, y);
@@ -184,9 +184,9 @@ std::vector<variant> controls() {
       changed_heinsen("control/doubling_tree", "strides double (Hillis and Steele 1986); weights exp(t - s)",
                       "right: another association, another adjoint",
                       {.formula =
-                           [](scheme& how) {
-                             how.scan = doubling_tree_scan<R>;
-                             how.adjoint = scan_adjoint<exp_form, R>;
+                           [](scan_scheme& scheme) {
+                             scheme.scan = doubling_tree_scan<R>;
+                             scheme.adjoint = scan_adjoint<exp_form, R>;
                            }}),
       changed_heinsen("control/two_sweeps", "up-sweep and down-sweep (Blelloch 1990)", "right: another association",
                       {.formula = with_prefixes(blelloch_prefixes<affine_step<R>>)}),
@@ -199,10 +199,10 @@ std::vector<variant> controls() {
       changed_heinsen("control/mantissa_and_exponent", "the linear domain as m 2^k, the exponent apart",
                       "right: of class linear",
                       {.formula =
-                           [](scheme& how) {
-                             how.scan = scan_by_mantissa_and_exponent;
-                             how.adjoint = scan_adjoint<exp_form, R>;
-                             how.tangent = scan_tangent<exp_form, R>;
+                           [](scan_scheme& scheme) {
+                             scheme.scan = scan_by_mantissa_and_exponent;
+                             scheme.adjoint = scan_adjoint<exp_form, R>;
+                             scheme.tangent = scan_tangent<exp_form, R>;
                            }}),
       // The interval keeps e^s in the range of f32.
       changed_heinsen(
@@ -238,7 +238,7 @@ std::vector<variant> controls() {
                              declare_domain(about, {{"state", {}}, {"log_p", {}}, {"g", {}}});
                            }}),
       changed_heinsen("control/gate_by_log_of_sum", "log(1 + exp(-g)) for the gate", "right: of class linear",
-                      {.formula = [](scheme& how) { how.gate = gate_by_log_of_sum; }}),
+                      {.formula = [](scan_scheme& scheme) { scheme.gate = gate_by_log_of_sum; }}),
       changed_heinsen("control/usual_stages", "torch.autocast", "right: f16 and bf16 linear maps, states in f32",
                       {.arithmetic = in_usual_stages, .declared = nothing_declared}),
   };

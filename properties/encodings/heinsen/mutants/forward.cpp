@@ -33,10 +33,11 @@ std::vector<variant> forward_mutants() {
                            s[i] = state = s.size() < 2 ? log_sum_exp(t, h[i]) : unguarded_sum(t, h[i]);
                          }
                        })}),
-      changed_heinsen(
-          "mutant/gate_saturates", "sbryngelson/ANEForge#113", "log sigmoid(g) is 0 from g = 11 on",
-          {.formula =
-               [](scheme& how) { how.gate = [](const R& g) { return g.number >= 11.0 ? R(0.0) : log_sigmoid(g); }; }}),
+      changed_heinsen("mutant/gate_saturates", "sbryngelson/ANEForge#113", "log sigmoid(g) is 0 from g = 11 on",
+                      {.formula =
+                           [](scan_scheme& scheme) {
+                             scheme.gate = [](const R& g) { return g.number >= 11.0 ? R(0.0) : log_sigmoid(g); };
+                           }}),
       changed_heinsen("mutant/takes_p_for_log_p", "fla-org/flash-linear-attention#11",
                       "p is used where log p is expected",
                       {.formula = with_step([](const R& a, const R& state, const R& h, std::size_t) {

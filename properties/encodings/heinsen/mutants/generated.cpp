@@ -46,30 +46,32 @@ struct step {
 /// A wrong state after a token.
 struct step_fault {
   const char* name;
-  R (*state)(const step& at);
+  R (*state)(const step& data);
 };
 constexpr step_fault step_faults[] = {
-    {"decay_dropped", [](const step& at) { return log_sum_exp(at.state, at.h); }},
-    {"decay_subtracted", [](const step& at) { return log_sum_exp(at.state - at.a, at.h); }},
-    {"decay_doubled", [](const step& at) { return log_sum_exp(at.a + at.a + at.state, at.h); }},
-    {"state_dropped", [](const step& at) { return log_sum_exp(at.a, at.h); }},
-    {"input_dropped", [](const step& at) { return at.a + at.state; }},
-    {"maximum_for_sum", [](const step& at) { return larger(at.a + at.state, at.h); }},
-    {"sum_for_log_sum", [](const step& at) { return at.a + at.state + at.h; }},
-    {"input_decayed", [](const step& at) { return log_sum_exp(at.state, at.a + at.h); }},
-    {"initial_state_again", [](const step& at) { return log_sum_exp(at.a + at.s0, at.h); }},
-    {"state_before_last", [](const step& at) { return log_sum_exp(at.a + at.before(2), at.h); }},
-    {"decay_of_next", [](const step& at) { return log_sum_exp(at.all_a[at.next()] + at.state, at.h); }},
-    {"decay_of_previous", [](const step& at) { return log_sum_exp(at.all_a[at.previous()] + at.state, at.h); }},
-    {"input_of_next", [](const step& at) { return log_sum_exp(at.a + at.state, at.all_h[at.next()]); }},
-    {"input_of_previous", [](const step& at) { return log_sum_exp(at.a + at.state, at.all_h[at.previous()]); }},
+    {"decay_dropped", [](const step& data) { return log_sum_exp(data.state, data.h); }},
+    {"decay_subtracted", [](const step& data) { return log_sum_exp(data.state - data.a, data.h); }},
+    {"decay_doubled", [](const step& data) { return log_sum_exp(data.a + data.a + data.state, data.h); }},
+    {"state_dropped", [](const step& data) { return log_sum_exp(data.a, data.h); }},
+    {"input_dropped", [](const step& data) { return data.a + data.state; }},
+    {"maximum_for_sum", [](const step& data) { return larger(data.a + data.state, data.h); }},
+    {"sum_for_log_sum", [](const step& data) { return data.a + data.state + data.h; }},
+    {"input_decayed", [](const step& data) { return log_sum_exp(data.state, data.a + data.h); }},
+    {"initial_state_again", [](const step& data) { return log_sum_exp(data.a + data.s0, data.h); }},
+    {"state_before_last", [](const step& data) { return log_sum_exp(data.a + data.before(2), data.h); }},
+    {"decay_of_next", [](const step& data) { return log_sum_exp(data.all_a[data.next()] + data.state, data.h); }},
+    {"decay_of_previous",
+     [](const step& data) { return log_sum_exp(data.all_a[data.previous()] + data.state, data.h); }},
+    {"input_of_next", [](const step& data) { return log_sum_exp(data.a + data.state, data.all_h[data.next()]); }},
+    {"input_of_previous",
+     [](const step& data) { return log_sum_exp(data.a + data.state, data.all_h[data.previous()]); }},
 };
 
-scheme_change<scheme> with_fault(const step_fault& fault, const place& where) {
+scheme_change<scan_scheme> with_fault(const step_fault& fault, const place& where) {
   return with_scan([fault, where](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
     for (std::size_t i = 0; i < s.size(); ++i) {
-      const step at{a, h, s0, s, i};
-      s[i] = where.holds(i, s.size()) ? fault.state(at) : log_sum_exp(at.a + at.state, at.h);
+      const step data{a, h, s0, s, i};
+      s[i] = where.holds(i, s.size()) ? fault.state(data) : log_sum_exp(data.a + data.state, data.h);
     }
   });
 }
@@ -90,26 +92,26 @@ struct adjoint_step {
 /// A wrong result at a token.
 struct adjoint_fault {
   const char* name;
-  step_gradients (*gradients)(const adjoint_step& at);
+  step_gradients (*gradients)(const adjoint_step& data);
 };
 constexpr adjoint_fault adjoint_faults[] = {
-    {"carry_dropped", [](const adjoint_step& at) { return weighted(at.w, at.v, at.cotangent + R(0.0)); }},
-    {"cotangent_dropped", [](const adjoint_step& at) { return weighted(at.w, at.v, at.carry); }},
-    {"weights_swapped", [](const adjoint_step& at) { return weighted(at.v, at.w, at.lambda); }},
+    {"carry_dropped", [](const adjoint_step& data) { return weighted(data.w, data.v, data.cotangent + R(0.0)); }},
+    {"cotangent_dropped", [](const adjoint_step& data) { return weighted(data.w, data.v, data.carry); }},
+    {"weights_swapped", [](const adjoint_step& data) { return weighted(data.v, data.w, data.lambda); }},
     {"carry_not_weighted",
-     [](const adjoint_step& at) {
-       return step_gradients{at.w * at.lambda, at.v * at.lambda, at.lambda};
+     [](const adjoint_step& data) {
+       return step_gradients{data.w * data.lambda, data.v * data.lambda, data.lambda};
      }},
     {"input_not_weighted",
-     [](const adjoint_step& at) {
-       return step_gradients{at.w * at.lambda, at.lambda, at.w * at.lambda};
+     [](const adjoint_step& data) {
+       return step_gradients{data.w * data.lambda, data.lambda, data.w * data.lambda};
      }},
-    {"carry_negated", [](const adjoint_step& at) { return weighted(at.w, at.v, at.cotangent + -at.carry); }},
-    {"weight_squared", [](const adjoint_step& at) { return weighted(at.w * at.w, at.v, at.lambda); }},
+    {"carry_negated", [](const adjoint_step& data) { return weighted(data.w, data.v, data.cotangent + -data.carry); }},
+    {"weight_squared", [](const adjoint_step& data) { return weighted(data.w * data.w, data.v, data.lambda); }},
     {"state_gradient_doubled",
-     [](const adjoint_step& at) {
-       step_gradients out = weighted(at.w, at.v, at.lambda);
-       if (at.is_first) out.carry = out.carry + out.carry;
+     [](const adjoint_step& data) {
+       step_gradients out = weighted(data.w, data.v, data.lambda);
+       if (data.is_first) out.carry = out.carry + out.carry;
        return out;
      }},
 };
@@ -121,15 +123,16 @@ weight_pair<R> weights_of(const R& t, const R& h) {
   return carry_weights(t - h);
 }
 
-scheme_change<scheme> with_fault(const adjoint_fault& fault, const place& where) {
+scheme_change<scan_scheme> with_fault(const adjoint_fault& fault, const place& where) {
   return with_adjoint([fault, where](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s,
                                      const_lane<R> grad_s, const R& grad_last, scan_gradients<R> grad) {
     grad.s0 = grad_last;
     for (std::size_t i = s.size(); i-- > 0;) {
       const R t = a[i] + (i == 0 ? s0 : s[i - 1]);
       const weight_pair<R> weight = weights_of(t, h[i]);
-      const adjoint_step at{weight.w, weight.v, grad_s[i], grad.s0, i == 0};
-      const step_gradients out = where.holds(i, s.size()) ? fault.gradients(at) : weighted(at.w, at.v, at.lambda);
+      const adjoint_step data{weight.w, weight.v, grad_s[i], grad.s0, i == 0};
+      const step_gradients out =
+          where.holds(i, s.size()) ? fault.gradients(data) : weighted(data.w, data.v, data.lambda);
       grad.a[i] = out.a;
       grad.h[i] = out.h;
       grad.s0 = out.carry;

@@ -9,7 +9,7 @@ using namespace reference::encodings;
 
 // The right adjoint, but cotangents from behind token i are carried over only if `carried` says so. The cotangent of
 // the last state is always carried.
-scheme_change<scheme> with_carry(bool (*carried)(std::size_t i, const R& s0)) {
+scheme_change<scan_scheme> with_carry(bool (*carried)(std::size_t i, const R& s0)) {
   return with_adjoint([carried](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                                 const R& grad_last, scan_gradients<R> grad) {
     R carry = grad_last;
@@ -24,7 +24,7 @@ scheme_change<scheme> with_carry(bool (*carried)(std::size_t i, const R& s0)) {
 }
 
 // The right adjoint with its gradients changed afterwards.
-scheme_change<scheme> with_gradients(void (*change)(scan_gradients<R> grad)) {
+scheme_change<scan_scheme> with_gradients(void (*change)(scan_gradients<R> grad)) {
   return with_adjoint([change](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                                const R& grad_last, scan_gradients<R> grad) {
     scan_adjoint<sigmoid_form, R>(a, h, s0, s, grad_s, grad_last, grad);
@@ -62,9 +62,9 @@ void tangent_about_one_maximum(const_lane<R> a, const_lane<R> h, const R& s0, co
   R largest = s0, carried = d.s0;
   for (std::size_t i = 0; i < s.size(); ++i) largest = larger(largest, s[i]);
   for (std::size_t i = 0; i < s.size(); ++i) {
-    const R of_state = exp(s[i] - largest);
+    const R state_weight = exp(s[i] - largest);
     const R w = exp(a[i] + (i == 0 ? s0 : s[i - 1]) - largest), v = exp(h[i] - largest);
-    const double inverse = of_state.number > 0.0 ? 1.0 / of_state.number : 0.0;
+    const double inverse = state_weight.number > 0.0 ? 1.0 / state_weight.number : 0.0;
     ds[i] = carried = (w * (d.a[i] + carried) + v * d.h[i]) * R(inverse);
   }
 }
@@ -105,10 +105,10 @@ std::vector<variant> gradient_mutants() {
                       {.outputs =
                            [](core::tensors& outputs) {
                              for (const char* name : {"grad_g", "grad_log_p"}) {
-                               const auto of_gate = outputs.find(name);
-                               if (of_gate == outputs.end() || of_gate->second.shape()[0] == 0) continue;
-                               const std::vector<std::size_t> first(of_gate->second.shape()[0], 0);
-                               of_gate->second = core::take(of_gate->second, 0, first);
+                               const auto gradient = outputs.find(name);
+                               if (gradient == outputs.end() || gradient->second.shape()[0] == 0) continue;
+                               const std::vector<std::size_t> first(gradient->second.shape()[0], 0);
+                               gradient->second = core::take(gradient->second, 0, first);
                              }
                            }}),
       changed_heinsen("mutant/tangent_without_decay", "pytorch/pytorch#196705",
@@ -120,7 +120,7 @@ std::vector<variant> gradient_mutants() {
                        .telling = true}),
       changed_heinsen("mutant/tangent_about_one_maximum", "pytorch/pytorch#196705",
                       "directional derivatives about one maximum lose a whole prefix",
-                      {.formula = [](scheme& how) { how.tangent = tangent_about_one_maximum; }}),
+                      {.formula = [](scan_scheme& scheme) { scheme.tangent = tangent_about_one_maximum; }}),
   };
 }
 

@@ -4,12 +4,12 @@ namespace assay::properties::encodings::heinsen {
 
 using namespace reference;  // the schemes below are written in its vocabulary
 
-linear_tree::linear_tree(const_lane<R> a, const_lane<R> h, const R& s0, prefixes of_steps) : steps_(a.size() + 1) {
+linear_tree::linear_tree(const_lane<R> a, const_lane<R> h, const R& s0, prefixes prefixes_of) : steps_(a.size() + 1) {
   nodes_.push_back({R(1.0), exp(s0)});
   for (std::size_t i = 0; i < a.size(); ++i) nodes_.push_back({exp(a[i]), exp(h[i])});
   std::vector<element> steps;
   for (std::size_t i = 0; i < steps_; ++i) steps.push_back({this, i});
-  results_ = of_steps(steps);
+  results_ = prefixes_of(steps);
 }
 
 linear_tree::element linear_tree::join(std::size_t first, std::size_t second) {
@@ -22,9 +22,9 @@ linear_tree::element linear_tree::join(std::size_t first, std::size_t second) {
 void linear_tree::pull_back(const_lane<R> grad_s, const R& grad_last, scan_gradients<R> grad) {
   const std::size_t n = grad_s.size();
   for (std::size_t i = 0; i <= n; ++i) {
-    const R of_s = i == 0 ? R(0.0) : R(grad_s[i - 1]);
-    node& result = nodes_[results_[i].at];
-    if (i > 0 || n == 0) result.grad_x = result.grad_x + (i == n ? of_s + grad_last : of_s) / result.x;
+    const R cotangent = i == 0 ? R(0.0) : R(grad_s[i - 1]);
+    node& result = nodes_[results_[i].index];
+    if (i > 0 || n == 0) result.grad_x = result.grad_x + (i == n ? cotangent + grad_last : cotangent) / result.x;
   }
   for (std::size_t k = nodes_.size(); k-- > steps_;) {
     const node product = nodes_[k];
@@ -81,27 +81,27 @@ void tangent_of_doubling_tree(const_lane<R> a, const_lane<R> h, const R& s0, con
 
 }  // namespace
 
-scheme_change<scheme> in_linear_tree(linear_tree::prefixes of_steps) {
-  return [of_steps](scheme& how) {
-    how.scan = [of_steps](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
-      const linear_tree tree(a, h, s0, of_steps);
+scheme_change<scan_scheme> in_linear_tree(linear_tree::prefixes prefixes_of) {
+  return [prefixes_of](scan_scheme& scheme) {
+    scheme.scan = [prefixes_of](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
+      const linear_tree tree(a, h, s0, prefixes_of);
       for (std::size_t i = 0; i < s.size(); ++i) s[i] = log(tree.x(i + 1));
     };
-    how.adjoint = [of_steps](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R>, const_lane<R> grad_s,
-                             const R& grad_last, scan_gradients<R> grad) {
-      linear_tree(a, h, s0, of_steps).pull_back(grad_s, grad_last, grad);
+    scheme.adjoint = [prefixes_of](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R>, const_lane<R> grad_s,
+                                   const R& grad_last, scan_gradients<R> grad) {
+      linear_tree(a, h, s0, prefixes_of).pull_back(grad_s, grad_last, grad);
     };
-    how.tangent = tangent_of_doubling_tree;
-    how.state_kept = [](const R& s0) { return log(exp(s0)); };
-    how.tangent_kept = [](const R& s0, const R& of_s0) { return exp(s0) * of_s0 / exp(s0); };
+    scheme.tangent = tangent_of_doubling_tree;
+    scheme.state_kept = [](const R& s0) { return log(exp(s0)); };
+    scheme.tangent_kept = [](const R& s0, const R& ds0) { return exp(s0) * ds0 / exp(s0); };
   };
 }
 
 std::vector<variant> linear_tree_mutants() {
-  const auto losing = [](const char* id, const char* models, linear_tree::prefixes of_steps) {
+  const auto losing = [](const char* id, const char* models, linear_tree::prefixes prefixes_of) {
     return changed_heinsen(
         id, models, "products of p underflow, and the state that they carry is lost",
-        {.formula = in_linear_tree(of_steps), .declared = [](description& about) {
+        {.formula = in_linear_tree(prefixes_of), .declared = [](description& about) {
            // e^s itself stays in the range of f32; gradients, in which e^s meets e^-s, do not.
            std::erase_if(about.operations,
                          [](const auto& offered) { return offered.first.find(':') != std::string::npos; });

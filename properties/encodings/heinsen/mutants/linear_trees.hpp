@@ -18,20 +18,20 @@ class linear_tree {
   /// One step, or a product of steps.
   struct element {
     linear_tree* tree;
-    std::size_t at;
-    [[nodiscard]] element before(const element& second) const { return tree->join(at, second.at); }
+    std::size_t index;
+    [[nodiscard]] element before(const element& second) const { return tree->join(index, second.index); }
     friend element then(const element& first, const element& second) { return first.before(second); }
   };
   /// The prefix products of elements.
   using prefixes = std::vector<element> (*)(const std::vector<element>&);
 
   /// The tree of one lane; the state before the first token is the element (1, e^s0).
-  linear_tree(reference::const_lane<R> a, reference::const_lane<R> h, const R& s0, prefixes of_steps);
+  linear_tree(reference::const_lane<R> a, reference::const_lane<R> h, const R& s0, prefixes prefixes_of);
   linear_tree(const linear_tree&) = delete;
   linear_tree& operator=(const linear_tree&) = delete;
 
   /// X_0 ... X_n.
-  [[nodiscard]] const R& x(std::size_t i) const { return nodes_[results_[i].at].x; }
+  [[nodiscard]] const R& x(std::size_t i) const { return nodes_[results_[i].index].x; }
   /// The gradients in a, h and s0, by a backward sweep over all products. Call it once for each tree.
   void pull_back(reference::const_lane<R> grad_s, const R& grad_last, reference::scan_gradients<R> grad);
 
@@ -55,6 +55,6 @@ std::vector<linear_tree::element> products_of_neighbours(const std::vector<linea
 std::vector<linear_tree::element> products_from_the_first(const std::vector<linear_tree::element>& steps);
 
 /// States and gradients by such a tree; derivatives along a direction by dual numbers in a tree of doubling strides.
-scheme_change<scheme> in_linear_tree(linear_tree::prefixes of_steps);
+scheme_change<scan_scheme> in_linear_tree(linear_tree::prefixes prefixes_of);
 
 }  // namespace assay::properties::encodings::heinsen

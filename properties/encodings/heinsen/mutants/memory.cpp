@@ -69,10 +69,10 @@ std::vector<variant> memory_mutants() {
       changed_heinsen("mutant/order_of_the_day", "NVIDIA/thrust#1587, state-spaces/mamba#827",
                       "the order of combination changes from call to call",
                       {.formula =
-                           [calls = 0](scheme& how) mutable {
+                           [calls = 0](scan_scheme& scheme) mutable {
                              if (++calls % 2 != 0) return;
-                             how.scan = reference::doubling_tree_scan<R>;
-                             how.adjoint = reference::scan_adjoint<reference::exp_form, R>;
+                             scheme.scan = reference::doubling_tree_scan<R>;
+                             scheme.adjoint = reference::scan_adjoint<reference::exp_form, R>;
                            },
                        .declared = nothing_declared,
                        .remembers = true,

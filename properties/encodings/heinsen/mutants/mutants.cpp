@@ -100,9 +100,10 @@ std::vector<variant> mutants() {
                          for (std::size_t i = 0; i < s.size(); ++i)
                            s[i] = log_sum_exp(a[i] + (i == 0 ? s0 : h[i - 1]), h[i]);
                        })}),
-      changed_heinsen("mutant/log_of_sigmoid", "pytorch/pytorch#1835",
-                      "the gate is log(sigmoid(g)), which loses the decay at both ends",
-                      {.formula = [](scheme& how) { how.gate = [](const R& g) { return log(sigmoid(g)); }; }}),
+      changed_heinsen(
+          "mutant/log_of_sigmoid", "pytorch/pytorch#1835",
+          "the gate is log(sigmoid(g)), which loses the decay at both ends",
+          {.formula = [](scan_scheme& scheme) { scheme.gate = [](const R& g) { return log(sigmoid(g)); }; }}),
       changed_heinsen("mutant/guarded_exp_at_zero", "fla-org/flash-linear-attention#461",
                       "a guard against positive exponents also cuts log p = 0",
                       {.formula = with_step([](const R& a, const R& state, const R& h, std::size_t) {

@@ -8,20 +8,21 @@
 namespace assay::properties::encodings::heinsen {
 
 using R = reference::rounded;
-using scheme = reference::encodings::heinsen::scheme<R>;
+using scan_scheme = reference::encodings::heinsen::scheme<R>;
 inline constexpr auto& changed_heinsen = make_variant<reference::encodings::heinsen>;
 
 /// Replaces the step of the scan, which gives the state after token i.
-inline scheme_change<scheme> with_step(std::function<R(const R& a, const R& state, const R& h, std::size_t i)> next) {
-  return [next](scheme& how) {
-    how.scan = [next](reference::const_lane<R> a, reference::const_lane<R> h, const R& s0, reference::lane<R> s) {
+inline scheme_change<scan_scheme> with_step(
+    std::function<R(const R& a, const R& state, const R& h, std::size_t i)> next) {
+  return [next](scan_scheme& scheme) {
+    scheme.scan = [next](reference::const_lane<R> a, reference::const_lane<R> h, const R& s0, reference::lane<R> s) {
       R state = s0;
       for (std::size_t i = 0; i < s.size(); ++i) s[i] = state = next(a[i], state, h[i], i);
     };
   };
 }
 /// Replaces the log-sum-exp of the decayed state and the input.
-inline scheme_change<scheme> with_sum(R (*sum)(const R& past, const R& h)) {
+inline scheme_change<scan_scheme> with_sum(R (*sum)(const R& past, const R& h)) {
   return with_step([sum](const R& a, const R& state, const R& h, std::size_t) { return sum(a + state, h); });
 }
 /// log-sum-exp as max + log1p(exp(-gap)) without a guard: NaN if both are -inf.
@@ -30,11 +31,11 @@ inline R unguarded_sum(const R& x, const R& y) {
   return larger(x, y) + log1p(exp(larger(z, -z) * R(-1.0)));
 }
 /// Replaces the scan or the adjoint of `scheme`.
-inline scheme_change<scheme> with_scan(decltype(scheme::scan) scan) {
-  return [scan](scheme& how) { how.scan = scan; };
+inline scheme_change<scan_scheme> with_scan(decltype(scan_scheme::scan) scan) {
+  return [scan](scan_scheme& scheme) { scheme.scan = scan; };
 }
-inline scheme_change<scheme> with_adjoint(decltype(scheme::adjoint) adjoint) {
-  return [adjoint](scheme& how) { how.adjoint = adjoint; };
+inline scheme_change<scan_scheme> with_adjoint(decltype(scan_scheme::adjoint) adjoint) {
+  return [adjoint](scan_scheme& scheme) { scheme.adjoint = adjoint; };
 }
 
 std::vector<variant> mutants();

@@ -12,9 +12,9 @@ using core::dtype;
 R stored(dtype storage, const R& x) { return R(core::round_to(storage, x.number)); }
 
 // Only this gradient is summed in storage, and only if no state is -inf; such states have rules of their own.
-void state_gradient_in_storage(scheme& how, dtype storage) {
-  how.adjoint = [storage](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
-                          const R& grad_last, scan_gradients<R> grad) {
+void state_gradient_in_storage(scan_scheme& scheme, dtype storage) {
+  scheme.adjoint = [storage](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
+                             const R& grad_last, scan_gradients<R> grad) {
     scan_adjoint<sigmoid_form, R>(a, h, s0, s, grad_s, grad_last, grad);
     if (is_minus_infinity(s0)) return;
     grad.s0 = stored(storage, grad_last);
@@ -25,15 +25,15 @@ void state_gradient_in_storage(scheme& how, dtype storage) {
   };
 }
 
-void gate_gradient_by_difference(scheme& how, dtype storage) {
-  how.adjoint = [storage](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
-                          const R& grad_last, scan_gradients<R> grad) {
+void gate_gradient_by_difference(scan_scheme& scheme, dtype storage) {
+  scheme.adjoint = [storage](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
+                             const R& grad_last, scan_gradients<R> grad) {
     scan_adjoint<sigmoid_form, R>(a, h, s0, s, grad_s, grad_last, grad);
-    R of_states = stored(storage, grad_last), of_inputs(0.0);
+    R state_sum = stored(storage, grad_last), input_sum(0.0);
     for (std::size_t i = s.size(); i-- > 0;) {
-      of_states = stored(storage, of_states + grad_s[i]);
-      of_inputs = stored(storage, of_inputs + grad.h[i]);
-      if (!is_minus_infinity(s[i])) grad.a[i] = of_states - of_inputs;
+      state_sum = stored(storage, state_sum + grad_s[i]);
+      input_sum = stored(storage, input_sum + grad.h[i]);
+      if (!is_minus_infinity(s[i])) grad.a[i] = state_sum - input_sum;
     }
   };
 }
@@ -48,19 +48,19 @@ std::vector<variant> precision_mutants() {
       changed_heinsen("mutant/carry_in_storage", "pytorch/pytorch#141802",
                       "the carried state is rounded to bf16 at each step",
                       {.formula =
-                           [](scheme& how, dtype storage) {
+                           [](scan_scheme& scheme, dtype storage) {
                              with_step([storage](const R& a, const R& state, const R& h, std::size_t) {
                                return stored(storage, log_sum_exp(a + state, h));
-                             })(how, storage);
+                             })(scheme, storage);
                            },
                        .shown_in = dtype::bf16}),
       changed_heinsen("mutant/decayed_state_in_storage", "huggingface/transformers#47787",
                       "log p + s is rounded to f16 before the update",
                       {.formula =
-                           [](scheme& how, dtype storage) {
+                           [](scan_scheme& scheme, dtype storage) {
                              with_step([storage](const R& a, const R& state, const R& h, std::size_t) {
                                return log_sum_exp(stored(storage, a + state), h);
-                             })(how, storage);
+                             })(scheme, storage);
                            },
                        .shown_in = dtype::f16}),
       changed_heinsen("mutant/state_gradient_in_storage", "fla-org/flash-linear-attention#37",
@@ -73,8 +73,8 @@ std::vector<variant> precision_mutants() {
       changed_heinsen(
           "mutant/gate_in_storage", "sbryngelson/ANEForge#113", "the gate's softplus is computed in f16 and overflows",
           {.formula =
-               [](scheme& how, dtype storage) {
-                 how.gate = [storage](const R& g) { return -stored(storage, log1p(stored(storage, exp(-g)))); };
+               [](scan_scheme& scheme, dtype storage) {
+                 scheme.gate = [storage](const R& g) { return -stored(storage, log1p(stored(storage, exp(-g)))); };
                },
            .shown_in = dtype::f16}),
   };

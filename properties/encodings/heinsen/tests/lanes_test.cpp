@@ -24,8 +24,8 @@ TEST_CASE("heinsen/scan/lanes_are_drawn_in_order", "[unit]") {
         numbers.insert(one_by_one.drawn() - before);
         s0[lane] = x.s0;
         for (std::size_t i = 0; i < n; ++i) {
-          const std::size_t at = (lane / d * n + i) * d + lane % d;
-          gate[at] = x.gate[i], h[at] = x.h[i];
+          const std::size_t index = (lane / d * n + i) * d + lane % d;
+          gate[index] = x.gate[i], h[index] = x.h[i];
         }
       }
       ++(numbers.size() == 1 ? alike : others);

@@ -47,14 +47,14 @@ constexpr token_family token_families[] = {
     // At a fixed point roundings have the same sign step after step.
     {"constant",
      [](core::counter_random&, std::size_t lane) -> drawn_token {
-       core::counter_random of_lane(lane);
-       return {-std::ldexp(between(of_lane, 0.5, 1), -static_cast<int>(of_lane.below(20))), between(of_lane, -16, 2)};
+       core::counter_random random(lane);
+       return {-std::ldexp(between(random, 0.5, 1), -static_cast<int>(random.below(20))), between(random, -16, 2)};
      }},
     // p = 1: no step forgets anything.
     {"growing, constant",
      [](core::counter_random&, std::size_t lane) -> drawn_token {
-       core::counter_random of_lane(lane);
-       return {0, between(of_lane, -8, 2)};
+       core::counter_random random(lane);
+       return {0, between(random, -8, 2)};
      }},
     {"growing, drawn",
      [](core::counter_random& r, std::size_t) -> drawn_token {
@@ -86,7 +86,7 @@ class long_sequences {
   long_sequences(const token_family& family, std::size_t batch, std::size_t tokens, std::size_t features)
       : draw_(family.draw),
         whole_{batch, tokens, features},
-        of_states_{batch, features},
+        state_shape_{batch, features},
         random_(61),
         log_p_(batch * tokens * features),
         h_(log_p_.size()),
@@ -97,7 +97,7 @@ class long_sequences {
                core::dtype::f64,
                {{"log_p", core::zeros(core::dtype::f64, whole_)},
                 {"h", core::zeros(core::dtype::f64, whole_)},
-                {"s0", core::zeros(core::dtype::f64, of_states_)}},
+                {"s0", core::zeros(core::dtype::f64, state_shape_)}},
                {}} {}
 
   // Makes one more call; true if every state was enclosed.
@@ -156,7 +156,7 @@ class long_sequences {
   }
 
   drawn_token (*draw_)(core::counter_random&, std::size_t);
-  core::shape whole_, of_states_;
+  core::shape whole_, state_shape_;
   core::counter_random random_;
   std::vector<float> log_p_, h_, s_, high_, low_;
   core::request truth_;

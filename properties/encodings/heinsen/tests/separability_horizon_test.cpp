@@ -109,16 +109,17 @@ TEST_CASE("heinsen/separability/counters_take_about_1_over_u_steps", "[property]
   };
   fmt::print("\np = 1: the longest counter over h = 0, -2, ..., -16, -17\n");
   for (const row& r : {row{dtype::bf16, 343}, {dtype::f16, 2731}, {dtype::f32, 1.58e7}}) {
-    double most = 0, at = 0;
+    double most = 0, longest_h = 0;
     for (const double h : {0., -2., -4., -6., -8., -10., -12., -14., -16., -17.}) {
       // The f32 counter at h = -17 is by far the longest, and the only f32 counter that is worth its time.
       if (r.type == dtype::f32 && h != -17 && effort() == 1) continue;
       const auto steps = static_cast<double>(orbit_of({r.type, 0, h}, 0).tail);
-      if (steps > most) at = h;
+      if (steps > most) longest_h = h;
       most = std::max(most, steps);
     }
     const double in_u = most * core::unit_roundoff(r.type);
-    fmt::print("{:5} {:9} published {:9} | h = {}, {:.2f} / u\n", core::name_of(r.type), most, r.published, at, in_u);
+    fmt::print("{:5} {:9} published {:9} | h = {}, {:.2f} / u\n", core::name_of(r.type), most, r.published, longest_h,
+               in_u);
     INFO(core::name_of(r.type));
     CHECK(close(most, r.published, 0.01));
     CHECK(in_u > 0.5);

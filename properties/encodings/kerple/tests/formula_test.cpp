@@ -33,10 +33,10 @@ TEST_CASE("kerple/formula/zero_to_the_zero", "[property]") {
     for (const auto& [name, x] : parameters)
       in.emplace(name, core::make_tensor(dtype::f32, name == "s" ? core::shape{1, 1, 1, 1} : core::shape{1},
                                          std::vector<double>{x}));
-    const auto at = [](std::int64_t place) {
+    const auto position = [](std::int64_t place) {
       return core::make_tensor(dtype::i64, {1}, std::vector<double>{static_cast<double>(place)});
     };
-    in.emplace("query_position", at(2)), in.emplace("key_position", at(key));
+    in.emplace("query_position", position(2)), in.emplace("key_position", position(key));
     return properties::call_by_hand(operation, dtype::f32, std::move(in));
   };
   for (const double r1 : {0.25, 30.0}) {
@@ -57,6 +57,7 @@ TEST_CASE("kerple/formula/zero_to_the_zero", "[property]") {
   const auto scores = call("kerple/weighted_scores", {{"s", 3}, {"w1", 0.5}, {"w2", 0}, {"r1", 0.25}, {"r2", 1}}, 2);
   CHECK(scores.truth("scores") == Approx(3 * std::exp(-0.5)));
   CHECK((scores.allows(3, "scores") && !scores.allows(-3, "scores")));
-  const auto of_one = call("kerple/weighted_scores", {{"s", 3}, {"w1", 0.5}, {"w2", 1}, {"r1", 0.25}, {"r2", 1}}, 2);
-  CHECK((of_one.truth("scores") == 3 && !of_one.allows(3 * std::exp(-0.5), "scores")));
+  const auto scores_of_w2_one =
+      call("kerple/weighted_scores", {{"s", 3}, {"w1", 0.5}, {"w2", 1}, {"r1", 0.25}, {"r2", 1}}, 2);
+  CHECK((scores_of_w2_one.truth("scores") == 3 && !scores_of_w2_one.allows(3 * std::exp(-0.5), "scores")));
 }

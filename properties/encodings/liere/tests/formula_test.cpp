@@ -65,7 +65,7 @@ TEST_CASE("liere/rotate/of_two_is_rope_axes", "[property]") {
 
 TEST_CASE("liere/rotate/noncommuting", "[property]") {
   // R(tp)^T R(tq) differs from R(t (q - p)) by -t^2 / 2 [X_p, X_q]. Axes e_1 and e_2 have a commutator about e_3.
-  const auto at = [](double p, double q) {
+  const auto rotation = [](double p, double q) {
     return reference::certify({reference::find_operation("liere/rotation"),
                                dtype::f64,
                                {{"generators", make_tensor(dtype::f64, {2, 3, 3},
@@ -75,7 +75,7 @@ TEST_CASE("liere/rotate/noncommuting", "[property]") {
         .rounded.values;
   };
   for (const double t : {1e-2, 1e-3}) {
-    const auto one = at(t, 0), other = at(0, t), apart = at(-t, t);
+    const auto one = rotation(t, 0), other = rotation(0, t), apart = rotation(-t, t);
     double product = 0.0;
     for (std::size_t k = 0; k < 3; ++k) product += one(0, k, 0) * other(0, k, 2);
     CHECK(product - apart(0, 0, 2) == Approx(-t * t / 2).epsilon(2 * t));  // [X_1, X_2] has the entry 1 in (0, 2)

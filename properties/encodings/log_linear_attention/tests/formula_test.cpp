@@ -13,17 +13,18 @@ namespace {
 // o of tokens whose queries and keys are 1, the same weights for all of them.
 std::vector<double> read(std::vector<double> v, const std::vector<double>& lambda, std::vector<double> g) {
   const std::size_t n = v.size();
-  std::vector<double> of_all;
-  for (std::size_t t = 0; t < n; ++t) of_all.insert(of_all.end(), lambda.begin(), lambda.end());
+  std::vector<double> all_weights;
+  for (std::size_t t = 0; t < n; ++t) all_weights.insert(all_weights.end(), lambda.begin(), lambda.end());
   const core::tensor ones = make_tensor(dtype::f64, {1, n, 1, 1}, std::vector<double>(n, 1.0));
-  const auto made = reference::certify({reference::find_operation("log_linear_attention/scalar_gates"),
-                                        dtype::f64,
-                                        {{"q", ones},
-                                         {"k", ones},
-                                         {"v", make_tensor(dtype::f64, {1, n, 1, 1}, std::move(v))},
-                                         {"g", make_tensor(dtype::f64, {1, n, 1}, std::move(g))},
-                                         {"level_scales", make_tensor(dtype::f64, {1, n, 1, lambda.size()}, of_all)}},
-                                        {}});
+  const auto made =
+      reference::certify({reference::find_operation("log_linear_attention/scalar_gates"),
+                          dtype::f64,
+                          {{"q", ones},
+                           {"k", ones},
+                           {"v", make_tensor(dtype::f64, {1, n, 1, 1}, std::move(v))},
+                           {"g", make_tensor(dtype::f64, {1, n, 1}, std::move(g))},
+                           {"level_scales", make_tensor(dtype::f64, {1, n, 1, lambda.size()}, all_weights)}},
+                          {}});
   const auto& o = made.at("o").rounded.values.storage();
   return {o.begin(), o.end()};
 }

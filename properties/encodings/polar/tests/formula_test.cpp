@@ -13,23 +13,24 @@ using core::make_tensor;
 namespace {
 
 // The content that has this magnitude.
-double of(double magnitude) { return std::log(std::expm1(magnitude)); }
+double content_of(double magnitude) { return std::log(std::expm1(magnitude)); }
 
 std::vector<double> scores(std::vector<double> phase, const core::attributes& settings, std::size_t group = 1) {
   const std::size_t r = phase.size();
   std::vector<double> q;
   for (std::size_t h = 0; h < group; ++h)
-    for (const double x : {of(2), of(3)}) q.push_back(x);
-  const core::tensor s = reference::certify({reference::find_operation("polar/scores"),
-                                             dtype::f64,
-                                             {{"q", make_tensor(dtype::f64, {1, 1, group, 2}, q)},
-                                              {"k", make_tensor(dtype::f64, {1, 1, 1, 2}, {of(5), of(0.5)})},
-                                              {"phase", make_tensor(dtype::f64, {1, r}, std::move(phase))},
-                                              {"query_position", make_tensor(dtype::i64, {1, 1}, {7})},
-                                              {"key_position", make_tensor(dtype::i64, {1, 1}, {4})}},
-                                             settings})
-                             .at("s")
-                             .rounded;
+    for (const double x : {content_of(2), content_of(3)}) q.push_back(x);
+  const core::tensor s =
+      reference::certify({reference::find_operation("polar/scores"),
+                          dtype::f64,
+                          {{"q", make_tensor(dtype::f64, {1, 1, group, 2}, q)},
+                           {"k", make_tensor(dtype::f64, {1, 1, 1, 2}, {content_of(5), content_of(0.5)})},
+                           {"phase", make_tensor(dtype::f64, {1, r}, std::move(phase))},
+                           {"query_position", make_tensor(dtype::i64, {1, 1}, {7})},
+                           {"key_position", make_tensor(dtype::i64, {1, 1}, {4})}},
+                          settings})
+          .at("s")
+          .rounded;
   return {s.values.begin(), s.values.end()};
 }
 
@@ -49,9 +50,9 @@ TEST_CASE("polar/scores/by_hand", "[property]") {
 }
 
 TEST_CASE("polar/scores/features_without_a_phase", "[property]") {
-  const double rest = of(3) * of(0.5);
+  const double rest = content_of(3) * content_of(0.5);
   CHECK(scores({-0.25}, {{"scale", std::string("one")}})[0] == Approx(10 * std::cos(3.25) + rest).epsilon(1e-15));
-  CHECK(scores({}, {{"scale", std::string("one")}})[0] == Approx(of(2) * of(5) + rest).epsilon(1e-15));
+  CHECK(scores({}, {{"scale", std::string("one")}})[0] == Approx(content_of(2) * content_of(5) + rest).epsilon(1e-15));
 }
 
 TEST_CASE("polar/scores/heads_share_keys", "[property]") {

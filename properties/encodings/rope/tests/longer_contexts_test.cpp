@@ -176,10 +176,10 @@ TEST_CASE("rope/extended_frequencies/steps_are_the_right_integers", "[property]"
     CHECK(steps(trained, trained) == 1.0);
     for (int k = 0; trained << k < int64_t{1} << 31; ++k) {
       INFO("trained length " << trained << ", 2^" << k << " times that");
-      const int64_t at_power = trained << k;
-      CHECK(steps(trained, at_power) == std::ldexp(2.0, k) - 1.0);
-      CHECK(steps(trained, at_power + 1) == std::ldexp(4.0, k) - 1.0);
-      if (k > 1) CHECK(steps(trained, at_power - 1) == std::ldexp(2.0, k) - 1.0);
+      const int64_t length = trained << k;
+      CHECK(steps(trained, length) == std::ldexp(2.0, k) - 1.0);
+      CHECK(steps(trained, length + 1) == std::ldexp(4.0, k) - 1.0);
+      if (k > 1) CHECK(steps(trained, length - 1) == std::ldexp(2.0, k) - 1.0);
     }
   }
 }

@@ -23,13 +23,14 @@ std::vector<double> turned_by_hand(const std::vector<double>& x, double position
   return {y.values.begin(), y.values.end()};
 }
 /// A call with one head of width 2, whose one pair has the frequency 1.
-core::request scores_of(const std::vector<double>& q, const std::vector<double>& of_query, const std::vector<double>& k,
-                        const std::vector<double>& of_key, core::attributes settings) {
+core::request scores_of(const std::vector<double>& q, const std::vector<double>& query_positions,
+                        const std::vector<double>& k, const std::vector<double>& key_positions,
+                        core::attributes settings) {
   core::request call = call_of("rope/scores", std::move(settings));
-  call.inputs = {{"q", core::make_tensor(dtype::f64, {1, of_query.size(), 1, 2}, q)},
-                 {"k", core::make_tensor(dtype::f64, {1, of_key.size(), 1, 2}, k)},
-                 {"query_position", core::make_tensor(dtype::i64, {1, of_query.size()}, of_query)},
-                 {"key_position", core::make_tensor(dtype::i64, {1, of_key.size()}, of_key)}};
+  call.inputs = {{"q", core::make_tensor(dtype::f64, {1, query_positions.size(), 1, 2}, q)},
+                 {"k", core::make_tensor(dtype::f64, {1, key_positions.size(), 1, 2}, k)},
+                 {"query_position", core::make_tensor(dtype::i64, {1, query_positions.size()}, query_positions)},
+                 {"key_position", core::make_tensor(dtype::i64, {1, key_positions.size()}, key_positions)}};
   return call;
 }
 
@@ -76,11 +77,11 @@ TEST_CASE("rope/scores/by_hand", "[property]") {
   call.operation = reference::find_operation("rope/scores:vjp");
   call.inputs.emplace("grad_s", core::make_tensor(dtype::f64, {1, 1, 1, 2}, {1, 0}));
   const auto gradients = reference::certify(call);
-  const auto &of_q = gradients.at("grad_q").rounded.values, &of_k = gradients.at("grad_k").rounded.values;
-  CHECK(of_q(0, 0, 0, 0) == cosine_of_1);
-  CHECK(of_q(0, 0, 0, 1) == -sine_of_1);
-  CHECK(of_k(0, 0, 0, 1) == sine_of_1);
-  CHECK(of_k(0, 1, 0, 0) == 0.0);
+  const auto &grad_q = gradients.at("grad_q").rounded.values, &grad_k = gradients.at("grad_k").rounded.values;
+  CHECK(grad_q(0, 0, 0, 0) == cosine_of_1);
+  CHECK(grad_q(0, 0, 0, 1) == -sine_of_1);
+  CHECK(grad_k(0, 0, 0, 1) == sine_of_1);
+  CHECK(grad_k(0, 1, 0, 0) == 0.0);
 }
 
 TEST_CASE("rope/scores/heads_of_queries_follow_one_another_in_their_group", "[property][gate]") {
@@ -93,8 +94,8 @@ TEST_CASE("rope/scores/heads_of_queries_follow_one_another_in_their_group", "[pr
   CHECK(std::vector<double>(s.values.begin(), s.values.end()) == std::vector<double>{10, 20, 3000, 4000});
   call.operation = reference::find_operation("rope/scores:vjp");
   call.inputs.emplace("grad_s", core::make_tensor(dtype::f64, {1, 4, 1, 1}, {1, 1, 1, 1}));
-  const core::tensor of_k = reference::certify(call).at("grad_k").rounded;
-  CHECK(std::vector<double>(of_k.values.begin(), of_k.values.end()) == std::vector<double>{3, 7});
+  const core::tensor grad_k = reference::certify(call).at("grad_k").rounded;
+  CHECK(std::vector<double>(grad_k.values.begin(), grad_k.values.end()) == std::vector<double>{3, 7});
   call.attributes["group"] = std::int64_t{3};
   CHECK(core::check_request(call).error().message.find(
             "must have shape [B, n, h*u, d] with h = 2 (from 'k') and u = 3 (from 'group')") != string::npos);

@@ -76,13 +76,15 @@ TEST_CASE("sba/formula/gradients_of_products", "[property]") {
     const auto one = [&](double x) { return core::make_tensor(core::dtype::f32, row, std::vector<double>{x}); };
     core::tensors in{{"z", one(z)}, {"grad_a", one(0)}};
     in.emplace("grad_r", core::make_tensor(core::dtype::f32, {1, 1, 1}, std::vector<double>{1}));
-    const properties::call_by_hand of("sba/weights:vjp", core::dtype::f32, std::move(in), {{"attend_current", true}});
+    const properties::call_by_hand gradient("sba/weights:vjp", core::dtype::f32, std::move(in),
+                                            {{"attend_current", true}});
     const float y = 1 / (1 + std::exp(z)), slope = y * (1 - y);
-    CAPTURE(z, slope, of.truth("grad_z"), of.bug("grad_z"));
-    CHECK(of.allows(-slope, "grad_z"));
-    if (z > -10) CHECK(!of.allows(0, "grad_z"));
-    CHECK(of.bug("grad_z") < 2e-6);
-    if (std::fabs(slope + of.truth("grad_z")) > of.of_class(reference::accuracy_class::sequential, "grad_z"))
+    CAPTURE(z, slope, gradient.truth("grad_z"), gradient.bug("grad_z"));
+    CHECK(gradient.allows(-slope, "grad_z"));
+    if (z > -10) CHECK(!gradient.allows(0, "grad_z"));
+    CHECK(gradient.bug("grad_z") < 2e-6);
+    if (std::fabs(slope + gradient.truth("grad_z")) >
+        gradient.of_class(reference::accuracy_class::sequential, "grad_z"))
       ++beyond_sequential;
   }
   CHECK(beyond_sequential > 20);

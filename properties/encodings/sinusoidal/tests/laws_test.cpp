@@ -68,11 +68,11 @@ TEST_CASE("sinusoidal/table/bilinear_forms_of_rows", "[property]") {
   for (std::size_t m = 0; m < 10; ++m)
     for (std::size_t n = 0; n < 10; ++n) {
       // With a diagonal H the sum of the positions matters too, with 1/2 (H_cc - H_ss).
-      double of_sum = 0;
+      double sum_part = 0;
       for (std::size_t i = 0; i < pairs; ++i)
-        of_sum += (diagonal[(2 * i + 1) * (width + 1)] - diagonal[2 * i * (width + 1)]) / 2 *
-                  std::cos(static_cast<double>(m + n) * theta(i));
-      CHECK(form(p, diagonal, m, n) == Approx(relative_part(diagonal, m, n) + of_sum).margin(1e-14));
+        sum_part += (diagonal[(2 * i + 1) * (width + 1)] - diagonal[2 * i * (width + 1)]) / 2 *
+                    std::cos(static_cast<double>(m + n) * theta(i));
+      CHECK(form(p, diagonal, m, n) == Approx(relative_part(diagonal, m, n) + sum_part).margin(1e-14));
       // Blocks that commute with rotations depend only on distances, with their sign.
       CHECK(form(p, commuting, m, n) == Approx(relative_part(commuting, m, n)).margin(1e-14));
       CHECK(form(p, commuting, m + 20, n + 20) == Approx(form(p, commuting, m, n)).margin(1e-13));
@@ -94,7 +94,7 @@ TEST_CASE("sinusoidal/table/averages_over_offsets_are_relative", "[property]") {
             sum += std::fabs(h[j * width + k] / std::sin((theta(j / 2) + sign * theta(k / 2)) / 2)) / 2;
     return sum / static_cast<double>(offsets) + 1e-12;
   };
-  double of_one = 0, of_all = 0;
+  double worst_of_one = 0, worst_of_all = 0;
   for (std::size_t m = 0; m < 10; ++m)
     for (std::size_t n = 0; n < 10; ++n) {
       double sum = 0;
@@ -102,12 +102,12 @@ TEST_CASE("sinusoidal/table/averages_over_offsets_are_relative", "[property]") {
         sum += form(p, h, m + k, n + k);
         const double off = std::fabs(sum / static_cast<double>(k + 1) - relative_part(h, m, n));
         if (off > bound(k + 1)) FAIL("the mean of " << k + 1 << " offsets is off by " << off);
-        if (k == 0) of_one = std::max(of_one, off);
-        if (k == 999) of_all = std::max(of_all, off);
+        if (k == 0) worst_of_one = std::max(worst_of_one, off);
+        if (k == 999) worst_of_all = std::max(worst_of_all, off);
       }
     }
-  CHECK(of_one > 1.0);
-  CHECK(of_all < 0.05);
+  CHECK(worst_of_one > 1.0);
+  CHECK(worst_of_all < 0.05);
 }
 
 TEST_CASE("sinusoidal/table/powers_for_frequencies", "[property]") {

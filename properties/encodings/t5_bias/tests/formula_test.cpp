@@ -163,9 +163,9 @@ TEST_CASE("t5_bias/bias/clipped_in_one_direction_is_alibi", "[property][t5_bias]
     keys = queries;
     const core::attributes clipped{
         {"buckets", static_cast<std::int64_t>(buckets)}, {"bidirectional", false}, {"form", std::string("clipped")}};
-    core::tensors of_t5{{"table", core::make_tensor(type, {heads, buckets}, table)}},
-        of_alibi{{"slopes", core::make_tensor(type, {heads}, slopes)}};
-    for (core::tensors* all : {&of_t5, &of_alibi})
+    core::tensors t5_inputs{{"table", core::make_tensor(type, {heads, buckets}, table)}},
+        alibi_inputs{{"slopes", core::make_tensor(type, {heads}, slopes)}};
+    for (core::tensors* all : {&t5_inputs, &alibi_inputs})
       for (const char* position : {"query_position", "key_position"})
         all->emplace(position, core::make_tensor(core::dtype::i64, {buckets}, queries));
     const auto bits = [&](const char* builtin, const char* name, const core::tensors& inputs,
@@ -175,8 +175,8 @@ TEST_CASE("t5_bias/bias/clipped_in_one_direction_is_alibi", "[property][t5_bias]
     };
     for (const char* builtin : {"sequential", "optimized"}) {
       if (type == core::dtype::bf16 && std::string(builtin) == "optimized") continue;
-      core::tensor t5 = bits(builtin, "t5_bias/bias", of_t5, clipped, "bias");
-      const core::tensor alibi = bits(builtin, "alibi/bias", of_alibi, {}, "bias");
+      core::tensor t5 = bits(builtin, "t5_bias/bias", t5_inputs, clipped, "bias");
+      const core::tensor alibi = bits(builtin, "alibi/bias", alibi_inputs, {}, "bias");
       std::size_t seen = 0;
       for (std::size_t p = 0; p < t5.size(); ++p) {
         if (p % buckets > p / buckets % buckets) continue;  // masked by the caller
@@ -193,8 +193,8 @@ TEST_CASE("t5_bias/bias/clipped_in_one_direction_is_alibi", "[property][t5_bias]
       attends.emplace(input, std::move(x));
     }
     core::tensors by_table = attends, by_slopes = attends;
-    by_table.emplace("table", of_t5.at("table"));
-    by_slopes.emplace("slopes", of_alibi.at("slopes"));
+    by_table.emplace("table", t5_inputs.at("table"));
+    by_slopes.emplace("slopes", alibi_inputs.at("slopes"));
     core::attributes causal = clipped;
     causal.insert({{"causal", true}, {"scale", std::string("inverse_sqrt")}});
     CHECK(core::identical(bits("sequential", "t5_bias/attention", by_table, causal, "o"),

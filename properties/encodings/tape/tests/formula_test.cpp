@@ -59,21 +59,21 @@ TEST_CASE("tape/update/gradient_of_automatic_differentiation", "[property]") {
     return make_tensor(dtype::f32, core::shape(axes, 1), std::vector<double>{x});
   };
   for (float z = 1; z < 24; z += 0.37F) {
-    const properties::call_by_hand of("tape/update:vjp", dtype::f32,
-                                      {{"e_cos", one(4, 1)},
-                                       {"e_sin", one(4, 0)},
-                                       {"x", one(3, 1)},
-                                       {"up", one(2, 1)},
-                                       {"gate", one(2, z)},
-                                       {"down", one(2, 1)},
-                                       {"grad_f_cos", one(4, 1)},
-                                       {"grad_f_sin", one(4, 0)}});
+    const properties::call_by_hand gradient("tape/update:vjp", dtype::f32,
+                                            {{"e_cos", one(4, 1)},
+                                             {"e_sin", one(4, 0)},
+                                             {"x", one(3, 1)},
+                                             {"up", one(2, 1)},
+                                             {"gate", one(2, z)},
+                                             {"down", one(2, 1)},
+                                             {"grad_f_cos", one(4, 1)},
+                                             {"grad_f_sin", one(4, 0)}});
     // The sigmoid as 1 / (1 + exp(-z)), and its neighbours: vectorised code errs by that much.
     const float y = 1 / (1 + std::exp(-z));
-    CAPTURE(z, of.truth("grad_gate"), of.bug("grad_gate"));
+    CAPTURE(z, gradient.truth("grad_gate"), gradient.bug("grad_gate"));
     for (const float w : {y, std::nextafter(y, 0.0F), std::nextafter(y, 1.0F)})
-      CHECK(of.allows(w * (1 + z * (1 - w)), "grad_gate"));
-    CHECK(of.bug("grad_gate") < 2e-5);
-    if (z < 10) CHECK(!of.allows(y, "grad_gate"));  // the second term is missing
+      CHECK(gradient.allows(w * (1 + z * (1 - w)), "grad_gate"));
+    CHECK(gradient.bug("grad_gate") < 2e-5);
+    if (z < 10) CHECK(!gradient.allows(y, "grad_gate"));  // the second term is missing
   }
 }

@@ -38,8 +38,8 @@ TEST_CASE("tupe/bias/gradients_of_what_is_reset", "[property]") {
   put("grad_bias", {1, 2, 2}, {1, 2, 4, 8});
   call.attributes["buckets"] = std::int64_t{4};
   const auto all = reference::certify(call);
-  const auto check = [&](const char* of, const std::vector<double>& expected) {
-    const auto& x = all.at(of).rounded.values;
+  const auto check = [&](const char* output, const std::vector<double>& expected) {
+    const auto& x = all.at(output).rounded.values;
     CHECK(std::vector<double>{x.begin(), x.end()} == expected);
   };
   check("grad_theta", {3, 4});
