@@ -138,14 +138,14 @@ void block_by_block(const traced& logits, const traced_truth& seen, std::size_t 
 
 /// A change of the step in the formula and in its gradient.
 inline auto steps(rows_of_program of) {
-  return [of](auto& how) { how.weights = of; };
+  return [of](auto& scheme) { scheme.weights = of; };
 }
 }  // namespace weights
 
 /// Replaces the step scale q . k + bias, in the gradient too.
 template <class Logit>
 auto with_logit(Logit logit) {
-  return [logit](auto& how) { how.logit = logit; };
+  return [logit](auto& scheme) { scheme.logit = logit; };
 }
 
 /// Faults of every encoding of this kind: mutant/NAME_no_shift and _bias_scaled; `bias` is what the encoding adds.
@@ -192,7 +192,7 @@ std::vector<variant> controls_of_attention(const std::string& name) {
                              {.formula = weights::steps(weights::guarded_softmax)}),
       make_variant<Encoding>("control/" + name + "_mean_from_output", "FlashAttention, Algorithm 4 (arXiv 2205.14135)",
                              "the mean of the gradient is g . o of the stored output, in f16 and bf16 stage by stage",
-                             {.formula = [](auto& how) { how.mean_from_output = true; },
+                             {.formula = [](auto& scheme) { scheme.mean_from_output = true; },
                               .arithmetic = in_usual_stages,
                               .declared = nothing_declared}),
       make_variant<Encoding>("control/" + name + "_usual_stages", "LlamaAttention of huggingface/transformers",

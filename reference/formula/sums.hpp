@@ -185,7 +185,8 @@ std::vector<R> scattered_sums(const std::vector<R>& x, const std::vector<R>& add
 template <class R>
 inline constexpr std::size_t sums_side_by_side = computes_in_formats<R>&& std::is_trivially_copyable_v<R> ? 4 : 1;
 
-/// add(sum, at_x, at_y) is called for each pair of terms. `mask` says where the result has a sum; elsewhere it is 0.
+/// add(sum, place_in_x, place_in_y) is called for each pair of terms. `mask` says where the result has a sum; elsewhere
+/// it is 0.
 template <class R, class Add>
 reals<R> sums_of_products(const contracted_places& places, const truths* mask, Add add) {
   std::vector<std::size_t> wanted;

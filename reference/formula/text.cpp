@@ -43,12 +43,12 @@ bool is_name(const json& j) {
 }
 
 // Takes an attribute; false where the member does not have the attribute's form.
-bool take_attribute(const json& j, form kind, std::size_t k, node& n) {
+bool take_attribute(const json& j, form attribute_form, std::size_t k, node& n) {
   const auto keep = [&](std::optional<std::int64_t> x) {
     if (x) n.integers[k] = {*x};
     return x.has_value();
   };
-  switch (kind) {
+  switch (attribute_form) {
     case form::one:
       return keep(integer_of(j));
     case form::truth:

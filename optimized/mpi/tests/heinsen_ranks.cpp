@@ -143,7 +143,7 @@ TEMPLATE_TEST_CASE("heinsen/scan/ranks_keep_a_large_past", "[optimized][heinsen]
   for (const std::size_t features : {1u, 40u}) {
     scan_problem<TestType> p({1, 20000, features}, false, 2);
     p.decay.assign(p.decay.size(), TestType(-1)), p.s0.assign(features, TestType(15000));
-    p.h[p.at(0, 11000, 0)] = 20000;
+    p.h[p.index(0, 11000, 0)] = 20000;
     run_over_ranks(p, equal_parts(20000));
     if (rank_here() == 0) CHECK(largest_error(p) < 2);
   }
@@ -188,10 +188,10 @@ TEMPLATE_TEST_CASE("heinsen/scan/ranks_with_infinite_inputs", "[optimized][heins
 TEMPLATE_TEST_CASE("heinsen/scan/ranks_with_nan", "[optimized][heinsen]", float, double) {
   using T = TestType;
   scan_problem<T> p({1, 100, 4}, false, 3);
-  p.h[p.at(0, 60, 1)] = nan<T>;
-  p.decay[p.at(0, 30, 2)] = nan<T>;
-  p.h[p.at(0, 20, 3)] = inf<T>, p.decay[p.at(0, 40, 3)] = -1000;
-  p.decay[p.at(0, 45, 1)] = -inf<T>;
+  p.h[p.index(0, 60, 1)] = nan<T>;
+  p.decay[p.index(0, 30, 2)] = nan<T>;
+  p.h[p.index(0, 20, 3)] = inf<T>, p.decay[p.index(0, 40, 3)] = -1000;
+  p.decay[p.index(0, 45, 1)] = -inf<T>;
   scan_problem<T> one = p;
   one.run();
   for (const split& first : {equal_parts(100), uneven_parts(100, 4), all_on(0, 100)}) {
@@ -201,12 +201,12 @@ TEMPLATE_TEST_CASE("heinsen/scan/ranks_with_nan", "[optimized][heinsen]", float,
     for (std::size_t i = 0; i < 100; ++i)
       for (const std::size_t j : {0u, 1u}) {
         CAPTURE(i, j);
-        CHECK(std::isnan(p.grad_h[p.at(0, i, j)]) == std::isnan(one.grad_h[p.at(0, i, j)]));
-        CHECK(std::isnan(p.grad_decay[p.at(0, i, j)]) == std::isnan(one.grad_decay[p.at(0, i, j)]));
+        CHECK(std::isnan(p.grad_h[p.index(0, i, j)]) == std::isnan(one.grad_h[p.index(0, i, j)]));
+        CHECK(std::isnan(p.grad_decay[p.index(0, i, j)]) == std::isnan(one.grad_decay[p.index(0, i, j)]));
       }
     for (std::size_t i = 0; i < 100; ++i)
       for (const std::size_t j : {2u, 3u})  // more of these may be NaN
-        if (std::isnan(one.grad_h[p.at(0, i, j)])) CHECK(std::isnan(p.grad_h[p.at(0, i, j)]));
+        if (std::isnan(one.grad_h[p.index(0, i, j)])) CHECK(std::isnan(p.grad_h[p.index(0, i, j)]));
   }
 }
 

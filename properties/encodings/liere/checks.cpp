@@ -42,8 +42,8 @@ encoding_tests make_tests() {
   tests.controls = controls_of_matrix_rotation<encoding>("liere");
   tests.controls.push_back(changed("control/liere_less_half", "StanfordMIMI/LieRE, models/rope_vit.py: - 0.5",
                                    "1/2 is subtracted from U, which the difference takes out again",
-                                   {.formula = [](auto& how) {
-                                     how.skew = [](const traced& upper, const traced& lower, bool difference) {
+                                   {.formula = [](auto& scheme) {
+                                     scheme.skew = [](const traced& upper, const traced& lower, bool difference) {
                                        return difference ? upper - lower : (upper - traced(0.5)) + traced(0.5);
                                      };
                                    }}));

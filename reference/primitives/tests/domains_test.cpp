@@ -123,7 +123,7 @@ TEST_CASE("reference/domains/integer_powers", "[unit]") {
   CHECK(mpfr_sgn(power(x, ratio(2, 1)).low()) == 0);
   CHECK(power(x, ratio(3, 1)).straddles_zero());
 
-  const auto square = [](auto x) { return power(x, ratio(2, 1)); };
+  const auto square = [](auto base) { return power(base, ratio(2, 1)); };
   CHECK(allowance_of([&](auto) { return square(tracked(-3.0, 1.0)); }) >= 6.0);
   CHECK(allowance_of([&](auto) { return square(tracked(-3.0, 1.0)); }) < 120.0);
   CHECK(allowance_of([&](auto) { return square(tracked(0.0, 0x1p12)); }) == Approx(1.0));
