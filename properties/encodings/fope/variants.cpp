@@ -76,7 +76,7 @@ traced over_row_sums(const traced& c) {
 variation<encoding> with_kept_limit(std::int64_t times, std::int64_t more) {
   return {.formula = [=](auto& scheme) {
     scheme.kept = [=](const kept_rule& by, const index& lengths) {
-      const index kept = by.at(lengths * index::constant(times));
+      const index kept = by.number_of_kept(lengths * index::constant(times));
       return by.counts ? kept : clamp(kept + index::constant(more), 0, by.all());
     };
   }};
@@ -141,7 +141,7 @@ std::vector<variant> mutants() {
                    {.formula =
                         [](auto& scheme) {
                           scheme.kept = [](const kept_rule& by, const index& lengths) {
-                            return by.counts ? index::constant(by.count) : by.at(lengths);
+                            return by.counts ? index::constant(by.count) : by.number_of_kept(lengths);
                           };
                         }}),
            changed("mutant/fope_half_a_turn", "pi / N for 2 pi / N", "frequencies of half a turn are kept",
