@@ -91,7 +91,7 @@ struct variation {
   std::function<void(description& about)> declared{};
   core::dtype shown_in = core::dtype::f32;  ///< see `variant`
   bool remembers = false;                   ///< see `variant`
-  bool telling = false;                     ///< see `variant`
+  bool representative = false;              ///< see `variant`
 };
 
 /// The description of every variant of an encoding's operations: all dtypes, deterministic.
@@ -155,7 +155,7 @@ variant make_variant(std::string id, const char* models, std::string summary, va
   const auto make = [id, changes]() -> std::unique_ptr<implementation> {
     return std::make_unique<scheme_variant<Encoding>>(id, changes);
   };
-  return {std::move(id), models, std::move(summary), make, changes.shown_in, changes.remembers, changes.telling};
+  return {std::move(id), models, std::move(summary), make, changes.shown_in, changes.remembers, changes.representative};
 }
 
 /// The lists joined into one.

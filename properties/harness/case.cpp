@@ -169,6 +169,13 @@ test_case make_case(const case_key& key, const family& from) {
   return inside == as_drawn ? c : drawn(key, extent(inside), from, core::counter_random(key.seed));
 }
 
+core::attributes settings_of(const case_key& key) {
+  const family* from = find_family(*key.operation, key.family);
+  ASSAY_EXPECTS(from != nullptr && key.size.is_given());
+  core::counter_random random(key.seed);
+  return draw_settings(key, *from, random);
+}
+
 test_case make_case(const case_key& key) {
   const family* from = find_family(*key.operation, key.family);
   ASSAY_EXPECTS(from != nullptr);

@@ -92,7 +92,7 @@ struct family {
   bool of_one_sign = false;
   /// The axis that is long with these inputs, because mild inputs average away or allow faults along it; empty if there
   /// is none.
-  std::string tells_along{};
+  std::string long_axis{};
   /// The values from which its settings are drawn if the key allows it: with these values its inputs can show faults. A
   /// value that is listed twice is drawn twice as often.
   setting_values settings{};
@@ -137,6 +137,8 @@ inline bool is_mild(const test_case& c) { return is_mild(*c.call.operation, c.fa
 test_case make_case(const case_key& key);
 /// The same with the family at hand.
 test_case make_case(const case_key& key, const family& from);
+/// The settings of that case, without its inputs. Precondition: the key gives sizes.
+core::attributes settings_of(const case_key& key);
 
 /// Simpler cases, the most drastic first: fewer tokens, lanes, rows; simpler values. RapidCheck walks them
 /// (case_generator.hpp).

@@ -28,7 +28,7 @@ struct variant {
   core::dtype shown_in = core::dtype::f32;  ///< the dtype in which a mutant's fault shows
   bool remembers = false;                   ///< faulty only from its second call on
   /// For a mutant: it is in the small set that gives every property a mutant to kill; short tests run this set.
-  bool telling = false;
+  bool representative = false;
   /// For a mutant that answers another call correctly: that call, from one with all settings.
   std::function<request(const request& call)> answered{};
 };

@@ -80,6 +80,18 @@ std::vector<const property*> idle_properties(const std::vector<trial>& trials) {
   return idle;
 }
 
+bool is_idle(const property& p, const std::vector<variant>& mutants, const trial_options& options) {
+  return std::none_of(mutants.begin(), mutants.end(), [&](const variant& m) {
+    trial alone{m, options.type.value_or(m.shown_in)};
+    const auto under_test = m.make();
+    const auto& all = reference::operations();
+    return std::any_of(all.begin(), all.end(), [&](const core::operation& op) {
+      try_property(alone, *under_test, op, p, options);
+      return !alone.kills.empty();
+    });
+  });
+}
+
 pinned_classes classes_of(implementation& right, core::dtype type, const trial_options& options) {
   pinned_classes classes;
   for (const core::operation& op : reference::operations())

@@ -52,6 +52,8 @@ std::optional<smallest_case> smallest(const trial& t);
 
 /// Properties without a kill in any trial.
 std::vector<const property*> idle_properties(const std::vector<trial>& trials);
+/// Whether a property kills none of these mutants. Nothing is tried after the first kill.
+bool is_idle(const property& p, const std::vector<variant>& mutants, const trial_options& options);
 
 /// The accuracy classes that a right implementation has, by operation: what a user would pin.
 using pinned_classes = std::map<std::string, reference::accuracy_class>;

@@ -21,7 +21,7 @@ namespace {
 // The family to start from: inputs for which many terms along a long axis have weight, or else mild ones.
 const family* base_of(const std::vector<family>& all, const core::operation& op) {
   for (const auto& is_such :
-       {+[](const family& f) { return !f.tells_along.empty(); }, +[](const family& f) { return f.is_mild; }})
+       {+[](const family& f) { return !f.long_axis.empty(); }, +[](const family& f) { return f.is_mild; }})
     for (const family& f : all)
       if (is_such(f) && f.applies(op)) return &f;
   return nullptr;

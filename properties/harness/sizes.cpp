@@ -256,7 +256,7 @@ std::vector<sized_call> long_axes(const core::operation& op, core::dtype type, c
     };
     bool added = false;
     for (const family& f : families)
-      if (f.tells_along == symbol) add_largest(f.name), added = true;
+      if (f.long_axis == symbol) add_largest(f.name), added = true;
     if (!added) add_largest(names.front());
   }
   if (!options.families.empty())

@@ -96,7 +96,7 @@ void scale_normal(std::vector<double>& x, double by) {
 // Calls visit(query i, its bias [m]), head by head.
 template <class Visit>
 void for_queries(drawn_inputs& in, Visit visit) {
-  std::vector<double>& bias = in.of.at("bias");
+  std::vector<double>& bias = in.numbers.at("bias");
   const std::size_t n = in.sizes.at("n"), m = in.sizes.at("m");
   for (std::size_t row = 0; row * m < bias.size(); ++row) visit(row % n, std::span(bias).subspan(row * m, m));
 }
@@ -108,6 +108,16 @@ void mask(std::span<double> row, std::size_t j) {
 
 }  // namespace
 
+void make_unit_rows(std::vector<double>& rows, std::size_t d) {
+  for (std::size_t first = 0; d > 0 && first < rows.size(); first += d) {
+    const std::span<double> row(rows.data() + first, d);
+    double squares = 0.0;
+    for (const double x : row) squares += x * x;
+    for (double& x : row)
+      if (squares > 0.0) x /= std::sqrt(squares);
+  }
+}
+
 family attention_family(std::string name, std::string summary, input_filler fill) {
   family f{std::move(name), std::move(summary)};
   f.generate = [fill](const core::operation& op, core::dtype type, const core::attributes& settings,
@@ -116,7 +126,7 @@ family attention_family(std::string name, std::string summary, input_filler fill
     for (const core::tensor_declaration& d : op.inputs) {
       std::size_t count = 1;
       for (const std::size_t s : core::shape_of(d, in.sizes)) count *= s;
-      auto& x = in.of.emplace(d.name, count).first->second;
+      auto& x = in.numbers.emplace(d.name, count).first->second;
       const double integers = d.domain.high - d.domain.low + 1;
       for (double& y : x) {
         y = random.normal();
@@ -126,7 +136,7 @@ family attention_family(std::string name, std::string summary, input_filler fill
     fill(in, op, type, random);
     core::tensors inputs;
     for (const core::tensor_declaration& d : op.inputs)
-      inputs.emplace(d.name, core::make_tensor(d.type_in(type), core::shape_of(d, in.sizes), in.of.at(d.name)));
+      inputs.emplace(d.name, core::make_tensor(d.type_in(type), core::shape_of(d, in.sizes), in.numbers.at(d.name)));
     return inputs;
   };
   return f;
@@ -140,38 +150,38 @@ family of_input(const char* input, family f) {
 void as_drawn(drawn_inputs&, const core::operation&, core::dtype, core::counter_random&) {}
 
 void draw_logits(drawn_inputs& in, double (*logit)(core::counter_random& random), core::counter_random& random) {
-  std::fill(in.of.at("q").begin(), in.of.at("q").end(), 1.0);
+  std::fill(in.numbers.at("q").begin(), in.numbers.at("q").end(), 1.0);
   const double width = std::pow(static_cast<double>(in.sizes.at("d")), 0.75);
-  for (double& x : in.of.at("k")) x = logit(random) / width;
+  for (double& x : in.numbers.at("k")) x = logit(random) / width;
 }
 
 void large_logits(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
-  for (const char* input : {"q", "k"}) scale_normal(in.of.at(input), 16);
+  for (const char* input : {"q", "k"}) scale_normal(in.numbers.at(input), 16);
 }
 
 void equal_values(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   const std::size_t keys = in.sizes.at("m"), width = in.sizes.at("e");
   const double all = random.normal();
-  std::vector<double>& v = in.of.at("v");
+  std::vector<double>& v = in.numbers.at("v");
   for (std::size_t i = 0; i < v.size(); ++i)
     if (i / width % keys + 1 < keys) v[i] = all;
 }
 
 void small_values(drawn_inputs& in, const core::operation&, core::dtype type, core::counter_random&) {
-  scale_normal(in.of.at("v"), 16 * core::smallest_normal(type));
+  scale_normal(in.numbers.at("v"), 16 * core::smallest_normal(type));
 }
 
 void large_values(drawn_inputs& in, const core::operation&, core::dtype type, core::counter_random& random) {
-  for (double& x : in.of.at("v")) x = random.uniform(-1, 1) * core::largest_finite(type) / 64;
+  for (double& x : in.numbers.at("v")) x = random.uniform(-1, 1) * core::largest_finite(type) / 64;
 }
 
 void nan_in_queries_or_values(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  std::vector<double>& x = in.of.at(random.one_in(2) ? "q" : "v");
+  std::vector<double>& x = in.numbers.at(random.one_in(2) ? "q" : "v");
   if (!x.empty()) x[random.below(x.size())] = std::numeric_limits<double>::quiet_NaN();
 }
 
 void no_bias(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
-  scale_normal(in.of.at("bias"), 0);
+  scale_normal(in.numbers.at("bias"), 0);
 }
 
 // The last query sees every key.
@@ -199,8 +209,8 @@ void few_keys(drawn_inputs& in, const core::operation&, core::dtype, core::count
 }
 
 void equal_logits(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  scale_normal(in.of.at("q"), 0);
-  std::vector<double>& bias = in.of.at("bias");
+  scale_normal(in.numbers.at("q"), 0);
+  std::vector<double>& bias = in.numbers.at("bias");
   std::fill(bias.begin(), bias.end(), random.normal());
 }
 
@@ -219,7 +229,7 @@ void far_keys(drawn_inputs& in, const core::operation& op, core::dtype type, cor
                level = random.one_in(2)   ? 30000
                        : random.one_in(3) ? std::min(1e5, largest)
                                           : farthest;
-  for (double& x : in.of.at("bias")) x = random.uniform(-8, 8) - level;
+  for (double& x : in.numbers.at("bias")) x = random.uniform(-8, 8) - level;
   masked_inside(in, op, type, random);
 }
 

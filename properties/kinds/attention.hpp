@@ -19,13 +19,15 @@ namespace assay::properties {
 /// A case before rounding: numbers of the inputs by name, row-major, and the sizes of their axes.
 struct drawn_inputs {
   core::axis_sizes sizes;
-  std::map<std::string, std::vector<double>> of{};
+  std::map<std::string, std::vector<double>> numbers{};
 };
 /// The numbers of an input; null if there is no such input.
 inline std::vector<double>* numbers_of(drawn_inputs& in, const char* name) {
-  const auto found = in.of.find(name);
-  return found == in.of.end() ? nullptr : &found->second;
+  const auto found = in.numbers.find(name);
+  return found == in.numbers.end() ? nullptr : &found->second;
 }
+/// Scales each row of d numbers to length 1; a row of zeros stays.
+void make_unit_rows(std::vector<double>& rows, std::size_t d);
 /// Changes inputs that have been filled with normal numbers.
 using input_filler =
     std::function<void(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random)>;
@@ -159,7 +161,7 @@ std::vector<variant> faults_of_attention(const std::string& name, const std::str
                                  {.formula = with_logit([](const auto& product, const auto& b, const auto& scale) {
                                     return scale * (product + b);
                                   }),
-                                  .telling = true})};
+                                  .representative = true})};
 }
 
 /// Faults of weights and masks, whatever the bias is: the archetype has them.
@@ -169,7 +171,7 @@ std::vector<variant> faults_of_weights(const std::string& name) {
       make_variant<Encoding>("mutant/" + name + "_padded_keys_count",
                              "pytorch/pytorch#139641: padding enters with 0 instead of -inf",
                              "blocks of four keys are filled up with keys of logit 0",
-                             {.formula = weights::steps(weights::with_padded_keys), .telling = true}),
+                             {.formula = weights::steps(weights::with_padded_keys), .representative = true}),
       make_variant<Encoding>("mutant/" + name + "_mask_after_softmax", "jax-ml/jax#23842: masked after the exponential",
                              "masked keys take their share of the weight",
                              {.formula = weights::steps(weights::masked_after_softmax)}),

@@ -70,7 +70,7 @@ std::vector<variant> faults_of_matrix_rotation(const std::string& name, const st
   return {
       changed("series_unscaled", "Longin-Yu/ComRoPE, naive_matrix_exp",
               "the series has 32 terms, and nothing is scaled",
-              {.formula = steps([](const traced& x) { return series_of_powers(x, 32); }), .telling = true}),
+              {.formula = steps([](const traced& x) { return series_of_powers(x, 32); }), .representative = true}),
       changed("wrong_coefficient", "pytorch/pytorch#196592: matrix_exp",
               "matrices of norm 0.05 to 0.58 (3e-4 to 0.05 in f64) have a series too small from X^5 on, X^5 by a tenth",
               {.formula =
@@ -88,7 +88,7 @@ std::vector<variant> faults_of_matrix_rotation(const std::string& name, const st
               {.formula = steps([](const traced& x) { return skew_exponential(held_in(core::dtype::bf16, x)); })}),
       changed("closed_form_at_0", "oarriaga/paz#383, kornia/kornia#1715: the angle 0 in a closed form",
               "three coordinates turn by Rodrigues's formula, which is 0 / 0 at position 0",
-              {.formula = steps([](const traced& x) { return rodrigues(x, 0.0, false); }), .telling = true}),
+              {.formula = steps([](const traced& x) { return rodrigues(x, 0.0, false); }), .representative = true}),
       changed("safe_norm", "kornia/kornia#1715: a number under the root",
               "the angle of three coordinates is sqrt(a^2 + 1e-3)",
               {.formula = steps([](const traced& x) { return rodrigues(x, 1e-3, false); })}),
@@ -99,7 +99,7 @@ std::vector<variant> faults_of_matrix_rotation(const std::string& name, const st
                      if (const auto found = outputs.find("grad_" + generators); found != outputs.end())
                        zero_on_and_below(found->second);
                    },
-               .telling = true}),
+               .representative = true}),
       changed("rest_zeroed", "StanfordMIMI/LieRE: d mod b", "coordinates behind the blocks are 0",
               {.outputs =
                    [](core::tensors& outputs, const request& call) {
@@ -111,7 +111,7 @@ std::vector<variant> faults_of_matrix_rotation(const std::string& name, const st
                    }}),
       changed("gradient_of_first_order", "a backward that takes L(X, G) for exp(X) G",
               "the gradient is that of exp(X) times itself, as if matrices commuted",
-              {.gradient = steps(with_slope_of_first_order), .telling = true}),
+              {.gradient = steps(with_slope_of_first_order), .representative = true}),
   };
 }
 

@@ -52,11 +52,11 @@ std::vector<variant> faults_of_distance(const std::string& name) {
                              {.inputs = count_from_first_key}),
       make_variant<Encoding>("mutant/" + name + "_indices_for_positions", "lucidrains/x-transformers#242",
                              "keys and queries are counted, wherever they stand",
-                             {.inputs = count_as_last, .telling = true}),
+                             {.inputs = count_as_last, .representative = true}),
       make_variant<Encoding>(
           "mutant/" + name + "_distances_in_bf16", "chijames/KERPLE: distances in the dtype of the scores",
           "distances are rounded to bf16",
-          {.inputs = [](request& call) { round_positions(call, core::dtype::bf16); }, .telling = true}),
+          {.inputs = [](request& call) { round_positions(call, core::dtype::bf16); }, .representative = true}),
   };
 }
 

@@ -27,8 +27,8 @@ input_filler far_larger(std::vector<std::string> inputs) {
   return [inputs = std::move(inputs)](drawn_inputs& in, const core::operation&, core::dtype,
                                       core::counter_random& random) {
     for (const std::string& input : inputs)
-      if (in.of.contains(input))
-        for (double& x : in.of.at(input)) x *= random.one_in(2) ? 16 : 0;
+      if (in.numbers.contains(input))
+        for (double& x : in.numbers.at(input)) x *= random.one_in(2) ? 16 : 0;
   };
 }
 
@@ -37,9 +37,9 @@ input_filler nan_in(std::vector<std::string> inputs) {
                                       core::counter_random& random) {
     std::vector<std::string> there;
     for (const std::string& input : inputs)
-      if (in.of.contains(input)) there.push_back(input);
+      if (in.numbers.contains(input)) there.push_back(input);
     const std::string& chosen = there.size() == 1 ? there.front() : there[random.below(there.size())];
-    std::vector<double>& x = in.of.at(chosen);
+    std::vector<double>& x = in.numbers.at(chosen);
     // For values, the NaN is among those of the first key: each query sees it, and only in some programs 0 times NaN is
     // NaN.
     if (!x.empty()) x[random.below(op.input(chosen)->axes.back() == "e" ? in.sizes.at("e") : x.size())] = std::nan("");

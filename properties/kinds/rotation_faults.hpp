@@ -129,7 +129,7 @@ std::vector<variant> faults_of_rotation(const std::string& name) {
                return m.shape(1) == 1 ? 0.0 : m(row, token);
              })}),
       fault("counted_from_one", "vllm-project/vllm#55910: +1", "positions count from 1",
-            {.inputs = with_each_position([](double m) { return m + 1.0; }), .telling = true}),
+            {.inputs = with_each_position([](double m) { return m + 1.0; }), .representative = true}),
       // The table holds 2048 positions.
       fault("table_one_short", "microsoft/onnxruntime#28205", "position 2047 is 2046",
             {.inputs = with_each_position([](double m) { return m == 2047.0 ? 2046.0 : m; })}),
@@ -142,12 +142,12 @@ std::vector<variant> faults_of_rotation(const std::string& name) {
       fault("rest_is_zero", "fla-org/flash-linear-attention#1177", "coordinates that do not rotate become 0",
             {.outputs = clear_the_rest}),
       fault("wrong_sign", "karpathy/nanochat#489: the other direction than that of the weights", "rotates by -m theta",
-            {.formula = [](auto& scheme) { scheme.turn = rotations::turned_backwards; }, .telling = true}),
+            {.formula = [](auto& scheme) { scheme.turn = rotations::turned_backwards; }, .representative = true}),
       fault("sine_and_cosine_swapped", "GPT-J of huggingface/transformers: sines stand first in its table",
             "cosine and sine change places in the second coordinate",
             {.formula = [](auto& scheme) { scheme.turn = rotations::turned_by_swapped; }}),
       fault("tables_in_bf16", "KellerJordan/modded-nanogpt#39", "cosines and sines are rounded to bf16",
-            {.formula = [](auto& scheme) { scheme.rotation_at = rotations::in_bf16; }, .telling = true}),
+            {.formula = [](auto& scheme) { scheme.rotation_at = rotations::in_bf16; }, .representative = true}),
       fault("tables_of_halves", "Cohere of huggingface/transformers, huggingface/pytorch-image-models#2692: one of two",
             "neighbours are paired, and columns of cosines and sines in the order of halves",
             {.outputs = [](core::tensors& y,

@@ -40,7 +40,7 @@ inline void draw(drawn_inputs& in, gate_source gate, core::counter_random& rando
 /// Sets some keys and values of the first token to NaN: chunked programs carry it to all tokens of the chunk.
 inline void nan_in_first_token(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   for (const char* name : {"k", "v"}) {
-    std::vector<double>& x = in.of.at(name);
+    std::vector<double>& x = in.numbers.at(name);
     const std::size_t n = in.sizes.at("n"), row = x.size() / std::max<std::size_t>(1, in.sizes.at("B") * n);
     for (std::size_t k = 0; k < x.size(); ++k)
       if (k / row % n == 0 && random.one_in(5)) x[k] = std::nan("");

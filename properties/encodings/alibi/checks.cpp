@@ -58,7 +58,7 @@ family of_slopes(std::string name, std::string summary, parameter_source slope, 
                  input_filler attends = {}) {
   const family of_attention = attention_family(
       name, summary, [=](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
-        for (double& m : in.of.at("slopes")) m = slope("slopes", type, random);
+        for (double& m : in.numbers.at("slopes")) m = slope("slopes", type, random);
         attends(in, op, type, random);
       });
   family f = pair_bias_family(std::move(name), std::move(summary), slope,
@@ -82,10 +82,10 @@ family of_slopes(std::string name, std::string summary, parameter_source slope, 
 // Slopes so small that even the farthest key has weight.
 void gentle(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
   const auto keys = static_cast<double>(std::max<std::size_t>(in.sizes.at("m"), 1));
-  for (double& m : in.of.at("slopes")) m = random.uniform(0.5, 4) / keys;
+  for (double& m : in.numbers.at("slopes")) m = random.uniform(0.5, 4) / keys;
 }
 void no_slopes(drawn_inputs& in, const core::operation&, dtype, counter_random&) {
-  for (double& m : in.of.at("slopes")) m = 0;
+  for (double& m : in.numbers.at("slopes")) m = 0;
 }
 double nearest_wins(std::string_view, dtype, counter_random& random) { return random.uniform(20, 60); }
 
@@ -113,7 +113,7 @@ encoding_tests make_tests() {
       holding_nan(of_slopes("nan_inside", "a NaN among the slopes", number_or_nan, in_order, as_drawn)),
   };
   for (family& f : tests.families)
-    if (f.name == "gentle") f.tells_along = "m";
+    if (f.name == "gentle") f.long_axis = "m";
   tests.sizes = pair_bias_sizes(bias);
   for (const usual_size& size : std::vector<usual_size>{{slopes, {{"h", 9}}, true},
                                                         {slopes, {{"h", 65}}, true, every_family},

@@ -77,10 +77,10 @@ std::vector<variant> mutants() {
                    "the nearest key has the distance 1",
                    {.formula =
                         [](auto&scheme) { scheme.product = [](const auto& m, const auto& c) { return m * c - m; }; }}),
-           changed(
-               "mutant/alibi_attention_queries_first", "lucidrains/x-transformers#153, vllm-project/vllm#945",
-               "queries behind cached keys are counted from the first key",
-               {.inputs = [](request&call) { set_setting<std::string>(call, "alignment", "first"); }, .telling = true}),
+           changed("mutant/alibi_attention_queries_first", "lucidrains/x-transformers#153, vllm-project/vllm#945",
+                   "queries behind cached keys are counted from the first key",
+                   {.inputs = [](request&call) { set_setting<std::string>(call, "alignment", "first"); },
+                   .representative = true}),
            changed("mutant/alibi_attention_off_by_one", "triton-lang/triton#8412: off by one",
                    "distances in both directions are counted from the token behind the query",
                    {.formula = attended(off_by_one)}),

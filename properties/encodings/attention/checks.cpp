@@ -93,11 +93,11 @@ std::vector<variant> mutants() {
                         [](request& call) {
                           change_each(call.inputs, "bias", [](double b) { return b == -infinity ? -10000.0 : b; });
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/attention_all_keys_where_none_is",
                    "ml-explore/mlx#2395: neither 0 nor NaN in a row fully masked",
                    "a query whose keys are all masked sees all of them",
-                   {.inputs = see_all_keys_where_none_is, .telling = true}),
+                   {.inputs = see_all_keys_where_none_is, .representative = true}),
            changed("mutant/attention_no_mean_in_gradient", "pytorch/pytorch#196705: a term dropped",
                    "the gradient of the logits lacks the mean",
                    {.gradient = [](auto& scheme) { scheme.weights = with_constant_sum; }}),
@@ -167,9 +167,9 @@ encoding_tests make_tests() {
       f.applies = [](const core::operation& op) { return op.input("v") != nullptr; };
     // Along keys, `few_keys` tells by outputs, where few keys have weight, and `mild` by gradients, which all keys
     // have.
-    if (f.name == "few_keys" || f.name == "mild") f.tells_along = "m";
+    if (f.name == "few_keys" || f.name == "mild") f.long_axis = "m";
     // If logits are sums of 2^16 terms, their law allows any weights, unless the terms are 0.
-    if (f.name == "equal_logits") f.tells_along = "d";
+    if (f.name == "equal_logits") f.long_axis = "d";
   }
   for (family& f : merge_families()) tests.families.push_back(std::move(f));
   tests.sizes = sizes();

@@ -178,7 +178,7 @@ std::vector<variant> kernel_mutants() {
                        }}),
            kernel("mutant/attention_nothing_hidden_where_a_query_sees_none", "ml-explore/mlx#2395: a row fully masked",
                   "where some query sees no key all queries see all keys",
-                  {.inputs = hide_nothing_where_a_query_sees_none, .telling = true}),
+                  {.inputs = hide_nothing_where_a_query_sees_none, .representative = true}),
            kernel("mutant/attention_cap_before_scale", "Dao-AILab/flash-attention#1181: what the cap divides",
                   "q . k is capped before it is scaled", {.inputs = cap_before_scale}),
            kernel("mutant/attention_cap_not_multiplied", "Dao-AILab/flash-attention#1181",

@@ -14,9 +14,9 @@ namespace {
 // Sets queries to ones, and keys so that key j of m has the logit logit(j), or nearly that.
 template <class F>
 void set_logits(drawn_inputs& in, F logit) {
-  std::fill(in.of.at("q").begin(), in.of.at("q").end(), 1.0);
+  std::fill(in.numbers.at("q").begin(), in.numbers.at("q").end(), 1.0);
   const std::size_t width = in.sizes.at("d"), keys = in.sizes.at("m");
-  std::vector<double>& k = in.of.at("k");
+  std::vector<double>& k = in.numbers.at("k");
   for (std::size_t first = 0; first < k.size(); first += width) {
     const double x = logit(first / width % keys) / std::pow(static_cast<double>(width), 0.75);
     std::fill_n(k.begin() + static_cast<std::ptrdiff_t>(first), width, x);
@@ -28,7 +28,7 @@ void wide_logits(drawn_inputs& in, const core::operation&, core::dtype, core::co
 }
 
 void set_sinks(drawn_inputs& in, double sink, core::counter_random& random) {
-  for (double& s : in.of.at("sink")) s = sink + random.normal();
+  for (double& s : in.numbers.at("sink")) s = sink + random.normal();
 }
 void loud_sinks(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   set_sinks(in, random.one_in(2) ? 1000 : 6, random);
@@ -37,7 +37,7 @@ void loud_sinks(drawn_inputs& in, const core::operation&, core::dtype, core::cou
 void faint_sinks(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   set_sinks(in, -1000, random);
   if (in.sizes.at("n") <= in.sizes.at("m"))
-    for (double& s : in.of.at("sink"))
+    for (double& s : in.numbers.at("sink"))
       if (random.one_in(2)) s = -core::infinity;
 }
 
@@ -97,7 +97,7 @@ void few_keys_weigh(drawn_inputs& in, const core::operation&, core::dtype, core:
   set_logits(in, [&](std::size_t j) { return weighs[j] ? random.normal() : -300; });
 }
 void equal_keys(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
-  std::fill(in.of.at("q").begin(), in.of.at("q").end(), 0.0);
+  std::fill(in.numbers.at("q").begin(), in.numbers.at("q").end(), 0.0);
 }
 // Logits below the numbers that some kernels use for -inf: -10000, or -50000 (flashinfer).
 void keys_far_below(drawn_inputs& in, const core::operation&, core::dtype type, core::counter_random& random) {
@@ -107,13 +107,13 @@ void keys_far_below(drawn_inputs& in, const core::operation&, core::dtype type, 
                level = random.one_in(3) ? farthest : 200;
   set_logits(in, [&](std::size_t) { return random.uniform(-4, 4) - level; });
   // Beside a finite sink these keys would have no weight: if every query has a key, sinks are -inf.
-  if (const auto sink = in.of.find("sink"); sink != in.of.end() && in.sizes.at("n") <= in.sizes.at("m"))
+  if (const auto sink = in.numbers.find("sink"); sink != in.numbers.end() && in.sizes.at("n") <= in.sizes.at("m"))
     std::fill(sink->second.begin(), sink->second.end(), -core::infinity);
 }
 // Only queries hold a NaN. A hidden key has the weight 0, and 0 times a NaN value is NaN in programs that sum over all
 // keys: this is no fault. A NaN in a query that sees no key is left out too.
 void nan_in_a_query(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  std::vector<double>& q = in.of.at("q");
+  std::vector<double>& q = in.numbers.at("q");
   if (!q.empty() && in.sizes.at("n") <= in.sizes.at("m")) q[random.below(q.size())] = std::nan("");
 }
 void one_key_above(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {

@@ -22,7 +22,7 @@ family of_lses(std::string name, std::string summary, lse_source draw) {
   family f =
       attention_family(std::move(name), std::move(summary),
                        [draw](drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-                         std::vector<double>& all = in.of.at("lses");
+                         std::vector<double>& all = in.numbers.at("lses");
                          const std::size_t parts = in.sizes.at("p");
                          for (std::size_t first = 0; first < all.size(); first += parts)
                            draw(std::span(all).subspan(first, parts), random);
@@ -71,7 +71,7 @@ family of_empty_parts(std::string name, std::string summary, lse_source draw) {
 }
 void nan_in_a_part(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   // A single part is returned as it is.
-  std::vector<double>& x = in.of.at(in.sizes.at("p") > 1 && random.one_in(2) ? "lses" : "parts");
+  std::vector<double>& x = in.numbers.at(in.sizes.at("p") > 1 && random.one_in(2) ? "lses" : "parts");
   if (!x.empty()) x[random.below(x.size())] = std::nan("");
 }
 

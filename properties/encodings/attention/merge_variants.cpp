@@ -174,7 +174,7 @@ std::vector<variant> merge_mutants() {
                    "lse is that of the last part", {.formula = by(lse_of_the_last)}),
            merging("mutant/attention_merge_lse_not_carried", "triton-lang/triton#2361: a carry dropped",
                    "each part is weighed against the first one alone",
-                   {.formula = by(left_to_right(two_without_carry)), .telling = true}),
+                   {.formula = by(left_to_right(two_without_carry)), .representative = true}),
            merging("mutant/attention_merge_weights_in_f16", "HabanaAI/vllm-fork#503", "the weights are kept in f16",
                    {.formula = by(weights_in_f16)}),
            merging("mutant/attention_merge_lse_detached", "pytorch/pytorch#196705: a path dropped",

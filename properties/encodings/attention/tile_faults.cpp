@@ -95,7 +95,7 @@ std::vector<variant> tile_mutants() {
 void shared_keys(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
   const std::size_t heads = in.sizes.at("B") * in.sizes.at("h");
   for (const char* name : {"k", "v"}) {
-    std::vector<double>& x = in.of.at(name);
+    std::vector<double>& x = in.numbers.at(name);
     const std::size_t head_size = heads == 0 ? 0 : x.size() / heads;
     for (std::size_t i = head_size; i < x.size(); ++i) x[i] = x[i % head_size];
   }

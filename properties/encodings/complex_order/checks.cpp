@@ -22,24 +22,24 @@ using core::dtype;
 
 // Consecutive tokens from some place on; frequencies from 1 to 1 / 10000, as in tables, with both signs; any phase.
 void words(drawn_inputs& in, core::counter_random& random, double farthest) {
-  if (!in.of.contains("frequency")) return;
+  if (!in.numbers.contains("frequency")) return;
   const std::size_t n = in.sizes.at("n");
   const double first = std::floor(random.uniform(0, std::max(farthest - static_cast<double>(n), 1.0)));
-  std::vector<double>& position = in.of.at("position");
+  std::vector<double>& position = in.numbers.at("position");
   for (std::size_t k = 0; k < position.size(); ++k) position[k] = first + static_cast<double>(k % n);
-  for (double& w : in.of.at("frequency")) w = std::copysign(std::pow(10.0, -random.uniform(0, 4)), w);
-  for (double& phi : in.of.at("phase")) phi = random.uniform(-std::numbers::pi, std::numbers::pi);
+  for (double& w : in.numbers.at("frequency")) w = std::copysign(std::pow(10.0, -random.uniform(0, 4)), w);
+  for (double& phi : in.numbers.at("phase")) phi = random.uniform(-std::numbers::pi, std::numbers::pi);
 }
 void mild(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) { words(in, random, 512); }
 void far_away(drawn_inputs& in, const core::operation&, dtype type, core::counter_random& random) {
   words(in, random, type == dtype::f16 ? 0x1p11 : 0x1p17);  // gradients times the position stay finite
-  for (double& m : in.of.at("position")) m *= random.one_in(3) ? -1 : 1;
+  for (double& m : in.numbers.at("position")) m *= random.one_in(3) ? -1 : 1;
 }
 // The Position_Embedding of the public CNN: the number of the word times 10000^(-2c/d).
 void numbers_of_words(drawn_inputs& in, const core::operation&, dtype type, core::counter_random& random) {
   words(in, random, 64);
   const std::size_t d = in.sizes.at("d");
-  std::vector<double>& frequency = in.of.at("frequency");
+  std::vector<double>& frequency = in.numbers.at("frequency");
   for (std::size_t k = 0; k < frequency.size(); ++k) {
     if (k % d == 0)
       frequency[k] = std::floor(random.uniform(0, type == dtype::f16 ? 500 : 20000));
@@ -51,7 +51,7 @@ void numbers_of_words(drawn_inputs& in, const core::operation&, dtype type, core
 void padding(drawn_inputs& in, const core::operation& op, dtype, core::counter_random& random) {
   words(in, random, 512);
   for (const core::tensor_declaration& d : op.inputs) {
-    std::vector<double>& x = in.of.at(d.name);
+    std::vector<double>& x = in.numbers.at(d.name);
     const std::size_t width = in.sizes.at("d") * (d.axes.back() == "2" ? 2 : 1);
     for (std::size_t k = 0; !d.own_type && k < x.size(); k += width)
       if (random.one_in(2)) std::fill_n(x.begin() + static_cast<std::ptrdiff_t>(k), width, 0.0);
@@ -61,7 +61,7 @@ void padding(drawn_inputs& in, const core::operation& op, dtype, core::counter_r
 void cancelling(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   const std::size_t d = in.sizes.at("d");
   for (const char* input : {"q", "k"}) {
-    std::vector<double>& x = in.of.at(input);
+    std::vector<double>& x = in.numbers.at(input);
     for (std::size_t index = 2; index < x.size(); ++index)
       if (index / 2 % d % 2 == 1) x[index] = x[index - 2] * (*input == 'q' ? 1 : random.one_in(2) ? -1 : -1 - 0x1p-8);
   }
@@ -70,7 +70,7 @@ void of_any_size(drawn_inputs& in, const core::operation&, dtype type, core::cou
   words(in, random, 512);
   const double most = type == dtype::f16 ? 3 : 12;
   for (const char* input : {"amplitude", "q", "k"})
-    if (const auto x = in.of.find(input); x != in.of.end())
+    if (const auto x = in.numbers.find(input); x != in.numbers.end())
       for (double& y : x->second) y *= random.one_in(4) ? 0.0 : std::exp2(random.uniform(-most, most));
 }
 void with_nan(drawn_inputs& in, const core::operation& op, dtype type, core::counter_random& random) {

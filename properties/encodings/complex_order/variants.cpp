@@ -109,12 +109,12 @@ std::vector<variant> mutants() {
                         }}),
            changed("mutant/complex_order_other_way", "exp(-1j * angle), the sign of a Fourier transform",
                    "im has the other sign",
-                   {.outputs = of_pairs([](double&, double& im) { im = -im; }), .telling = true}),
+                   {.outputs = of_pairs([](double&, double& im) { im = -im; }), .representative = true}),
            changed("mutant/complex_order_parts_exchanged",
                    "iclr-complex-order/complex-order: encoder(phase, real) calls forward(real, phase)",
                    "re and im are exchanged", {.outputs = of_pairs([](double& re, double& im) { std::swap(re, im); })}),
            changed("mutant/complex_order_half_imaginary", "a factor 1/2 of one part alone", "im has half of its size",
-                   {.outputs = of_pairs([](double&, double& im) { im /= 2; }), .telling = true}),
+                   {.outputs = of_pairs([](double&, double& im) { im /= 2; }), .representative = true}),
            changed("mutant/complex_order_polar", "torch.polar, whose backward takes a to be a modulus",
                    "the gradient of the amplitude has the sign of the amplitude",
                    {.outputs =
@@ -127,7 +127,7 @@ std::vector<variant> mutants() {
                           });
                         }}),
            changed("mutant/complex_order_phase_turns", "a phase within the product", "the angle is m (w + phi)",
-                   {.inputs = turn_phases, .telling = true}),
+                   {.inputs = turn_phases, .representative = true}),
            changed("mutant/complex_order_angle_in_f16", "huggingface/transformers#29285: angles of a short format",
                    "w m is held in f16",
                    {.formula =
@@ -143,10 +143,10 @@ std::vector<variant> mutants() {
                           if (const auto w = outputs.find("grad_frequency"); w != outputs.end())
                             w->second = outputs.at("grad_phase");
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/complex_order_not_conjugated", "numpy.dot for numpy.vdot",
                    "hermitian scores conjugate nothing",
-                   {.formula = with_products(bilinear_modulus, real_part_of_bilinear), .telling = true}),
+                   {.formula = with_products(bilinear_modulus, real_part_of_bilinear), .representative = true}),
            changed("mutant/complex_order_conjugated", "numpy.vdot for numpy.dot", "bilinear scores conjugate the key",
                    {.formula = with_products(modulus_of_hermitian, hermitian_product)}),
            changed("mutant/complex_order_imaginary_twice",

@@ -23,7 +23,7 @@ std::vector<variant> mutants() {
        faults_of_matrix_rotation<encoding>("comrope", "p"),
        {changed("mutant/comrope_above_alone", "StanfordMIMI/LieRE: what is above the diagonal",
                 "P below the diagonal is ignored",
-                {.inputs = [](request& call) { zero_on_and_below(call.inputs.at("p")); }, .telling = true}),
+                {.inputs = [](request& call) { zero_on_and_below(call.inputs.at("p")); }, .representative = true}),
         changed("mutant/comrope_axes_by_blocks", "axial rotary encoding: the first blocks have the first axis",
                 "axes have blocks side by side, not by turns", {.formula = [](auto& scheme) {
                   scheme.axis = [](std::size_t block, std::size_t blocks, std::size_t axes) {

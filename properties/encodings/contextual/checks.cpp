@@ -23,25 +23,18 @@ double projecting(counter_random&) { return 1.0; }
 double none(counter_random&) { return 0.0; }
 double small(counter_random& random) { return std::exp2(-random.uniform(3, 12)); }
 
-// Scales x to length 1; x of length 0 does not change.
-void make_unit(double* x, std::size_t d) {
-  double squares = 0.0;
-  for (std::size_t c = 0; c < d; ++c) squares += x[c] * x[c];
-  for (std::size_t c = 0; c < d && squares > 0.0; ++c) x[c] /= std::sqrt(squares);
-}
 family of_path(std::string name, std::string summary, share_source share, input_filler then = as_drawn) {
   family f =
       attention_family(std::move(name), std::move(summary),
                        [share, then](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
-                         if (!in.of.contains("beta")) return;
+                         if (!in.numbers.contains("beta")) return;
                          // Error bounds double with each move, although rotations keep lengths: in long calls only some
                          // tokens move keys.
                          const double moving = 10.0 / static_cast<double>(std::max<std::size_t>(in.sizes.at("n"), 10));
-                         for (double& beta : in.of.at("beta"))
+                         for (double& beta : in.numbers.at("beta"))
                            beta = random.uniform(0, 1) < moving ? share(random) : 0.0;
                          then(in, op, type, random);
-                         std::vector<double>& w = in.of.at("w");
-                         for (std::size_t k = 0, d = in.sizes.at("d"); k < w.size(); k += d) make_unit(&w[k], d);
+                         make_unit_rows(in.numbers.at("w"), in.sizes.at("d"));
                        });
   f.holds_nan = f.name == "nan_inside";
   f.applies = [forward = f.holds_nan](const core::operation& op) {
@@ -60,16 +53,16 @@ void copy_rows(std::vector<double>& x, const std::vector<double>& y, std::size_t
 }
 // A token repeats or undoes what the token before it does.
 void alike_directions(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
-  std::vector<double>& w = in.of.at("w");
+  std::vector<double>& w = in.numbers.at("w");
   copy_rows(w, std::vector<double>(w), in.sizes.at("n"), in.sizes.at("d"), 1, random);
 }
 // The direction is the key of the token before: this key is moved.
 void along_keys(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
-  copy_rows(in.of.at("w"), in.of.at("k"), in.sizes.at("n"), in.sizes.at("d"), 1, random);
+  copy_rows(in.numbers.at("w"), in.numbers.at("k"), in.sizes.at("n"), in.sizes.at("d"), 1, random);
 }
 // The NaN stands in the value of the first token, which all queries see.
 void nan_in_first_value(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
-  std::vector<double>& v = in.of.at("v");
+  std::vector<double>& v = in.numbers.at("v");
   if (!v.empty()) v[random.below(in.sizes.at("e"))] = std::nan("");
 }
 
@@ -86,7 +79,7 @@ double no_angle(counter_random&, std::size_t) { return 0.0; }
 // Temperatures are the frequencies of rotary encodings, each moved a little.
 void draw_angles(drawn_inputs& in, angle_source angle, counter_random& random) {
   const std::size_t r = in.sizes.at("r"), row = std::max<std::size_t>(1, in.sizes.at("h") * r), n = in.sizes.at("n");
-  std::vector<double>&phi = in.of.at("phi"), &temperature = in.of.at("temperature");
+  std::vector<double>&phi = in.numbers.at("phi"), &temperature = in.numbers.at("temperature");
   for (std::size_t k = 0; k < phi.size(); ++k) phi[k] = angle(random, k / row % n);
   for (std::size_t k = 0; k < r; ++k)
     temperature[k] = std::pow(1e4, -static_cast<double>(k) / static_cast<double>(r)) * random.uniform(0.9, 1.1);
@@ -99,7 +92,7 @@ family of_angles(std::string name, std::string summary, angle_source angle, inpu
                          then(in, op, type, random);
                        });
   f.holds_nan = f.name == "nan_turns";
-  if (f.name == "one_way") f.tells_along = "n";
+  if (f.name == "one_way") f.long_axis = "n";
   f.applies = [forward = f.holds_nan](const core::operation& op) {
     return op.input("phi") != nullptr && (op.is_forward() || !forward);
   };
@@ -108,19 +101,19 @@ family of_angles(std::string name, std::string summary, angle_source angle, inpu
 void behind_a_cache(drawn_inputs& in, const core::operation&, dtype type, counter_random& random) {
   // Gradients of temperatures are sums of many terms.
   const double most = std::min(30000.0, core::largest_finite(type) / 64);
-  for (double& s : in.of.at("s0")) s = random.uniform(most / 30, most);
+  for (double& s : in.numbers.at("s0")) s = random.uniform(most / 30, most);
 }
 void from_nothing(drawn_inputs& in, const core::operation&, dtype, counter_random&) {
-  for (double& s : in.of.at("s0")) s = 0.0;
+  for (double& s : in.numbers.at("s0")) s = 0.0;
 }
 void large_vectors(drawn_inputs& in, const core::operation&, dtype type, counter_random& random) {
   const double most = std::sqrt(core::largest_finite(type)) / 16;  // gradients of temperatures are sums of many terms
-  for (double& x : in.of.at("x")) x = random.uniform(-1, 1) * most;
+  for (double& x : in.numbers.at("x")) x = random.uniform(-1, 1) * most;
 }
 // A NaN in a vector stays in its pair; a NaN in an angle reaches all later tokens.
 void nan_turns(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
   for (const char* name : {"x", "phi"}) {
-    std::vector<double>& x = in.of.at(name);
+    std::vector<double>& x = in.numbers.at(name);
     if (!x.empty()) x[random.below(x.size())] = std::nan("");
   }
 }

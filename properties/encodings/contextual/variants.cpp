@@ -119,13 +119,13 @@ std::vector<variant> mutants() {
        {
            changed("mutant/contextual_path_own_move_missing", "a product up to i - 1: an exclusive end",
                    "a query reads keys that its own token has not moved",
-                   {.formula = [](auto& scheme) { scheme.moves_before = false; }, .telling = true}),
+                   {.formula = [](auto& scheme) { scheme.moves_before = false; }, .representative = true}),
            changed(
                "mutant/contextual_path_own_key_moved", "a product from j on: an inclusive start",
                "a token moves its own key, too",
                {.formula =
                     [](auto& scheme) { scheme.moves = [](const traced& j, const traced& t) { return !less(t, j); }; },
-                .telling = true}),
+                .representative = true}),
            changed("mutant/contextual_path_no_inverse", "the sum of all moves: without the triangular inverse",
                    "each token moves keys as they came, not as tokens before have left them",
                    {.formula =
@@ -136,7 +136,7 @@ std::vector<variant> mutants() {
                             });
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/contextual_path_blocks_apart", "a product that stays within a block of 4 tokens",
                    "tokens move the keys of their own block alone",
                    {.formula =
@@ -146,7 +146,7 @@ std::vector<variant> mutants() {
                             return less(j, t) && equal(floor(j * quarter), floor(t * quarter));
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/contextual_path_share_squared", "sqrt(beta) w taken for beta w: beta on either side",
                    "H = I - beta^2 w w^T",
                    {.formula =
@@ -155,7 +155,7 @@ std::vector<variant> mutants() {
                             return keys - encoding::moves_of(keys, {by.w, by.beta * by.beta}, which);
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/contextual_path_keys_in_bf16", "a cache of moved keys in bf16",
                    "keys are rounded to bf16 by every token",
                    {.formula =
@@ -176,7 +176,7 @@ std::vector<variant> mutants() {
                         }}),
            changed("mutant/contextual_rotation_own_angle_missing", "an exclusive cumulative sum",
                    "a token turns by the angles before it",
-                   {.formula = [](auto& scheme) { scheme.turns_by_own = false; }, .telling = true}),
+                   {.formula = [](auto& scheme) { scheme.turns_by_own = false; }, .representative = true}),
            changed("mutant/contextual_rotation_sums_in_bf16", "EleutherAI/gpt-neox#1003: angles in a short format",
                    "sums of angles are rounded to bf16",
                    {.formula =
@@ -185,7 +185,7 @@ std::vector<variant> mutants() {
                             return held_in(core::dtype::bf16, cumulative_sum(formula::joined({s0, phi}, 1), 1));
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/contextual_rotation_sums_start_again", "a chunked scan that loses its carry",
                    "each block of four tokens begins at 0",
                    {.formula =
@@ -194,12 +194,13 @@ std::vector<variant> mutants() {
                             return block_by_block(phi, s0, [](const traced&, const traced& sums) { return sums; });
                           };
                         },
-                    .telling = true}),
-           changed("mutant/contextual_rotation_backwards", "a sign exchanged in a port", "vectors turn by -a",
-                   {.formula = [](auto& scheme) { scheme.turn = rotations::turned_backwards; }, .telling = true}),
+                    .representative = true}),
+           changed(
+               "mutant/contextual_rotation_backwards", "a sign exchanged in a port", "vectors turn by -a",
+               {.formula = [](auto& scheme) { scheme.turn = rotations::turned_backwards; }, .representative = true}),
            changed("mutant/contextual_rotation_neighbours", "huggingface/candle#3948: the layout of pairs",
                    "neighbours turn together in place of halves",
-                   {.formula = [](auto& scheme) { scheme.turn = neighbours_turned; }, .telling = true}),
+                   {.formula = [](auto& scheme) { scheme.turn = neighbours_turned; }, .representative = true}),
            changed("mutant/contextual_rotation_torque_of_own_token", "a backward pass without the reversed sum",
                    "the gradient of phi is the torque of its own token alone",
                    {.gradient =

@@ -31,9 +31,9 @@ std::size_t grid_of(const core::attributes& settings) {
 // Words of a page of 1000 by 1000, one after another in lines.
 void page(drawn_inputs& in, core::counter_random& random) {
   double x = static_cast<double>(random.below(300)), y = static_cast<double>(random.below(1000));
-  for (std::size_t k = 0; k < in.of.at("x").size(); ++k) {
-    in.of.at("position")[k] = static_cast<double>(k % in.sizes.at("n"));
-    in.of.at("x")[k] = x, in.of.at("y")[k] = y;
+  for (std::size_t k = 0; k < in.numbers.at("x").size(); ++k) {
+    in.numbers.at("position")[k] = static_cast<double>(k % in.sizes.at("n"));
+    in.numbers.at("x")[k] = x, in.numbers.at("y")[k] = y;
     x += static_cast<double>(random.below(90));
     if (x > 1000) x = static_cast<double>(random.below(300)), y += static_cast<double>(random.below(40));
   }
@@ -41,14 +41,14 @@ void page(drawn_inputs& in, core::counter_random& random) {
 void within_square(drawn_inputs& in, const core::operation& op, dtype, core::counter_random& random) {
   if (has_buckets(op)) page(in, random);
   if (has_points(op))
-    for (double& x : in.of.at("points")) x = random.uniform(0, 1);
+    for (double& x : in.numbers.at("points")) x = random.uniform(0, 1);
 }
 // Distances between the other tokens and the first one begin a bucket, or come just before one.
 void ends_of_buckets(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   page(in, random);
   const std::size_t n = in.sizes.at("n");
   for (const char* name : {"position", "x", "y"}) {
-    std::vector<double>& p = in.of.at(name);
+    std::vector<double>& p = in.numbers.at(name);
     for (std::size_t k = 0; k < p.size(); ++k) {
       // For last distances of 16, 32, 128 and 256, some buckets begin at powers of two.
       const double power = std::exp2(static_cast<double>(random.below(9)));
@@ -58,28 +58,28 @@ void ends_of_buckets(drawn_inputs& in, const core::operation&, dtype, core::coun
 }
 void far_apart(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   for (const char* name : {"position", "x", "y"})
-    for (double& x : in.of.at(name)) x = random.sign() * std::floor(std::exp2(random.uniform(0, 29)));
+    for (double& x : in.numbers.at(name)) x = random.sign() * std::floor(std::exp2(random.uniform(0, 29)));
 }
 // Pixels of a grid, among them the middle pixel, with angles of 0.
 void pixel_centers(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
-  for (double& x : in.of.at("points"))
+  for (double& x : in.numbers.at("points"))
     x = (static_cast<double>(random.below(8)) + 0.5 * (random.one_in(2) ? 0 : 1)) / 8;
 }
 void outside_square(drawn_inputs& in, const core::operation&, dtype type, core::counter_random& random) {
   const double most = type == dtype::f16 ? 3 : 8;
-  for (double& x : in.of.at("points")) x = random.sign() * std::exp2(random.uniform(-4, most));
-  for (double& x : in.of.at("matrix")) x *= 4;
+  for (double& x : in.numbers.at("points")) x = random.sign() * std::exp2(random.uniform(-4, most));
+  for (double& x : in.numbers.at("matrix")) x *= 4;
 }
 // Sums of products stay finite in the format.
 void numbers_of_any_size(drawn_inputs& in, const core::operation& op, dtype type, core::counter_random& random) {
   const double most = type == dtype::f16 ? 3 : 10;
   for (const core::tensor_declaration& d : op.inputs)
-    for (double& x : in.of.at(d.name)) x *= random.one_in(4) ? 0.0 : std::exp2(random.uniform(-most, most));
+    for (double& x : in.numbers.at(d.name)) x *= random.one_in(4) ? 0.0 : std::exp2(random.uniform(-most, most));
 }
 // One token among zeros: it shows if a wrong neighbour is added.
 void one_token(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   const std::size_t n = in.sizes.at("n");
-  std::vector<double>& x = in.of.at("x");
+  std::vector<double>& x = in.numbers.at("x");
   if (n == 0 || x.empty()) return;
   const std::size_t rows = in.sizes.at("B"), width = x.size() / (rows * n),
                     kept = n - 1 - random.below(std::min<std::size_t>(n, 3));
@@ -90,13 +90,13 @@ void one_token(drawn_inputs& in, const core::operation&, dtype, core::counter_ra
 // a whole.
 void nan_somewhere(drawn_inputs& in, const core::operation& op, dtype, core::counter_random& random) {
   const auto one_of = [&](const char* name) {
-    std::vector<double>& x = in.of.at(name);
+    std::vector<double>& x = in.numbers.at(name);
     if (!x.empty()) x[random.below(x.size())] = std::nan("");
   };
   if (has_buckets(op)) {
     page(in, random);
     for (const char* name : {"table", "x_table", "y_table"}) {
-      std::vector<double>& table = in.of.at(name);
+      std::vector<double>& table = in.numbers.at(name);
       for (double& x : table)
         if (random.one_in(6)) x = std::nan("");
     }
@@ -106,7 +106,7 @@ void nan_somewhere(drawn_inputs& in, const core::operation& op, dtype, core::cou
     one_of(random.one_in(2) ? "points" : "matrix");
     return;
   }
-  std::vector<double>& x = in.of.at("x");
+  std::vector<double>& x = in.numbers.at("x");
   if (x.empty()) return;
   if (turns_grid(op)) {
     const std::size_t d = in.sizes.at("d"), first = random.below(x.size()) / d * d;
@@ -114,7 +114,7 @@ void nan_somewhere(drawn_inputs& in, const core::operation& op, dtype, core::cou
     return;
   }
   one_of(random.one_in(2) ? "x" : "bias");
-  std::vector<double>& weight = in.of.at("weight");
+  std::vector<double>& weight = in.numbers.at("weight");
   // In an even kernel a setting decides which of two weights is central: no weight becomes NaN.
   const std::size_t taps = has_grid(op) ? 9 : in.sizes.at("k"), center = taps / 2;
   if (random.one_in(2) && !weight.empty() && taps % 2 != 0)

@@ -63,7 +63,7 @@ std::vector<variant> mutants() {
                             y->second.values.storage()[k / width * width + k % width % r * 2 + k % width / r] =
                                 right[k];
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/coordinates_angles_in_bf16", "sgl-project/sglang-jax#1472: what angles are made of, in bf16",
                    "points and frequencies are rounded to bf16 before",
                    {.formula =
@@ -81,7 +81,7 @@ std::vector<variant> mutants() {
                    "huggingface/pytorch-image-models#2692: axial positions for coordinates",
                    "the coordinate of a place is its number",
                    {.formula = with_center([](const index& place, std::int64_t) { return index_number(place); }),
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/coordinates_of_corners", "corners for the centers of patches: i / H",
                    "1/2 is not added to a place", {.formula = with_center([](const index& place, std::int64_t size) {
                                                      return traced(2.0) * index_number(place) /
@@ -94,7 +94,7 @@ std::vector<variant> mutants() {
                         [](auto& scheme) {
                           scheme.first_of_grid = [](std::size_t, std::size_t) { return std::size_t{0}; };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/coordinates_turned_backwards", "the sign of rotate_half", "pairs turn by -a",
                    {.formula = [](auto& scheme) { scheme.turn = rotations::turned_backwards; }}),
            changed("mutant/coordinates_grid_by_columns", "huggingface/diffusers#11309: rows and columns exchanged",
@@ -106,13 +106,13 @@ std::vector<variant> mutants() {
                                      columns = setting_of<std::int64_t>(call, "columns");
                           call.attributes["rows"] = columns, call.attributes["columns"] = rows;
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/coordinates_without_residual", "PosCNN of stride 2 for one of stride 1", "x is not added",
                    {.formula =
                         [](auto& scheme) {
                           scheme.add = [](const traced& x, const traced& y) { return x * traced(0.0) + y; };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed(
                "mutant/coordinates_kernel_flipped", "a convolution of mathematics: w_u x_{p - u}",
                "kernels are read from their last number on",
@@ -125,7 +125,7 @@ std::vector<variant> mutants() {
                             return std::clamp<std::int64_t>(place, 0, size - 1);
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/coordinates_opposite_sign", "dmlc/gluon-nlp#1470", "buckets are those of i - j",
                    {.formula =
                         [](auto& scheme) {
@@ -133,7 +133,7 @@ std::vector<variant> mutants() {
                             return reference::bucket_of(map, -distance);
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/coordinates_keys_behind_share_one", "microsoft/unilm#762: buckets of one direction",
                    "keys behind the query have the bucket of distance 0",
                    {.formula =

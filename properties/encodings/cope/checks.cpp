@@ -23,7 +23,7 @@ using logit_source = double (*)(core::counter_random& random);
 input_filler with_positions(double (*within)(core::counter_random& random)) {
   return [within](drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
     const std::size_t size = in.sizes.at("a");
-    for (double& p : in.of.at("p")) {
+    for (double& p : in.numbers.at("p")) {
       const double share = within(random);
       p = size < 2 ? 0.0 : static_cast<double>(random.below(size - (share == 0.0 ? 0 : 1))) + share;
     }
@@ -39,9 +39,9 @@ double usual(core::counter_random& random) { return 1.5 * random.normal(); }
 // -x and one of x would add up to 1, and no precision decides on which side of an integer a sum lies.
 void usual_keys(drawn_inputs& in) {
   const auto width = static_cast<double>(in.sizes.at("d"));
-  for (double& x : in.of.at("table")) x /= std::sqrt(width);
+  for (double& x : in.numbers.at("table")) x /= std::sqrt(width);
   if (width == 1)
-    for (double& x : in.of.at("k")) x = std::fabs(x);
+    for (double& x : in.numbers.at("k")) x = std::fabs(x);
 }
 
 // Gates by their logits, and positions for operations without gates; `of_attention`: attention can have such logits,
@@ -51,9 +51,9 @@ family of_either(std::string name, std::string summary, logit_source logit,
   family f = attention_family(
       std::move(name), std::move(summary),
       [logit, within](drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
-        if (in.of.contains("p")) return with_positions(within)(in, op, type, random);
-        if (in.of.contains("g"))
-          for (double& g : in.of.at("g")) g = logit(random);
+        if (in.numbers.contains("p")) return with_positions(within)(in, op, type, random);
+        if (in.numbers.contains("g"))
+          for (double& g : in.numbers.at("g")) g = logit(random);
         else if (logit == usual)
           usual_keys(in);
         else
@@ -73,12 +73,12 @@ family of_attention(std::string name, std::string summary, input_filler fill) {
 }
 // Padding has gates of 1/2: every second position is an integer.
 void without_keys(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
-  std::fill(in.of.at("k").begin(), in.of.at("k").end(), 0.0);
+  std::fill(in.numbers.at("k").begin(), in.numbers.at("k").end(), 0.0);
 }
 // The NaN stands in the value of the first key, which all queries see: for other keys a weight of 0 times NaN is NaN in
 // some programs. Published code looks up the position of a NaN and crashes: queries and keys hold none.
 void nan_in_values(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  std::vector<double>& v = in.of.at("v");
+  std::vector<double>& v = in.numbers.at("v");
   if (!v.empty()) v[random.below(in.sizes.at("e"))] = std::nan("");
 }
 double open(core::counter_random& random) { return random.uniform(2, 9); }
@@ -163,7 +163,7 @@ encoding_tests make_tests() {
   for (family& f : tests.families) {
     f.parts_classes = f.name == "mild" || f.name == "open";
     f.holds_nan = f.name == "infinite_logits" || f.name == "nan_inside" || f.name == "nan_values";
-    if (f.name == "open") f.tells_along = "m";
+    if (f.name == "open") f.long_axis = "m";
     // At the end of a table a rounded sum may fall on either side, with different gradients.
     if (f.name == "whole") f.settings = {{"positions", {std::int64_t{0}}}};
   }

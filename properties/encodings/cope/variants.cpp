@@ -91,14 +91,14 @@ std::vector<variant> mutants() {
        }),
        {
            changed("mutant/cope_from_far_end", "a cumulative sum that is not reversed",
-                   "gates count from the oldest key", {.formula = with_sums(from_far_end), .telling = true}),
+                   "gates count from the oldest key", {.formula = with_sums(from_far_end), .representative = true}),
            changed("mutant/cope_out_of_table_by_rounding", "an index that is rounded after its clamp",
                    "at the end of the table positions are one unit too large",
-                   {.outputs = round_up_at_end, .telling = true}),
+                   {.outputs = round_up_at_end, .representative = true}),
            changed("mutant/cope_own_gate_missing", "triton-lang/triton#8412: off by one",
                    "the gate of the query's own key does not count", {.formula = with_sums(own_gate_missing)}),
            changed("mutant/cope_sums_in_bf16", "half-precision prefix sums", "sums are kept in bf16, and stop at 256",
-                   {.formula = with_sums(kept_in_bf16), .telling = true}),
+                   {.formula = with_sums(kept_in_bf16), .representative = true}),
            changed(
                "mutant/cope_nearest_position", "positions that are rounded", "the nearest position stands for all",
                {.inputs =
@@ -108,7 +108,7 @@ std::vector<variant> mutants() {
                    {.formula = with_mean([](const traced& w, const traced& lower, const traced& upper) {
                       return w * lower + (traced(1.0) - w) * upper;
                     }),
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/cope_bias_scaled", "facebookresearch/RAM without cope_nodiv: a sum that is scaled",
                    "what the table gives is scaled with q . k, whatever position_scale is",
                    {.formula = with_logit([](const traced& product, const traced& b, const traced& scale) {
@@ -119,7 +119,7 @@ std::vector<variant> mutants() {
                    {.formula = with_mean([](const traced& w, const traced& lower, const traced& upper) {
                       return w * upper + (w - traced(1.0)) * lower;
                     }),
-                    .telling = true}),
+                    .representative = true}),
            changed(
                "mutant/cope_gates_detached", "pytorch/pytorch#196705: a path dropped", "positions hand no gradient on",
                {.gradient = [](auto& scheme) { scheme.gate = [](const traced& x) { return detach(sigmoid(x)); }; }}),

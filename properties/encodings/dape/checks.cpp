@@ -102,7 +102,7 @@ std::vector<variant> mutants() {
       {"mutant/dape_other_form", "chuanyang-Zheng/DAPE against its paper: x + a + f(x, a), or x + f(x, a)",
        "dape/logits/form/residual_and_plain_exchanged"},
   });
-  all.front().telling = true;
+  all.front().representative = true;
   for (variant& v : std::vector<variant>{
            changed("mutant/dape_masked_elements_seen", "code that adds -inf before the network",
                    "0.01 times -inf, and infinities of both signs, enter the sums",
@@ -110,7 +110,7 @@ std::vector<variant> mutants() {
                         [](auto& scheme) {
                           scheme.hides = [](const auto&, const auto&, const auto& masked) { return masked && !masked; };
                         },
-                   .telling = true}),
+                   .representative = true}),
            changed("mutant/dape_masked_logits_undefined", "the same: s + bias + f is inf - inf",
                    "the logit of a masked element is NaN",
                    {.outputs =
@@ -125,13 +125,13 @@ std::vector<variant> mutants() {
                           change_each(call.inputs, "bias", [](double b) { return b == -infinity ? 0.0 : b; });
                         },
                    .outputs = mask,
-                   .telling = true}),
+                   .representative = true}),
            changed("mutant/dape_other_activation", "a port with y sigmoid(y)", "the activation is another one",
                    {.formula =
                         [](auto& scheme) {
                           scheme.activation = [](const auto& y, const auto&, bool) { return y * sigmoid(y); };
                         },
-                   .telling = true}),
+                   .representative = true}),
            changed("mutant/dape_triangle_of_a_cached_query",
                    "chuanyang-Zheng/DAPE, Alibi_DAPEV2: torch.tril of one query and all keys",
                    "of cached keys the network sees those up to the index of the query's row",
@@ -141,7 +141,7 @@ std::vector<variant> mutants() {
                             return masked || less(i, j);
                           };
                         },
-                   .telling = true}),
+                   .representative = true}),
            changed("mutant/dape_rectifier", "chuanyang-Zheng/DAPE: ReLU in FIRE, LeakyReLU in FIRE_DAPE",
                    "hidden units below 0 are 0", {.inputs = [](request& call) { set_setting(call, "slope", 0.0); }}),
            changed("mutant/dape_hidden_layer_detached", "pytorch/pytorch#196705: a path dropped",

@@ -40,7 +40,7 @@ void in_pages(drawn_inputs& in, core::counter_random& random) {
   for (std::size_t k = 0; k < pages; ++k) order[k] = static_cast<double>(k);
   for (std::size_t k = pages; k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
   for (std::size_t k = 0; k < table->size(); ++k) (*table)[k] = pages == 0 ? 0.0 : order[k % pages];
-  for (double& length : in.of.at("length")) {
+  for (double& length : in.numbers.at("length")) {
     std::size_t tokens = all;
     if (all > n) tokens = random.one_in(2) ? all - random.below(std::min(all, s)) : n + random.below(all - n + 1);
     if (random.one_in(3)) tokens -= tokens % s;
@@ -72,7 +72,7 @@ family where(family f, bool (*applies)(const core::operation& op)) {
 // About four documents, one after another; positions restart in each.
 void packed(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   const std::size_t m = in.sizes.at("m");
-  std::vector<double>&position = in.of.at("position"), &document = in.of.at("document");
+  std::vector<double>&position = in.numbers.at("position"), &document = in.numbers.at("document");
   for (std::size_t k = 0, start = 0; k < position.size(); ++k) {
     if (k % m == 0 || random.below(std::max<std::size_t>(m, 3)) < 3) start = k;
     position[k] = static_cast<double>(k - start);
@@ -81,29 +81,29 @@ void packed(drawn_inputs& in, const core::operation&, dtype, core::counter_rando
 }
 // Ids that narrow integers and floats cannot distinguish.
 void interleaved_documents(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
-  for (double& id : in.of.at("document")) id = random.one_in(2) ? 0x1p31 : random.one_in(2) ? -0x1p31 : 0x1p31 - 1;
+  for (double& id : in.numbers.at("document")) id = random.one_in(2) ? 0x1p31 : random.one_in(2) ? -0x1p31 : 0x1p31 - 1;
 }
 void far_positions(drawn_inputs& in, const core::operation&, dtype type, core::counter_random& random) {
   const double first = std::floor(std::exp2(random.uniform(6, type == dtype::f16 ? 15 : 17)));
-  for (double& position : in.of.at("position")) position += first;
+  for (double& position : in.numbers.at("position")) position += first;
 }
 void at_origin(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
-  for (double& position : in.of.at("position")) position = 0.0;
+  for (double& position : in.numbers.at("position")) position = 0.0;
 }
 // Rows whose squares are near epsilon.
 void small_rows(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   for (const char* name : {"q", "k"})
-    for (double& x : in.of.at(name)) x *= std::exp2(-random.uniform(8, 12));
+    for (double& x : in.numbers.at(name)) x *= std::exp2(-random.uniform(8, 12));
 }
 void loud_sinks(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
-  for (double& sink : in.of.at("sink")) sink = random.one_in(4) ? -core::infinity : 3 + random.normal();
+  for (double& sink : in.numbers.at("sink")) sink = random.one_in(4) ? -core::infinity : 3 + random.normal();
 }
 void large_queries(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
-  for (double& x : in.of.at("q")) x *= 64;
+  for (double& x : in.numbers.at("q")) x *= 64;
 }
 // The first pages of all rows are the same page, as for a prompt that they share.
 void shared_pages(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
-  std::vector<double>& table = in.of.at("table");
+  std::vector<double>& table = in.numbers.at("table");
   const std::size_t t = in.sizes.at("t");
   for (std::size_t k = 0; k < table.size(); ++k)
     if (k % t <= t / 2) table[k] = table[k % t];
@@ -128,27 +128,27 @@ use_of_places use_of(const std::vector<double>& table, const std::vector<double>
 // Places that must not be read hold numbers that would take all weight.
 void stale_pages(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
   const std::size_t s = in.sizes.at("s"), places = in.sizes.at("P") * s;
-  const use_of_places use = use_of(in.of.at("table"), in.of.at("length"), in.sizes.at("P"), s);
+  const use_of_places use = use_of(in.numbers.at("table"), in.numbers.at("length"), in.sizes.at("P"), s);
   for (const auto& [name, width, stale] :
        {std::tuple("key_pages", in.sizes.at("d"), 16.0), std::tuple("value_pages", in.sizes.at("e"), 1000.0)}) {
     const std::size_t row = in.sizes.at("h") * width;
     for (std::size_t k = 0; k < places; ++k)
-      if (!use.read[k]) std::fill_n(in.of.at(name).begin() + static_cast<std::ptrdiff_t>(k * row), row, stale);
+      if (!use.read[k]) std::fill_n(in.numbers.at(name).begin() + static_cast<std::ptrdiff_t>(k * row), row, stale);
   }
 }
 // NaN in pages that belong to no row.
 void free_pages(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
   const std::size_t s = in.sizes.at("s"), places = in.sizes.at("P") * s;
-  const use_of_places use = use_of(in.of.at("table"), in.of.at("length"), in.sizes.at("P"), s);
+  const use_of_places use = use_of(in.numbers.at("table"), in.numbers.at("length"), in.sizes.at("P"), s);
   for (const char* name : {"key_pages", "value_pages"}) {
-    std::vector<double>& all = in.of.at(name);
+    std::vector<double>& all = in.numbers.at(name);
     for (std::size_t k = 0; k < all.size(); ++k)
       if (!use.named[k / (all.size() / places)]) all[k] = std::nan("");
   }
 }
 // A hidden key has the weight 0, and 0 times NaN is NaN in programs that sum over all keys: only queries get a NaN.
 void nan_in_a_query(drawn_inputs& in, const core::operation& op, dtype, core::counter_random& random) {
-  std::vector<double>& q = in.of.at("q");
+  std::vector<double>& q = in.numbers.at("q");
   const bool is_before_all = op.input("table") != nullptr && in.sizes.at("t") * in.sizes.at("s") < in.sizes.at("n");
   if (!q.empty() && !is_before_all) q[random.below(q.size())] = std::nan("");
 }

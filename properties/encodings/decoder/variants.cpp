@@ -97,7 +97,7 @@ std::vector<variant> mutants() {
                             return !less(length, places);
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/decoder_temperature_from_zero", "places counted from 0 for 1",
                    "the temperature is that of the place before",
                    {.formula = [](auto& scheme) { scheme.temperature = temperature_from_zero; }}),

@@ -59,7 +59,7 @@ std::vector<variant> mutants() {
                           if (call.inputs.at("c").values.storage()[0] < 0)
                             change_each(outputs, "bias", [](double) { return std::nan(""); });
                         },
-                   .telling = true}),
+                   .representative = true}),
            changed("mutant/fire_epsilon_missing", "a guard that is left out", "psi(max(L, i)) is not guarded",
                    {.inputs = [](request&call) { set_setting(call, "epsilon", 0.0); }, .shown_in = dtype::f64}),
            changed("mutant/fire_multiplier_without_gradient", "pytorch/pytorch#196705: a path dropped",

@@ -118,7 +118,7 @@ std::vector<variant> mutants() {
                           if (const auto omega = call.inputs.find("omega"); omega != call.inputs.end())
                             std::sort(omega->second.values.begin(), omega->second.values.end());
                         },
-                   .telling = true}),
+                   .representative = true}),
            changed("mutant/fope_neighbours", "rotate_gptj for rotate_neox of vllm-project/vllm",
                    "neighbours are paired in place of halves",
                    {.inputs = [](request& call) { reorder_coordinates(call.inputs, false); },
@@ -127,7 +127,7 @@ std::vector<variant> mutants() {
                    "padded pairs are multiplied by 0", {.outputs = clear_padded}),
            changed("mutant/fope_normalized_by_rows", "dim=-1 for dim=-2",
                    "coefficients are divided by the sums of their rows",
-                   {.formula = [](auto& scheme) { scheme.normalize = over_row_sums; }, .telling = true}),
+                   {.formula = [](auto& scheme) { scheme.normalize = over_row_sums; }, .representative = true}),
            changed("mutant/fope_heads_by_turns", "repeat for repeat_interleave, with key-value heads",
                    "heads have the coefficients by turns",
                    {.formula =

@@ -21,7 +21,7 @@ using core::infinity;
 void draw_first_keys(drawn_inputs& in, const core::operation& op, core::counter_random& random) {
   if (op.input("first_key") == nullptr) return;
   const std::size_t m = in.sizes.at("m"), most = op.input("q") ? m - std::min(m, in.sizes.at("n")) : m / 2;
-  for (double& first : in.of.at("first_key"))
+  for (double& first : in.numbers.at("first_key"))
     first = random.one_in(3) ? 0.0 : static_cast<double>(random.below(most + 1));
 }
 
@@ -31,7 +31,7 @@ family of_gates(std::string name, std::string summary, lane_filler fill, input_f
       [fill, then](drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
         const bool gated = op.input("g") != nullptr;
         const std::size_t n = in.sizes.at(op.input("first_key") ? "m" : "n"), heads = in.sizes.at("h");
-        std::vector<double>& gates = in.of.at(gated ? "g" : "log_f");
+        std::vector<double>& gates = in.numbers.at(gated ? "g" : "log_f");
         for (std::size_t k = 0; k < in.sizes.at("B") * heads; ++k) {
           lane_inputs lane{std::vector<double>(n), std::vector<double>(n)};
           fill(lane, gated, type, random);
@@ -44,7 +44,7 @@ family of_gates(std::string name, std::string summary, lane_filler fill, input_f
   // A logit is finite: only log f itself can be -inf.
   if (f.name == "infinite_inside") f.applies = [](const core::operation& op) { return op.input("log_f") != nullptr; };
   if (f.name == "large_logits") f.applies = [](const core::operation& op) { return op.input("q") != nullptr; };
-  if (f.name == "gates_near_one") f.tells_along = "n";  // distant tokens keep some weight
+  if (f.name == "gates_near_one") f.long_axis = "n";  // distant tokens keep some weight
   f.holds_nan = f.name == "nan_inside";
   return f;
 }

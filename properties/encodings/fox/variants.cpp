@@ -181,17 +181,18 @@ std::vector<variant> mutants() {
        faults_of_attention<encoding>("fox", "D"),
        {
            changed("mutant/fox_own_token", "triton-lang/triton#8412: off by one",
-                   "D_ij decays by the key's own gate too", {.formula = with_sums(with_own_gate), .telling = true}),
+                   "D_ij decays by the key's own gate too",
+                   {.formula = with_sums(with_own_gate), .representative = true}),
            // It does not declare that log f = -inf has no answer (-inf - (-inf)).
            changed("mutant/fox_reset_gives_nan", "a difference of prefix sums, as published code has it",
-                   "log f = -inf makes every later pair NaN", {.formula = by_prefixes, .telling = true}),
+                   "log f = -inf makes every later pair NaN", {.formula = by_prefixes, .representative = true}),
            changed("mutant/fox_gate_floored", "a floor on log f, as published code has it", "log f below -100 is -100",
                    {.formula = with_gates([](const traced& x) { return larger(x, traced(-100.0)); })}),
            changed("mutant/fox_carry_dropped", "triton-lang/triton#2361",
                    "decays within blocks of 16 tokens are lost behind the block's end",
                    {.formula = with_sums(carry_dropped)}),
            changed("mutant/fox_mask_is_zero", "pytorch/pytorch#139641: masked places enter with 0 instead of -inf",
-                   "0 above the diagonal", {.formula = with_hidden(0.0), .telling = true}),
+                   "0 above the diagonal", {.formula = with_hidden(0.0), .representative = true}),
            changed("mutant/fox_mask_is_finite", "a mask of -10000 instead of -inf", "-10000 above the diagonal",
                    {.formula = with_hidden(-10000.0)}),
            changed("mutant/fox_factored_by_blocks", "pytorch/executorch#21417",
@@ -208,18 +209,18 @@ std::vector<variant> mutants() {
                    {.formula = with_gate([](const traced& g) {
                       return either(less(traced(0.0), g), -log(traced(1.0) + exp(-g)), log_sigmoid(g));
                     }),
-                    .telling = true}),
+                    .representative = true}),
            // softplus in f16, whose exponential overflows: the result, which is no number, becomes 0, no decay at all.
            changed("mutant/fox_gate_saturates", "sbryngelson/ANEForge#113",
                    "a gate that forgets by more than f16 can say forgets nothing",
                    {.formula = with_gate([](const traced& g) {
                       return either(less(traced(65504.0), exp(-g)), traced(0.0), log_sigmoid(g));
                     }),
-                    .telling = true}),
+                    .representative = true}),
            // A guard against positive exponents that also stops log f = 0: its exponential becomes 0.
            changed("mutant/fox_open_gate_forgets", "fla-org/flash-linear-attention#461", "log f = 0 forgets everything",
                    {.formula = with_gates([](const traced& x) { return either(less(x, traced(0.0)), x, none()); }),
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/fox_prefix_in_storage", "half-precision prefix sums",
                    "prefix sums are kept in the storage dtype",
                    {.formula = by_prefixes,
@@ -237,7 +238,7 @@ std::vector<variant> mutants() {
                    {.formula = with_logit([](const traced& product, const traced& bias, const traced& scale) {
                       return either(less(bias, traced(-6.0)), none(), scale * product + bias);
                     }),
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/fox_pruned_at_tolerance",
                    "zhixuan-lin/forgetting-transformer, adaptive_threshold: a tolerance of e^-10, whatever the dtype",
                    "keys with less than e^-10 / m of the largest weight are left out",
@@ -248,11 +249,11 @@ std::vector<variant> mutants() {
                         [](auto& scheme) {
                           scheme.own_keys = [](std::size_t n, std::size_t) { return reshaped(counted(n), {n, 1}); };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/fox_padding_averaged", "zhixuan-lin/forgetting-transformer: is_empty_line, left out",
                    "a query among the padding has the mean of the values up to its own",
                    {.outputs = [](core::tensors& o, const request& call) { average_padding(o, call, false); },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/fox_masked_after_exp", "huggingface/transformers#48455",
                    "the gradient of a gate is NaN where exp(-D) overflows", {.outputs = mask_after_exp_in_gradient}),
        }});

@@ -38,7 +38,7 @@ double infinite(core::counter_random& random) { return random.one_in(2) ? random
 // Padding stands at the left of every second row.
 void pad(drawn_inputs& in, core::counter_random& random) {
   const std::size_t n = in.sizes.at("n");
-  std::vector<double>& visible = in.of.at("visible");
+  std::vector<double>& visible = in.numbers.at("visible");
   for (std::size_t row = 0; row * n < visible.size(); ++row) {
     const std::size_t hidden = n == 0 || random.one_in(2) ? 0 : random.below(n);
     for (std::size_t t = 0; t < n; ++t) visible[row * n + t] = t < hidden ? 0.0 : 1.0;
@@ -51,28 +51,28 @@ family of_rows(std::string name, std::string summary, row_scale scale, logit_sou
       [scale, logit, then](drawn_inputs& in, const core::operation& op, dtype type, core::counter_random& random) {
         const std::size_t d = in.sizes.at("d");
         for (const char* rows : {"x", "o", "x0"})
-          if (const auto found = in.of.find(rows); found != in.of.end())
+          if (const auto found = in.numbers.find(rows); found != in.numbers.end())
             for (std::size_t row = 0; row * d < found->second.size(); ++row) {
               const double by = scale(type, random);
               for (std::size_t c = 0; c < d; ++c) found->second[row * d + c] *= by;
             }
         for (const char* gates : {"a", "g"})
-          if (const auto found = in.of.find(gates); found != in.of.end())
+          if (const auto found = in.numbers.find(gates); found != in.numbers.end())
             for (double& g : found->second) g = logit(random);
-        if (in.of.contains("visible")) pad(in, random);
+        if (in.numbers.contains("visible")) pad(in, random);
         if (then) then(in, op, type, random);
       });
 }
 void hide_inside(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
-  for (double& v : in.of.at("visible")) v = random.one_in(3) ? 0.0 : 1.0;
+  for (double& v : in.numbers.at("visible")) v = random.one_in(3) ? 0.0 : 1.0;
 }
 void one_channel(drawn_inputs& in, const core::operation& op, dtype, core::counter_random& random) {
   const std::size_t d = in.sizes.at("d");
-  std::vector<double>& x = in.of.at(op.inputs.front().name);
+  std::vector<double>& x = in.numbers.at(op.inputs.front().name);
   for (std::size_t row = 0; row * d < x.size(); ++row) x[row * d + random.below(d)] *= 4096;
 }
 void with_nan(drawn_inputs& in, const core::operation& op, dtype, core::counter_random& random) {
-  for (double& x : in.of.at(op.inputs.front().name))
+  for (double& x : in.numbers.at(op.inputs.front().name))
     if (random.one_in(9)) x = std::nan("");
 }
 

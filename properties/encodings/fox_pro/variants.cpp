@@ -77,7 +77,7 @@ std::vector<variant> mutants() {
                         [](auto& scheme) {
                           scheme.taps_of = [](const traced& a) { return encoding::taps{sigmoid(-a), sigmoid(a)}; };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/fox_pro_next_token", "torch.roll by -1", "the token after stands for the one before",
                    {.inputs =
                         [](request& call) {
@@ -100,7 +100,7 @@ std::vector<variant> mutants() {
                           core::tensor last = core::slice(y->second, 1, s[1] - 1, s[1]);
                           outputs.at("x_n").values.storage() = last.values.storage();
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/fox_pro_taps_in_bf16", "HabanaAI/vllm-fork#503: in bf16", "gates are rounded to bf16",
                    {.formula =
                         [](auto& scheme) {
@@ -132,11 +132,11 @@ std::vector<variant> mutants() {
            changed("mutant/fox_pro_mean_subtracted", "LayerNorm for RMSNorm", "a row loses its mean",
                    {.outputs = [](core::tensors& outputs,
                                   const request& call) { change_rows(outputs, call, less_its_mean); },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/fox_pro_silu", "zhixuan-lin/forgetting-transformer, ogate_act: silu",
                    "the gate is g sigmoid(g)",
                    {.formula = [](auto& scheme) { scheme.gate = [](const auto& g) { return g * sigmoid(g); }; },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/fox_pro_gate_before_norm", "fla-org/flash-linear-attention: norm_before_gate",
                    "the gated output is normalised",
                    {.inputs =

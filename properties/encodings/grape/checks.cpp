@@ -31,14 +31,8 @@ double slow_after_fast(counter_random& random, std::size_t token, std::size_t to
 
 // Vectors of length 1 and slopes of order 1 and below, as published code makes them.
 void usual_parameters(drawn_inputs& in, counter_random& random) {
-  const std::size_t d = in.sizes.at("d");
   for (const char* name : {"v", "u"})
-    if (std::vector<double>* x = numbers_of(in, name))
-      for (std::size_t first = 0; d > 0 && first < x->size(); first += d) {
-        double squares = 0.0;
-        for (std::size_t c = 0; c < d; ++c) squares += (*x)[first + c] * (*x)[first + c];
-        for (std::size_t c = 0; c < d; ++c) (*x)[first + c] /= std::sqrt(squares);
-      }
+    if (std::vector<double>* x = numbers_of(in, name)) make_unit_rows(*x, in.sizes.at("d"));
   for (const char* name : {"omega", "slopes"})
     if (std::vector<double>* x = numbers_of(in, name))
       for (double& slope : *x) slope = std::exp2(-random.uniform(0, 6));
@@ -48,8 +42,8 @@ void usual_parameters(drawn_inputs& in, counter_random& random) {
 void draw_gates(drawn_inputs& in, const char* tokens, const char* vectors, score_of_token score,
                 counter_random& random) {
   const std::size_t d = in.sizes.at("d"), heads = in.sizes.at("h"), n = in.sizes.at("n");
-  std::vector<double>& x = in.of.at(tokens);
-  const std::vector<double>& along = in.of.at(vectors);
+  std::vector<double>& x = in.numbers.at(tokens);
+  const std::vector<double>& along = in.numbers.at(vectors);
   for (std::size_t row = 0; d > 0 && row * d < x.size(); ++row) {
     const double by = score(random, row / heads % n, n) * (random.one_in(2) ? std::sqrt(static_cast<double>(d)) : 1.0);
     for (std::size_t c = 0; c < d; ++c) x[row * d + c] = by * along[row % heads * d + c];
@@ -58,8 +52,8 @@ void draw_gates(drawn_inputs& in, const char* tokens, const char* vectors, score
 // Features that are nearly alike: the score is that of the key, whatever the query is.
 void draw_path(drawn_inputs& in, score_of_token score, counter_random& random) {
   const std::size_t d = in.sizes.at("d"), heads = in.sizes.at("h"), n = in.sizes.at("n");
-  for (double& x : in.of.at("p")) x = random.uniform(0.75, 1.25);
-  std::vector<double>& y = in.of.at("y");
+  for (double& x : in.numbers.at("p")) x = random.uniform(0.75, 1.25);
+  std::vector<double>& y = in.numbers.at("y");
   for (std::size_t row = 0; d > 0 && row * d < y.size(); ++row) {
     const double key_score = score(random, row / heads % n, n);
     for (std::size_t c = 0; c < d; ++c) y[row * d + c] = key_score * random.uniform(0.75, 1.25);
@@ -124,7 +118,7 @@ std::vector<family> families() {
   };
   for (family& f : all) {
     f.parts_classes = f.name == "mild" || f.name == "tiny_gates" || f.name == "slow";
-    if (f.name == "slow") f.tells_along = "n";
+    if (f.name == "slow") f.long_axis = "n";
   }
   return all;
 }

@@ -110,11 +110,11 @@ std::vector<variant> mutants() {
                    {.formula = with_distance_of([](const auto& query, const auto& key) {
                       return to_real(query - key + formula::traced_integer::constant(1));
                     }),
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/grape_softplus_overflows", "openvinotoolkit/openvino#4932, tracel-ai/burn#5373",
                    "log(1 + exp(x)) of any x", {.formula = with_softplus_of(overflowing_softplus)}),
            changed("mutant/grape_rectified", "ReLU for softplus", "the gate of a negative x is 0",
-                   {.formula = with_softplus_of(rectified_gate), .telling = true}),
+                   {.formula = with_softplus_of(rectified_gate), .representative = true}),
            changed("mutant/grape_scaled_after_softplus", "a factor that is applied to gates in place of logits",
                    "the gate is softplus(v . q) / sqrt(d)",
                    {.formula = with_gate_of_sum([](const auto& softplus, const traced& sum, const traced& factor) {
@@ -132,7 +132,7 @@ std::vector<variant> mutants() {
                           scheme.of_queries = encoding::turned;
                           scheme.of_keys = [](const traced& gates) { return gates; };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/grape_vectors_exchanged", "u and v exchanged in a port", "queries meet u and keys meet v",
                    {.inputs = exchange_vectors}),
            changed("mutant/grape_gate_in_base_two", "flashinfer-ai/flashinfer#2490: in which space a gate is",
@@ -142,12 +142,12 @@ std::vector<variant> mutants() {
                    {.gradient = with_softplus_of([](const traced& x) { return detach(softplus(x)); })}),
            changed("mutant/grape_path_own_key", "triton-lang/triton#8412: off by one",
                    "the sum begins with the key's own term",
-                   {.formula = with_path_sums(with_own_term), .telling = true}),
+                   {.formula = with_path_sums(with_own_term), .representative = true}),
            changed(
                "mutant/grape_path_later_keys", "a row whose sum is taken before it is masked",
                "log gates of keys after the query count",
                {.formula = [](auto& scheme) { scheme.counts = [](const traced_truth& seen) { return seen || !seen; }; },
-                .telling = true}),
+                .representative = true}),
            changed("mutant/grape_path_unscaled", "a factor 1 / d that is left out", "scores are p . y",
                    {.formula = [](auto& scheme) { scheme.over_width = [](std::size_t) { return traced(1.0); }; }}),
            changed("mutant/grape_path_over_root", "1 / sqrt(d), as attention has it, for 1 / d",
@@ -156,7 +156,7 @@ std::vector<variant> mutants() {
                         [](auto& scheme) {
                           scheme.over_width = [](std::size_t d) { return factor_of_logits("inverse_sqrt", d); };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/grape_path_scores_transposed", "triton-lang/triton#8412: axes",
                    "scores are those of the key's p and the query's y",
                    {.formula =
@@ -166,14 +166,14 @@ std::vector<variant> mutants() {
                           };
                         }}),
            changed("mutant/grape_path_sigmoid", "a gate in place of its logarithm", "gates are added up",
-                   {.formula = with_log_gate(gate_without_log), .telling = true}),
+                   {.formula = with_log_gate(gate_without_log), .representative = true}),
            changed("mutant/grape_path_log_of_sigmoid", "pytorch/pytorch#1835: the gate underflows",
                    "the log gate is log(sigmoid(x)): the gate may be 0, or lose its digits beside 1",
                    {.formula = with_log_gate(log_of_gate)}),
            changed("mutant/grape_path_in_base_two", "flashinfer-ai/flashinfer#2490: in which space a gate is",
                    "log gates are logarithms to the base 2", {.formula = with_log_gate(gate_in_base_two)}),
            changed("mutant/grape_path_mean", "a mean in place of a sum", "the mean of the log gates between",
-                   {.formula = with_path_sums(mean_of_segment), .telling = true}),
+                   {.formula = with_path_sums(mean_of_segment), .representative = true}),
            changed("mutant/grape_path_carry_lost", "flashinfer-ai/flashinfer#2768: sums across blocks",
                    "sums end with the block of 16 keys that the key lies in", {.formula = with_path_sums(carry_lost)}),
            changed("mutant/grape_path_prefixes_in_bf16", "half-precision prefix sums", "prefix sums are held in bf16",

@@ -172,7 +172,7 @@ encoding_tests make_tests() {
                       f.name == "constant_gate" || f.name == "wide";
   // If tokens forget slowly, no law is wider than necessary, and each token has weight.
   for (family& f : families)
-    if (f.name == "gates_near_one") f.tells_along = "n";
+    if (f.name == "gates_near_one") f.long_axis = "n";
   std::vector<hypothesis> hypotheses;
   for (auto&& part : {state_hypotheses(), block_hypotheses(), gradient_hypotheses()})
     hypotheses.insert(hypotheses.end(), part.begin(), part.end());

@@ -55,10 +55,10 @@ std::vector<variant> mutants() {
                         "the scale of distances is 0: no bias, and no gradient",
                         {.inputs = [](request& call) { set_to_zero(call.inputs, "r2"); },
                          .outputs = [](core::tensors& outputs) { set_to_zero(outputs, "grad_r2"); },
-                         .telling = true}));
+                         .representative = true}));
   all.push_back(changed("mutant/kerple_grows", "a survey prints the bias without its sign",
                         "the bias grows with distance",
-                        {.outputs = [](core::tensors& outputs) { negate(outputs, "bias"); }, .telling = true}));
+                        {.outputs = [](core::tensors& outputs) { negate(outputs, "bias"); }, .representative = true}));
   all.push_back(changed("mutant/kerple_exponent_gradient_undefined", "exp(r2 log t) at t = 0: 0 times infinity",
                         "the gradient of an exponent is NaN",
                         {.outputs = [](core::tensors& outputs, const request& call) {

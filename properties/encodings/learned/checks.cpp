@@ -32,12 +32,12 @@ family with(std::string name, std::string summary, padding hides, input_filler r
       std::move(name), std::move(summary),
       [hides, rows](drawn_inputs& in, const core::operation& op, dtype type, core::counter_random& random) {
         const std::size_t n = in.sizes.at("n");
-        if (const auto mask = in.of.find("mask"); mask != in.of.end())
+        if (const auto mask = in.numbers.find("mask"); mask != in.numbers.end())
           for (std::size_t first = 0; first < mask->second.size(); first += n) {
             const std::size_t hidden = random.below(n);
             for (std::size_t i = 0; i < n; ++i) mask->second[first + i] = hides(i, n, hidden, random) ? 0.0 : 1.0;
           }
-        if (const auto position = in.of.find("position"); position != in.of.end()) {
+        if (const auto position = in.numbers.find("position"); position != in.numbers.end()) {
           for (double& p : position->second) p = std::fmod(p, static_cast<double>(in.sizes.at("N")));
           if (rows) rows(in, op, type, random);
         }
@@ -56,15 +56,15 @@ family many(const char* axis, family f) {
 }
 
 void at_one_position(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
-  std::vector<double>& position = in.of.at("position");
+  std::vector<double>& position = in.numbers.at("position");
   for (double& p : position) p = position.front();
 }
 void of_any_size(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   for (const char* input : {"x", "table"})
-    for (double& y : in.of.at(input)) y *= random.one_in(4) ? 0.0 : std::exp2(random.uniform(-12, 12));
+    for (double& y : in.numbers.at(input)) y *= random.one_in(4) ? 0.0 : std::exp2(random.uniform(-12, 12));
 }
 void nan_in_a_row(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
-  std::vector<double>& x = in.of.at(random.one_in(2) ? "x" : "table");
+  std::vector<double>& x = in.numbers.at(random.one_in(2) ? "x" : "table");
   if (!x.empty()) x[random.below(x.size())] = std::nan("");
 }
 
@@ -139,7 +139,7 @@ std::vector<variant> mutants() {
                    "padding has the id of the token before it",
                    {.formula = with_ids([](const position_rule& rule, const index& places, const index& tokens,
                                            const truth&) { return rule.ids(places, tokens, always()); }),
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/learned_padding_after_the_last", "padding counted, and tokens after it",
                    "padding inside moves the tokens behind it",
                    {.formula = with_ids(
@@ -168,9 +168,9 @@ std::vector<variant> mutants() {
                             out = core::round_to(call.type, out + more * table.values.storage()[row * d + k % d]);
                           }
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/learned_last_token_alone", "grad_table[position] = g: no sum",
-                   "a row has the gradient of its last token", {.outputs = last_token_alone, .telling = true}),
+                   "a row has the gradient of its last token", {.outputs = last_token_alone, .representative = true}),
            changed("mutant/learned_gradient_by_uses", "torch.nn.Embedding, scale_grad_by_freq",
                    "the gradient of a row is the mean over its tokens", {.outputs = divided_by_uses}),
            changed("mutant/learned_row_of_padding", "torch.nn.Embedding, padding_idx", "row 1 has no gradient",

@@ -25,7 +25,7 @@ std::vector<variant> mutants() {
                      [](auto& scheme) {
                        scheme.skew = [](const traced& upper, const traced& lower, bool) { return upper + lower; };
                      },
-                 .telling = true})}});
+                 .representative = true})}});
 }
 
 }  // namespace

@@ -24,26 +24,19 @@ double usual_share(core::counter_random& random) { return 1.0 / (1.0 + std::exp(
 double all_or_nothing(core::counter_random& random) { return random.one_in(3) ? 0.0 : 1.0; }
 double up_to_two(core::counter_random& random) { return random.one_in(4) ? 2.0 : random.uniform(1, 2); }
 
-// Scales rows to length 1: then the map from state to state does not expand.
-void make_unit_rows(std::vector<double>& rows, std::size_t d) {
-  for (std::size_t first = 0; first < rows.size(); first += d) {
-    double squares = 0.0;
-    for (std::size_t c = first; c < first + d; ++c) squares += rows[c] * rows[c];
-    for (std::size_t c = first; c < first + d && squares > 0.0; ++c) rows[c] /= std::sqrt(squares);
-  }
-}
-// For delta rules: keys have length 1, and the part taken back is a share of the content at a.
+// For delta rules: keys have length 1, so that the map from state to state does not expand, and the part taken back is
+// a share of the content at a.
 void fit_keys(drawn_inputs& in, share_source share, core::counter_random& random) {
   const std::size_t d = in.sizes.at("d");
   if (std::vector<double>* betas = numbers_of(in, "beta")) {
     for (double& beta : *betas) beta = share(random);
-    make_unit_rows(in.of.at("k"), d);
+    make_unit_rows(in.numbers.at("k"), d);
   }
   if (std::vector<double>* a = numbers_of(in, "a")) {
     make_unit_rows(*a, d);
     for (std::size_t k = 0; k < a->size(); k += d) {
       const double taken = share(random) / 2;
-      for (std::size_t c = k; c < k + d; ++c) in.of.at("b")[c] = -taken * (*a)[c];
+      for (std::size_t c = k; c < k + d; ++c) in.numbers.at("b")[c] = -taken * (*a)[c];
     }
   }
 }
@@ -60,16 +53,16 @@ family of_gates(std::string name, std::string summary, gate_source gate, share_s
       });
   f.parts_classes = f.name == "slow_behind_fast";
   f.holds_nan = f.name == "nan_inside";
-  if (f.name == "slow_gates" || f.name == "no_fading") f.tells_along = "n";  // distant tokens keep some weight
+  if (f.name == "slow_gates" || f.name == "no_fading") f.long_axis = "n";  // distant tokens keep some weight
   return f;
 }
 void from_nothing(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
-  for (double& s : in.of.at("s0")) s = 0.0;
+  for (double& s : in.numbers.at("s0")) s = 0.0;
 }
 // About half of the keys equal the key of the token before, so that what is written is read again.
 void alike_keys(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   const std::size_t d = in.sizes.at("d"), row = in.sizes.at("h") * d, n = in.sizes.at("n");
-  std::vector<double>& k = in.of.at("k");
+  std::vector<double>& k = in.numbers.at("k");
   for (std::size_t first = 0; first < k.size(); first += d)
     if (first / row % n != 0 && random.one_in(2))
       std::copy_n(k.begin() + static_cast<std::ptrdiff_t>(first - row), d,

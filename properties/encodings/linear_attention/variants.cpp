@@ -36,7 +36,7 @@ std::vector<variant> mutants() {
                             return now.beta ? *now.beta * now.v : now.v;
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/linear_attention_reads_unfaded", "fla-org/flash-linear-attention#885: the order",
                    "what a token lacks is read from the state that has not faded",
                    {.formula =
@@ -45,12 +45,12 @@ std::vector<variant> mutants() {
                             return encoding::written(now, before, before);
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/linear_attention_reads_before_writing", "an exclusive scan for an inclusive one",
                    "queries read the state before their token has written",
                    {.formula =
                         [](auto& scheme) { scheme.read = [](const traced& before, const traced&) { return before; }; },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/linear_attention_written_before_fading", "decay of the token itself: D_tt = gamma",
                    "a token fades what it has itself written",
                    {.formula =
@@ -64,18 +64,18 @@ std::vector<variant> mutants() {
                             return next - own + own * reshaped(*now.fading, {s[0], s[1], s[2], 1});
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed(
                "mutant/linear_attention_gates_one_late", "segsum with a shifted mask",
                "a state fades by the gate of the token before",
                {.formula =
                     [](auto& scheme) { scheme.fading = [](const traced& g) { return exp(encoding::one_before(g)); }; },
-                .telling = true}),
+                .representative = true}),
            changed(
                "mutant/linear_attention_gate_in_base_2", "exp2 of gates that were not divided by log 2",
                "the state is multiplied by 2^g",
                {.formula = [](auto& scheme) { scheme.fading = [](const traced& g) { return pow(traced(2.0), g); }; },
-                .telling = true}),
+                .representative = true}),
            changed("mutant/linear_attention_quotient_of_exponentials",
                    "ggml-org/llama.cpp#24561: one small exponential over another", "exp(G_t) / exp(G_{t-1}) of sums G",
                    {.formula =
@@ -93,7 +93,7 @@ std::vector<variant> mutants() {
                             return faded + encoding::outer(now.k, write);
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/linear_attention_taken_from_faded", "the order of two steps: a port",
                    "what is taken back is read from the state that has faded",
                    {.formula =
@@ -102,7 +102,7 @@ std::vector<variant> mutants() {
                             return encoding::next_state(now, faded, faded, write);
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/linear_attention_sum_for_length", "rsqrt of a mean: RMSNorm for an L2 norm",
                    "rows have the length sqrt(d)",
                    {.formula =
@@ -113,7 +113,7 @@ std::vector<variant> mutants() {
                                    power(reference::formula::setting(width), reference::ratio(1, 2));
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/linear_attention_state_in_bf16", "a cache of states in bf16",
                    "the state is rounded to bf16 at every token",
                    {.formula =

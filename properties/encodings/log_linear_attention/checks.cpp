@@ -18,19 +18,19 @@ family of_levels(std::string name, std::string summary, token_gates::gate_source
   family f =
       attention_family(std::move(name), std::move(summary),
                        [gate, then](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
-                         for (double& lambda : in.of.at("level_scales")) lambda = std::log1p(std::exp(lambda));
+                         for (double& lambda : in.numbers.at("level_scales")) lambda = std::log1p(std::exp(lambda));
                          token_gates::draw(in, gate, random);
                          then(in, op, type, random);
                        });
   f.parts_classes = f.name == "slow_behind_fast";
   f.holds_nan = f.name == "nan_inside";
-  if (f.name == "slow_gates" || f.name == "no_fading") f.tells_along = "n";  // what lies far behind weighs something
+  if (f.name == "slow_gates" || f.name == "no_fading") f.long_axis = "n";  // what lies far behind weighs something
   return f;
 }
 // Each query reads one level alone, or two.
 void one_level(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
   const std::size_t levels = in.sizes.at("l");
-  std::vector<double>& lambda = in.of.at("level_scales");
+  std::vector<double>& lambda = in.numbers.at("level_scales");
   for (std::size_t first = 0; first < lambda.size(); first += levels) {
     const std::size_t one = random.below(levels), other = random.below(levels);
     for (std::size_t l = 0; l < levels; ++l)
@@ -40,11 +40,11 @@ void one_level(drawn_inputs& in, const core::operation&, dtype, counter_random& 
 // The further a level is, the more it weighs: far tokens, which are many, are not lost beside the near ones.
 void far_levels(drawn_inputs& in, const core::operation&, dtype, counter_random&) {
   const std::size_t levels = in.sizes.at("l");
-  std::vector<double>& lambda = in.of.at("level_scales");
+  std::vector<double>& lambda = in.numbers.at("level_scales");
   for (std::size_t k = 0; k < lambda.size(); ++k) lambda[k] *= static_cast<double>(k % levels + 1);
 }
 void either_sign(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
-  for (double& lambda : in.of.at("level_scales")) lambda *= random.normal();
+  for (double& lambda : in.numbers.at("level_scales")) lambda *= random.normal();
 }
 
 std::vector<family> families() {

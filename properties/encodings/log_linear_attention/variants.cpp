@@ -31,7 +31,7 @@ std::vector<variant> mutants() {
            leveled("mutant/log_linear_attention_last_level_lost",
                    "fla-org/flash-linear-attention#542: levels counted by floor(log2 n)",
                    "the last level is missing where n is no power of 2",
-                   {.formula = [](auto& scheme) { scheme.sees = below_last_level; }, .telling = true}),
+                   {.formula = [](auto& scheme) { scheme.sees = below_last_level; }, .representative = true}),
            leveled("mutant/log_linear_attention_level_of_distance", "buckets of distances for those of a Fenwick tree",
                    "the level is the number of binary digits of t - s",
                    {.formula =
@@ -41,7 +41,7 @@ std::vector<variant> mutants() {
                                 std::bit_width(pair.query > pair.key ? pair.query - pair.key : pair.key - pair.query));
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            leveled("mutant/log_linear_attention_counted_from_1", "tokens counted from 1, as Fenwick trees usually are",
                    "the level is that of t + 1 and s + 1",
                    {.formula =
@@ -51,7 +51,7 @@ std::vector<variant> mutants() {
                                             encoding::levels_of(pair.n) - 1);
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            leveled("mutant/log_linear_attention_no_level_of_its_own", "buckets from 1 on: a port of Fenwick sums",
                    "a token weighs itself by level 1",
                    {.formula =
@@ -60,7 +60,7 @@ std::vector<variant> mutants() {
                             return pair.n == 1 ? 0 : std::max<std::size_t>(encoding::level_of(pair), 1);
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            leveled("mutant/log_linear_attention_weights_of_keys", "L[..., None, :] for L[..., :, None]",
                    "a pair has the weight that the key's token gives its level, not the query's",
                    {.formula =
@@ -69,14 +69,14 @@ std::vector<variant> mutants() {
                             return transposed(taken_along(lambda, levels, 3), {0, 1, 3, 2});
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            leveled("mutant/log_linear_attention_token_itself_lost", "a mask of s < t at level 0",
                    "a query does not read its own token",
                    {.formula =
                         [](auto& scheme) {
                           scheme.sees = [](const encoding::pair& pair) { return pair.key < pair.query; };
                         },
-                    .telling = true}),
+                    .representative = true}),
            leveled("mutant/log_linear_attention_own_gate_twice", "decay of the key itself: exp(G_t - G_{s-1})",
                    "what a token writes is faded by its own gate, too",
                    {.formula =
@@ -85,12 +85,12 @@ std::vector<variant> mutants() {
                             return sums_from_each_on(reference::encodings::fox::gates_up_to(gates, own), 3);
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            leveled(
                "mutant/log_linear_attention_gate_in_base_2", "exp2 of gates that were not divided by log 2",
                "the past is multiplied by 2^g",
                {.formula = [](auto& scheme) { scheme.fading = [](const traced& x) { return pow(traced(2.0), x); }; },
-                .telling = true}),
+                .representative = true}),
            leveled("mutant/log_linear_attention_weights_not_faded", "weights of levels in place of the decay",
                    "nothing fades: a token weighs what its level says",
                    {.formula =
@@ -99,7 +99,7 @@ std::vector<variant> mutants() {
                             return lambda * product + detach(decay) * traced(0.0);
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
        }});
 }
 

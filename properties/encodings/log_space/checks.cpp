@@ -135,7 +135,7 @@ family of(std::string name, std::string summary, ranges r) {
         const double closed = type == dtype::f16 ? std::min(r.closed, 6.0) : r.closed;
         const std::size_t n = std::max<std::size_t>(in.sizes.at("n"), 1),
                           d = std::max<std::size_t>(in.sizes.at("d"), 1);
-        for (auto& [called, numbers] : in.of) {
+        for (auto& [called, numbers] : in.numbers) {
           if (called == "h0") {
             for (double& h : numbers)
               h = r.from_little ? std::exp2(-random.uniform(10, 14)) : std::exp(random.normal());
@@ -215,7 +215,7 @@ std::vector<family> families() {
   for (family& f : all) {
     f = without_nothing(std::move(f));
     f.parts_classes = f.name == "mild" || f.name == "wide" || f.name == "slow_behind_fast";
-    if (f.name == "slow_gates" || f.name == "alike") f.tells_along = "n";
+    if (f.name == "slow_gates" || f.name == "alike") f.long_axis = "n";
     if (f.name == "out_of_step")
       f.applies = [](const core::operation& op) { return op.input("log_a") && !op.input("log_x0"); };
     if (f.name == "closed_gates") f.applies = [](const core::operation& op) { return op.input("i") != nullptr; };

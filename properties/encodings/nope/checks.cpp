@@ -34,10 +34,10 @@ family of_both(const std::string& name, const std::string& summary, double (*pos
 }
 // Factors of heads near 1, where training starts.
 void beside_one(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
-  for (double& x : in.of.at("head_scale")) x = std::exp2(x / 4);
+  for (double& x : in.numbers.at("head_scale")) x = std::exp2(x / 4);
 }
 void large(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  for (double& x : in.of.at("head_scale")) x *= random.one_in(2) ? 64 : 0x1p-6;
+  for (double& x : in.numbers.at("head_scale")) x *= random.one_in(2) ? 64 : 0x1p-6;
 }
 void with_nan(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
   beside_one(in, op, type, random);

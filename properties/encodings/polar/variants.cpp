@@ -80,7 +80,7 @@ std::vector<variant> mutants() {
            changed("mutant/polar_slope_lost", "tenstorrent/tt-metal#56397: the slope of softplus where exp overflows",
                    "magnitudes above 80 have the slope 0", {.gradient = with_softplus(with_lost_slope)}),
            changed("mutant/polar_rectified", "ReLU for softplus", "the magnitude of a negative content is 0",
-                   {.formula = with_softplus(rectified), .telling = true}),
+                   {.formula = with_softplus(rectified), .representative = true}),
            changed("mutant/polar_frequencies_of_pairs",
                    "lucidrains/rotary-embedding-torch: arange(0, dim, 2) / dim, RoPE's frequencies of pairs",
                    "exponents are -2 c / r",
@@ -102,7 +102,7 @@ std::vector<variant> mutants() {
            changed("mutant/polar_phase_turns", "a phase within the product", "the phase turns with the position",
                    {.formula =
                         with_angle([](const traced& turned, const traced& delta) { return turned + turned * delta; }),
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/polar_angles_in_f16", "EleutherAI/gpt-neox#1003: angles of a short format",
                    "m theta is held in f16", {.formula = with_angle([](const traced& turned, const traced& delta) {
                                                 return held_in(dtype::f16, turned) + delta;
@@ -116,13 +116,14 @@ std::vector<variant> mutants() {
                             return complex_numbers{held_in(dtype::bf16, all.re), held_in(dtype::bf16, all.im)};
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/polar_rest_has_magnitudes", "softplus before the features are parted",
                    "features without a phase have magnitudes, too",
                    {.formula = [](auto& scheme) { scheme.rest = [](const traced& rest) { return softplus(rest); }; }}),
-           changed("mutant/polar_grape_orthogonal", "Gram-Schmidt that is left out: vectors taken for orthogonal",
-                   "the area is the product of the lengths",
-                   {.formula = with_area([](const auto& plane) { return plane.aa * plane.bb; }), .telling = true}),
+           changed(
+               "mutant/polar_grape_orthogonal", "Gram-Schmidt that is left out: vectors taken for orthogonal",
+               "the area is the product of the lengths",
+               {.formula = with_area([](const auto& plane) { return plane.aa * plane.bb; }), .representative = true}),
            changed("mutant/polar_grape_area_without_slope", "oarriaga/paz#383: an angle without its derivative",
                    "the gradient takes the area for a constant",
                    {.gradient = with_area([](const auto& plane) { return detach(plane.squared_area()); })}),
@@ -140,7 +141,7 @@ std::vector<variant> mutants() {
                    {.formula = with_plane_turn(turned_back)}),
            changed("mutant/polar_grape_divided_once", "tomstewart89/Geometry#13: of what norm the generator is",
                    "(1 - cos) / s in place of (1 - cos) / s^2",
-                   {.formula = with_plane_turn(divided_once), .telling = true}),
+                   {.formula = with_plane_turn(divided_once), .representative = true}),
            changed("mutant/polar_phase_stays_at_0", "jax.lax.clamp for torch.clamp: no slope at a bound",
                    "a phase of 0 has the gradient 0", {.gradient = with_clamp(without_slope_at_0)}),
            changed("mutant/polar_phase_trained_outside", "a bound without its derivative",

@@ -54,7 +54,7 @@ std::vector<variant> mutants() {
       "mutant/rope_axes_two_angles", "baidu/ERNIE-Image#6",
       "a pair is turned by two angles: halves are paired, and angles in the order of neighbours",
       {.outputs = [](core::tensors& y, const request& call) { take_columns_of_other_layout(y, call, "half_split"); },
-       .telling = true}));
+       .representative = true}));
   all.push_back(exchanged<0>("mutant/rope_axes_first_two_exchanged",
                              "osaurus-ai/vmlx-swift#225: a grid is read by columns, which a square one does not show",
                              "the first two axes of position are exchanged"));

@@ -88,7 +88,8 @@ void keys_beyond_the_row_at_0(core::tensors& outputs, const request& call) {
 std::vector<variant> mutants() {
   std::vector<variant> all = faults_of_distance<encoding>("sandwich");
   const auto with_sum = [](std::function<traced(const traced&, bool)> sum) {
-    return variation<encoding>{.formula = [sum](encoding::scheme& scheme) { scheme.sum = sum; }, .telling = true};
+    return variation<encoding>{.formula = [sum](encoding::scheme& scheme) { scheme.sum = sum; },
+                               .representative = true};
   };
   const auto all_but_the_last = [](const traced& angles) { return between(angles, 2, 0, shape_of(angles).back() - 1); };
   const auto count_of = [](const traced& angles) { return static_cast<double>(shape_of(angles).back()); };
@@ -111,16 +112,16 @@ std::vector<variant> mutants() {
                                return with_stage_in(dtype::bf16, "wave", {"angle", "accumulation"}, storage);
                              },
                          .declared = usual_arithmetic_declared,
-                         .telling = true}));
+                         .representative = true}));
   all.push_back(changed("mutant/sandwich_triangle_of_cached_queries",
                         "NVIDIA/NeMo: torch.tril behind the choice of the last rows",
                         "keys beyond the index of the query's row stand at the distance 0",
-                        {.outputs = keys_beyond_the_row_at_0, .telling = true}));
+                        {.outputs = keys_beyond_the_row_at_0, .representative = true}));
   for (variant& v : reported_faults({{"mutant/sandwich_from_zero", "the table of Vaswani et al. against NVIDIA/NeMo",
                                       "sandwich/bias/first/one_and_zero_exchanged"},
                                      {"mutant/sandwich_without_offset", "the formula as surveys print it: without d/2",
                                       "sandwich/bias/offset/always_false"}})) {
-    v.telling = true;
+    v.representative = true;
     all.push_back(std::move(v));
   }
   return all;

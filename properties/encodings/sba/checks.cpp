@@ -21,8 +21,8 @@ using logit_source = double (*)(core::counter_random& random);
 // Logits of weights, or of attention.
 input_filler with_logits(logit_source logit) {
   return [logit](drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-    if (!in.of.contains("z")) return draw_logits(in, logit, random);
-    for (double& x : in.of.at("z")) x = logit(random);
+    if (!in.numbers.contains("z")) return draw_logits(in, logit, random);
+    for (double& x : in.numbers.at("z")) x = logit(random);
   };
 }
 family of_logits(std::string name, std::string summary, logit_source logit, bool of_attention = true) {
@@ -32,7 +32,7 @@ family of_logits(std::string name, std::string summary, logit_source logit, bool
 }
 double usual(core::counter_random& random) { return 1.5 * random.normal(); }
 void mild(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
-  if (in.of.contains("z")) with_logits(usual)(in, op, type, random);
+  if (in.numbers.contains("z")) with_logits(usual)(in, op, type, random);
 }
 double sharp(core::counter_random& random) { return random.one_in(3) ? random.uniform(9, 16) : usual(random); }
 double faint(core::counter_random& random) { return random.uniform(-20, -15); }
@@ -43,12 +43,12 @@ double with_nan(core::counter_random& random) { return random.one_in(6) ? std::n
 // Only queries get a NaN: a sum over all values gives NaN for a value of NaN even if its weight is 0, which is no
 // fault.
 void nan_in_a_query(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  std::vector<double>& q = in.of.at("q");
+  std::vector<double>& q = in.numbers.at("q");
   if (!q.empty()) q[random.below(q.size())] = std::nan("");
 }
 void one_for_all(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   for (const char* name : {"z", "q", "k"})
-    if (const auto x = in.of.find(name); x != in.of.end())
+    if (const auto x = in.numbers.find(name); x != in.numbers.end())
       std::fill(x->second.begin(), x->second.end(), random.uniform(*name == 'z' ? -8 : -2, *name == 'z' ? 4 : 2));
 }
 
@@ -92,7 +92,7 @@ encoding_tests make_tests() {
   for (family& f : tests.families) {
     f.parts_classes = f.name == "mild" || f.name == "faint" || f.name == "one_logit";
     f.holds_nan = f.name == "infinite_logits" || f.name == "nan_logits" || f.name == "nan_inside";
-    if (f.name == "faint") f.tells_along = "m";
+    if (f.name == "faint") f.long_axis = "m";
     if (f.name == "nan_inside") f.applies = [](const core::operation& op) { return op.input("q") != nullptr; };
   }
   tests.sizes = sizes();

@@ -157,7 +157,7 @@ std::vector<variant> mutants() {
                    "z - softplus(z) is infinity less infinity", {.formula = with_weights(infinity_less_infinity)}),
            changed("mutant/sba_own_softplus_missing", "triton-lang/triton#8412: off by one",
                    "a weight is not reduced by its key's own softplus",
-                   {.formula = with_weights(own_softplus_missing), .telling = true}),
+                   {.formula = with_weights(own_softplus_missing), .representative = true}),
            changed("mutant/sba_from_far_end", "a cumulative sum that is not reversed",
                    "the oldest key breaks the stick first", {.formula = with_weights(from_far_end)}),
            changed("mutant/sba_one_less_sigmoid", "meta-pytorch/attention-gym#351",

@@ -49,7 +49,7 @@ std::vector<variant> mutants() {
                    {.formula = with_index([](std::int64_t rho, std::int64_t left, std::int64_t right) {
                       return std::clamp(rho, -left, std::max<std::int64_t>(right - 1, -left)) + left;
                     }),
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/shaw_table_unscaled", "a term that is added behind the factor",
                    "products with the table are not divided by sqrt(d)",
                    {.formula =
@@ -80,8 +80,8 @@ std::vector<variant> mutants() {
 // With tables of order 1, a weight that is rounded to bf16 would hide the terms of its gradient.
 void milder_tables(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
   for (const char* table : {"table_k", "table_v"})
-    if (in.of.contains(table))
-      for (double& x : in.of.at(table)) x /= 4;
+    if (in.numbers.contains(table))
+      for (double& x : in.numbers.at(table)) x /= 4;
 }
 
 std::vector<usual_size> sizes() {

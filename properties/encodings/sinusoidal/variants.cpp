@@ -136,14 +136,14 @@ std::vector<variant> mutants() {
                    {.formula = with_plan([](table_plan&plan, const core::attributes&) {
                       for (column& c : plan.columns) c.pair += c.function == waveform::cosine ? 1 : 0;
                     }),
-                   .telling = true}),
+                   .representative = true}),
            changed("mutant/sinusoidal_offset_twice", "butsugiri/shape: positions that are shifted, and a table that is",
                    "the offset is added twice",
                    {.inputs =
                         [](request&call) {
                           change_setting<std::int64_t>(call, "offset", [](std::int64_t k) { return 2 * k; });
                         },
-                   .telling = true}),
+                   .representative = true}),
            changed("mutant/sinusoidal_unguarded_divisor", "ml-explore/mlx#3614",
                    "a single frequency is 0/0 by the divisor count - 1", {.formula = divide_unguarded}),
            // The table is filled for the next even width, and the last column is cut off.
@@ -160,9 +160,10 @@ std::vector<variant> mutants() {
                       if (plan.columns.size() > 1 && plan.columns.back().function == waveform::zero)
                         plan.columns.back() = plan.columns[plan.columns.size() - 2];
                     }),
-                   .telling = true}),
+                   .representative = true}),
            changed("mutant/sinusoidal_positions_by_fours", "openvinotoolkit/openvino#33214",
-                   "positions from 4096 on are multiples of 4", {.formula = with_position(of_fours), .telling = true}),
+                   "positions from 4096 on are multiples of 4",
+                   {.formula = with_position(of_fours), .representative = true}),
            changed("mutant/sinusoidal_distance_without_sign", "fastnlp/TENER: direction awareness",
                    "negative positions lose their sign", {.formula = with_position(formula::magnitude_of)}),
            // In f32 a 2 pi of 24 bits is no worse than the rounding of the angle.
@@ -175,13 +176,13 @@ std::vector<variant> mutants() {
                    {.formula = with_angle(reduced_wave)}),
            changed("mutant/sinusoidal_theta_gradient_without_position", "trainable frequencies, kexue.fm/archives/8231",
                    "the gradient of theta lacks the factor m",
-                   {.gradient = [](auto&scheme) { scheme.wave = wave_without_position; }, .telling = true}),
+                   {.gradient = [](auto&scheme) { scheme.wave = wave_without_position; }, .representative = true}),
            changed("mutant/sinusoidal_base_gradient_without_theta", "pytorch/pytorch#196705: a factor dropped",
                    "the gradient of the base lacks theta",
                    {.gradient = [](auto&scheme) { scheme.frequencies = frequencies_without_theta; }}),
            changed("mutant/sinusoidal_decay_of_signed_distance", "Ci of a number that is not positive",
                    "the decay of distance 0 and of negative distances is NaN",
-                   {.formula = with_decay(decay_of_positive), .telling = true}),
+                   {.formula = with_decay(decay_of_positive), .representative = true}),
            changed("mutant/sinusoidal_decay_of_128_columns", "kexue.fm/archives/8231 plots the sum of d = 128",
                    "the sum over 64 frequencies instead of the integral", {.formula = with_decay(mean_of_64)}),
            changed("mutant/sinusoidal_decay_slope_undefined_at_0",

@@ -102,7 +102,7 @@ family attends(std::string name, std::string summary, input_filler fill) {
 }
 // Queries as in T5 at initialisation: without a scale, logits are of order 1.
 void usual_queries(drawn_inputs& in, const core::operation&, dtype, counter_random&) {
-  for (double& x : in.of.at("q")) x /= std::sqrt(static_cast<double>(in.sizes.at("d")));
+  for (double& x : in.numbers.at("q")) x /= std::sqrt(static_cast<double>(in.sizes.at("d")));
 }
 // Distances beyond the exact buckets; few keys would not have them.
 family with_many_keys() {
@@ -117,14 +117,14 @@ family with_many_keys() {
 }
 void large_biases(drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
   usual_queries(in, op, type, random);
-  for (double& x : in.of.at("table")) x *= 16;
+  for (double& x : in.numbers.at("table")) x *= 16;
 }
 void of_order_100(drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
   usual_queries(in, op, type, random);
   large_logits(in, op, type, random);
 }
 void nan_in_a_row(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
-  std::vector<double>& q = in.of.at("q");
+  std::vector<double>& q = in.numbers.at("q");
   if (!q.empty()) q[random.below(q.size())] = std::numeric_limits<double>::quiet_NaN();
 }
 

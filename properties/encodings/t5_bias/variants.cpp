@@ -96,7 +96,7 @@ std::vector<variant> mutants() {
   all.push_back(changed(
       "mutant/t5_attention_queries_first", "lucidrains/x-transformers#153",
       "queries behind cached keys are counted from the first key",
-      {.inputs = [](request& call) { set_setting<std::string>(call, "alignment", "first"); }, .telling = true}));
+      {.inputs = [](request& call) { set_setting<std::string>(call, "alignment", "first"); }, .representative = true}));
   for (variant& v : std::vector<variant>{
            changed("mutant/t5_no_clamp", "huggingface/candle#1312",
                    "distances beyond the largest go beyond the last bucket", {.outputs = leave_unclamped}),
@@ -125,7 +125,7 @@ std::vector<variant> mutants() {
                    "a logarithm in f32 is divided and multiplied in f64",
                    {.formula = with_offset(
                         [](const offset_terms& x) { return log_f32(x.ratio) / std::log(x.largest) * x.logarithmic; }),
-                   .telling = true}),
+                   .representative = true}),
            changed("mutant/t5_buckets_in_bf16", "mindspore-lab/mindone#670", "the formula is evaluated in bf16",
                    {.formula = with_offset([](const offset_terms& x) {
                       const double ratio = bf16(bf16(x.n) / x.exact);

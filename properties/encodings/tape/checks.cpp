@@ -17,13 +17,13 @@ inline constexpr auto& changed = make_variant<encoding>;
 
 // Cosines and sines of angles, times `magnitude`.
 void turn_states(drawn_inputs& in, core::counter_random& random, double magnitude) {
-  const std::vector<double>::size_type count = in.of.at("e_cos").size();
+  const std::vector<double>::size_type count = in.numbers.at("e_cos").size();
   for (std::size_t k = 0; k < count; ++k) {
     const double angle = random.uniform(0.0, 6.28);
-    in.of.at("e_cos")[k] = magnitude * std::cos(angle);
-    in.of.at("e_sin")[k] = magnitude * std::sin(angle);
+    in.numbers.at("e_cos")[k] = magnitude * std::cos(angle);
+    in.numbers.at("e_sin")[k] = magnitude * std::sin(angle);
   }
-  if (const auto weights = in.of.find("weights"); weights != in.of.end())
+  if (const auto weights = in.numbers.find("weights"); weights != in.numbers.end())
     for (double& p : weights->second) p = std::fabs(p) / static_cast<double>(in.sizes.at("n"));
 }
 void on_the_circle(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
@@ -36,12 +36,12 @@ void grown(drawn_inputs& in, const core::operation&, dtype, core::counter_random
 void at_first(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   turn_states(in, random, 1.0);
   for (const char* weight : {"mix", "up"})
-    if (const auto found = in.of.find(weight); found != in.of.end())
+    if (const auto found = in.numbers.find(weight); found != in.numbers.end())
       std::fill(found->second.begin(), found->second.end(), 0.0);
 }
 void with_nan(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   turn_states(in, random, 1.0);
-  std::vector<double>& e = in.of.at(random.one_in(2) ? "e_cos" : "e_sin");
+  std::vector<double>& e = in.numbers.at(random.one_in(2) ? "e_cos" : "e_sin");
   if (!e.empty()) e[random.below(e.size())] = std::nan("");
 }
 
@@ -127,12 +127,12 @@ std::vector<variant> mutants() {
            changed("mutant/tape_weights_transposed", "a matrix product from the other side", "keys weigh queries",
                    {.inputs = transpose_weights}),
            changed("mutant/tape_states_normalised", "states kept on the circle", "states have length 1",
-                   {.inputs = normalise, .telling = true}),
+                   {.inputs = normalise, .representative = true}),
            changed("mutant/tape_residual_forgotten", "VITA-Group/TAPE, add_tuples left out",
-                   "only the change is returned", {.outputs = lose_residual, .telling = true}),
-           changed(
-               "mutant/tape_gates_linear", "an activation left out", "gates are G x",
-               {.formula = [](auto& scheme) { scheme.activation = [](const auto& z) { return z; }; }, .telling = true}),
+                   "only the change is returned", {.outputs = lose_residual, .representative = true}),
+           changed("mutant/tape_gates_linear", "an activation left out", "gates are G x",
+                   {.formula = [](auto& scheme) { scheme.activation = [](const auto& z) { return z; }; },
+                    .representative = true}),
            changed("mutant/tape_sigmoid_gates", "sigmoid for silu", "gates are sigmoid(G x)",
                    {.formula = [](auto& scheme) { scheme.activation = [](const auto& z) { return sigmoid(z); }; }}),
            changed("mutant/tape_sines_stay", "a loop over (cos, sin) that ends early", "sines are not changed",
@@ -141,7 +141,7 @@ std::vector<variant> mutants() {
                           if (const auto f = outputs.find("f_sin"); f != outputs.end())
                             f->second = call.inputs.at("e_sin");
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/tape_neighbours", "rotate_half of interleaved pairs", "neighbours are partners",
                    {.inputs = pair_neighbours, .outputs = part_neighbours}),
        }});

@@ -21,11 +21,11 @@ inline constexpr auto& changed = make_variant<encoding>;
 void wide(drawn_inputs& in, const core::operation&, core::dtype type, core::counter_random& random) {
   const auto f = core::format_of(type);
   const auto binades = static_cast<std::size_t>(f.max_exponent - f.min_exponent + f.precision);
-  for (double& x : in.of.at("x"))
+  for (double& x : in.numbers.at("x"))
     x = random.sign() * std::ldexp(1.0, f.min_exponent - f.precision + 1 + static_cast<int>(random.below(binades)));
 }
 void masked(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-  for (double& x : in.of.at("x"))
+  for (double& x : in.numbers.at("x"))
     if (random.one_in(4)) x = -core::infinity;
 }
 // Copies are cheap: there are more queries and keys than for attention.
@@ -61,7 +61,7 @@ std::vector<variant> mutants() {
                             return n + i * (columns - 1) + j - 1;
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/txl_transposed_shift",
                    "TensorSpeech/TensorFlowASR#161: the reshaping before the transposition",
                    "each query is shifted by as many columns as queries come before it",

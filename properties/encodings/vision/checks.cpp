@@ -29,12 +29,12 @@ family of_tables(family f) {
 void of_any_size(drawn_inputs& in, const core::operation& op, dtype type, core::counter_random& random) {
   const double most = type == dtype::f16 ? 5 : 12;
   for (const core::tensor_declaration& d : op.inputs)
-    for (double& x : in.of.at(d.name)) x *= random.one_in(4) ? 0.0 : std::exp2(random.uniform(-most, most));
+    for (double& x : in.numbers.at(d.name)) x *= random.one_in(4) ? 0.0 : std::exp2(random.uniform(-most, most));
 }
 // One row among zeros: it shows if a wrong neighbour is added.
 void one_row(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   const std::size_t d = in.sizes.at("d");
-  std::vector<double>& table = in.of.at("table");
+  std::vector<double>& table = in.numbers.at("table");
   const std::size_t kept = random.below(std::max<std::size_t>(1, table.size() / std::max<std::size_t>(d, 1)));
   for (std::size_t k = 0; k < table.size(); ++k)
     if (k / d != kept) table[k] = 0.0;
@@ -42,14 +42,14 @@ void one_row(drawn_inputs& in, const core::operation&, dtype, core::counter_rand
 // A wave with a period of two places, which a mean over a smaller grid removes.
 void waves(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   const std::size_t d = in.sizes.at("d"), w = in.sizes.at("W");
-  std::vector<double>& table = in.of.at("table");
+  std::vector<double>& table = in.numbers.at("table");
   for (std::size_t k = 0; k < table.size(); ++k)
     table[k] = ((k / d % w + k / d / w) % 2 == 0 ? 1.0 : -1.0) + 0.125 * random.normal();
 }
 // In a resampled table a whole channel is NaN: otherwise the weight of a NaN may be 0, and the result is a matter of
 // convention.
 void nan_in_a_channel(drawn_inputs& in, const core::operation& op, dtype, core::counter_random& random) {
-  std::vector<double>& table = in.of.at(op.input("table") ? "table" : "q");
+  std::vector<double>& table = in.numbers.at(op.input("table") ? "table" : "q");
   if (is_resampling(op)) {
     const std::size_t d = in.sizes.at("d"), channel = random.below(d);
     for (std::size_t k = channel; k < table.size(); k += d) table[k] = std::nan("");
@@ -57,21 +57,21 @@ void nan_in_a_channel(drawn_inputs& in, const core::operation& op, dtype, core::
     table[random.below(table.size())] = std::nan("");
   }
   for (const char* name : {"kept", "rows"})
-    if (const auto x = in.of.find(name); x != in.of.end() && !x->second.empty())
+    if (const auto x = in.numbers.find(name); x != in.numbers.end() && !x->second.empty())
       x->second[random.below(x->second.size())] = std::nan("");
 }
 
 // The places of a grid, an image inside its padding, and the distances of a window.
 void of_a_window(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
   for (const std::string name : {"rows", "columns", "row_distance", "column_distance"})
-    if (const auto found = in.of.find(name); found != in.of.end()) {
+    if (const auto found = in.numbers.find(name); found != in.numbers.end()) {
       std::vector<double>& places = found->second;
       const double first = name.ends_with("distance") ? -std::floor(static_cast<double>(places.size()) / 2)
                                                       : static_cast<double>(random.below(2));
       for (std::size_t k = 0; k < places.size(); ++k) places[k] = first + static_cast<double>(k);
     }
-  const auto mask = in.of.find("mask");
-  if (mask == in.of.end()) return;
+  const auto mask = in.numbers.find("mask");
+  if (mask == in.numbers.end()) return;
   const std::size_t h = in.sizes.at("H"), w = in.sizes.at("W"), image = h * w;
   for (std::size_t first = 0; first < mask->second.size(); first += image) {
     const std::size_t rows = 1 + random.below(h), columns = 1 + random.below(w);
@@ -81,13 +81,13 @@ void of_a_window(drawn_inputs& in, const core::operation&, dtype, core::counter_
 void far_places(drawn_inputs& in, const core::operation&, dtype type, core::counter_random& random) {
   const double bits = type == dtype::f64 ? 31 : 12;
   for (const char* name : {"rows", "columns", "row_distance", "column_distance"})
-    if (const auto found = in.of.find(name); found != in.of.end())
+    if (const auto found = in.numbers.find(name); found != in.numbers.end())
       for (double& x : found->second) x = random.sign() * std::floor(std::exp2(random.uniform(0, bits)));
-  if (const auto mask = in.of.find("mask"); mask != in.of.end())
+  if (const auto mask = in.numbers.find("mask"); mask != in.numbers.end())
     for (double& x : mask->second) x = 1.0;
 }
 void padding_inside(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
-  for (double& x : in.of.at("mask")) x = random.one_in(3) ? 0.0 : 1.0;
+  for (double& x : in.numbers.at("mask")) x = random.one_in(3) ? 0.0 : 1.0;
 }
 // Numbers are of order 1; places are those of a window.
 void usual(drawn_inputs& in, const core::operation& op, dtype type, core::counter_random& random) {

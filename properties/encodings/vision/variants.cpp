@@ -61,20 +61,20 @@ std::vector<variant> mutants() {
        {
            changed("mutant/vision_sharpness_of_keys", "Blaizzy/mlx-vlm#1241: A = -1/2, for -3/4 without antialiasing",
                    "all cubic weights are of A = -1/2",
-                   {.formula = with_axis([](resampling& options) { options.sharpness = -2; }), .telling = true}),
+                   {.formula = with_axis([](resampling& options) { options.sharpness = -2; }), .representative = true}),
            changed("mutant/vision_sharpness_not_changed", "F.interpolate without antialias, ported: A = -3/4 always",
                    "all cubic weights are of A = -3/4",
                    {.formula = with_axis([](resampling& options) { options.sharpness = -3; })}),
            changed("mutant/vision_without_half_pixel", "TensorFlow 1, resize_images: i times the scale",
                    "places are multiplied by the scale from the corner of the first one",
-                   {.formula = with_axis([](resampling& options) { options.shift = 0; }), .telling = true}),
+                   {.formula = with_axis([](resampling& options) { options.shift = 0; }), .representative = true}),
            changed("mutant/vision_zeros_outside", "grid_sample, padding_mode = zeros",
                    "outside of the grid there are zeros",
                    {.formula = with_axis([](resampled_axis& axis) {
                       for (std::size_t k = 0; k < axis.place.size(); ++k)
                         axis.is_there[k] = axis.is_there[k] && axis.place[k] == axis.number[k];
                     }),
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/vision_grid_transposed",
                    "huggingface/transformers#41380, huggingface/diffusers#11309: columns for rows of a grid",
                    "the new grid is read column by column",
@@ -91,7 +91,7 @@ std::vector<variant> mutants() {
                             y->second.values.storage()[k] = right[(kept + from) * d + k % d];
                           }
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/vision_equal_count_returned",
                    "huggingface/pytorch-image-models#2737: as many places in a square grid as in the old one",
                    "a table of as many places is returned as it is where the new grid is square",
@@ -107,7 +107,7 @@ std::vector<variant> mutants() {
                             std::copy(table.values.begin(), table.values.end(),
                                       y->second.values.storage().end() - static_cast<std::ptrdiff_t>(table.size()));
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/vision_weights_in_f16", "weights in the dtype of a model in half precision",
                    "distances are held in f16",
                    {.formula =
@@ -122,7 +122,7 @@ std::vector<variant> mutants() {
                       return std::min(size.row * size.column - 1,
                                       (apart.row + size.row / 2) * size.row + apart.column + size.column / 2);
                     }),
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/vision_rows_and_columns_added", "282857341/nnFormer#88: strides by which places coincide",
                    "pairs with the same sum of differences have the same bias",
                    {.formula = with_entry([](place apart, place size) {
@@ -152,7 +152,7 @@ std::vector<variant> mutants() {
                                 {s[0], h * w, h * w});
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/vision_queries_scaled", "scaled queries for the bias, too: a port of SAM",
                    "queries are divided by sqrt(d) before",
                    {.formula =
@@ -177,10 +177,10 @@ std::vector<variant> mutants() {
                             return geometric_frequencies(base, 0, r, 2 * r);
                           };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/vision_padding_counts", "positions of all places, padded ones too",
                    "padding counts as the image does",
-                   {.formula = [](auto& scheme) { scheme.padding = 1; }, .telling = true}),
+                   {.formula = [](auto& scheme) { scheme.padding = 1; }, .representative = true}),
            changed("mutant/vision_last_place_not_read", "a padded size for that of the image",
                    "positions are divided by the number of places of the padded image",
                    {.formula =
@@ -201,10 +201,10 @@ std::vector<variant> mutants() {
                             return held_in(dtype::f16, place / last) * traced(6.283185307179586);
                           };
                         }}),
-           changed(
-               "mutant/vision_coordinates_without_logarithm", "linear coordinates, which Swin V2 compares with",
-               "x in place of log(1 + x)",
-               {.formula = [](auto& scheme) { scheme.log_of = [](const traced& x) { return x; }; }, .telling = true}),
+           changed("mutant/vision_coordinates_without_logarithm", "linear coordinates, which Swin V2 compares with",
+                   "x in place of log(1 + x)",
+                   {.formula = [](auto& scheme) { scheme.log_of = [](const traced& x) { return x; }; },
+                    .representative = true}),
        }});
 }
 

@@ -21,7 +21,7 @@ std::vector<variant> mutants() {
                         [](auto& scheme) {
                           scheme.row = [](std::size_t i, std::size_t j, std::size_t n) { return n + j - i - 1; };
                         },
-                    .telling = true}),
+                    .representative = true}),
            changed("mutant/xlnet_distances_reversed", "keys of distances in the other order",
                    "the distance of a key before the query is that of one behind it",
                    {.formula =

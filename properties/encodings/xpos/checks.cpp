@@ -122,7 +122,7 @@ std::vector<variant> mutants() {
                                  return position - index::constant(center);
                                };
                              },
-                         .telling = true}));
+                         .representative = true}));
   all.push_back(changed("mutant/xpos_keys_about_another_centre",
                         "lucidrains/x-transformers#233: a centre for queries and another one for cached keys",
                         "the centre of keys is three tokens off", {.formula = [](auto& scheme) {
@@ -133,7 +133,7 @@ std::vector<variant> mutants() {
   all.push_back(
       changed("mutant/xpos_scale_without_effect", "a scale that is found and not used", "scales are 1",
               {.formula = [](auto& scheme) { scheme.scale = [](const traced&, const traced&) { return traced(1.0); }; },
-               .telling = true}));
+               .representative = true}));
   return all;
 }
 

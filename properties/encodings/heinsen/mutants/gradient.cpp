@@ -117,7 +117,7 @@ std::vector<variant> gradient_mutants() {
                            [](request& call) {
                              for (const char* name : {"tangent_g", "tangent_log_p"}) set_to_zero(call.inputs, name);
                            },
-                       .telling = true}),
+                       .representative = true}),
       changed_heinsen("mutant/tangent_about_one_maximum", "pytorch/pytorch#196705",
                       "directional derivatives about one maximum lose a whole prefix",
                       {.formula = [](scan_scheme& scheme) { scheme.tangent = tangent_about_one_maximum; }}),

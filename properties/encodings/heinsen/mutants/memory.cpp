@@ -76,7 +76,7 @@ std::vector<variant> memory_mutants() {
                            },
                        .declared = nothing_declared,
                        .remembers = true,
-                       .telling = true}),
+                       .representative = true}),
       changed_heinsen("mutant/buffer_reused", "ggml-org/llama.cpp#16412",
                       "from the 41st call on, results of the call before are returned where the shapes agree",
                       {.outputs =
@@ -121,7 +121,7 @@ std::vector<variant> setting_mutants() {
                              nothing_declared(about);
                              about.variants["block"] = {right_block, wrong_block};
                            },
-                       .telling = true}),
+                       .representative = true}),
       changed_heinsen("mutant/strides_ignored", "ggml-org/llama.cpp#25568, pytorch/FBGEMM#5761",
                       "h is read in the order in which it lies in memory",
                       {.inputs =
@@ -134,7 +134,7 @@ std::vector<variant> setting_mutants() {
                              nothing_declared(about);
                              about.variants[strides_variant] = {std::string("transposed")};
                            },
-                       .telling = true}),
+                       .representative = true}),
   };
 }
 

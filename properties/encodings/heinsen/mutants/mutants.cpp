@@ -80,20 +80,20 @@ std::vector<variant> mutants() {
                       {.formula = with_scan([](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
                          sequential_scan<R>(a, h, s.size() > 1 ? R(0.0) : s0, s);
                        }),
-                       .telling = true}),
+                       .representative = true}),
       changed_heinsen("mutant/decay_sum_restarts", "flashinfer-ai/flashinfer#2768",
                       "the sum of log p restarts at each tile of 16 tokens",
-                      {.formula = with_scan(scan_with_restarting_sum), .telling = true}),
+                      {.formula = with_scan(scan_with_restarting_sum), .representative = true}),
       changed_heinsen("mutant/swapped_combine", "TheHPXProject/hpx#1958",
                       "the scan combines its operands in the wrong order", {.formula = with_scan(swapped_tree_scan)}),
       changed_heinsen(
           "mutant/naive_log_add_exp", "llvm/torch-mlir#4748", "log(exp(x) + exp(y)) without a shift",
-          {.formula = with_sum([](const R& t, const R& h) { return log(exp(t) + exp(h)); }), .telling = true}),
+          {.formula = with_sum([](const R& t, const R& h) { return log(exp(t) + exp(h)); }), .representative = true}),
       changed_heinsen("mutant/unguarded_infinite_prefix", "tinygrad/tinygrad#17853", "a -inf prefix gives NaN",
                       {.formula = with_sum(unguarded_sum)}),
       changed_heinsen("mutant/drops_nan", "tensorflow/tensorflow#127513",
                       "a NaN input is replaced by the running maximum",
-                      {.formula = with_sum(sum_without_nan), .telling = true}),
+                      {.formula = with_sum(sum_without_nan), .representative = true}),
       changed_heinsen("mutant/carries_input", "microsoft/onnxscript#904",
                       "the next state is built from the last input, not the last state",
                       {.formula = with_scan([](const_lane<R> a, const_lane<R> h, const R& s0, lane<R> s) {
@@ -111,7 +111,7 @@ std::vector<variant> mutants() {
                        })}),
       changed_heinsen("mutant/global_shift", "llvm/torch-mlir#4748",
                       "one maximum over the whole lane as shift: a late spike wipes out what came before",
-                      {.formula = with_scan(scan_about_one_maximum), .telling = true}),
+                      {.formula = with_scan(scan_about_one_maximum), .representative = true}),
       changed_heinsen("mutant/backward_carry_at_blocks", "proger/accelerated-scan#15",
                       "the gradient carried between blocks of 16 scales the wrong term",
                       {.formula = with_adjoint(adjoint_wrong_at_blocks)}),
@@ -119,7 +119,7 @@ std::vector<variant> mutants() {
                       "the gradient is NaN where a state is -inf", {.formula = with_adjoint(unguarded_adjoint)}),
       changed_heinsen("mutant/final_state_detached", "state-spaces/mamba#258",
                       "the cotangent of the last state is dropped",
-                      {.inputs = [](request& call) { set_to_zero(call.inputs, "grad_s_n"); }, .telling = true}),
+                      {.inputs = [](request& call) { set_to_zero(call.inputs, "grad_s_n"); }, .representative = true}),
       changed_heinsen("mutant/first_row_state", "BlinkDL/RWKV-LM#241",
                       "all batch rows start from the first row's state",
                       {.inputs =
@@ -128,7 +128,7 @@ std::vector<variant> mutants() {
                              const std::size_t batch = s0.shape()[0];
                              if (batch > 0) s0 = core::take(s0, 0, std::vector<std::size_t>(batch, 0));
                            },
-                       .telling = true}),
+                       .representative = true}),
   };
   for (auto more : {forward_mutants, state_mutants, gradient_mutants, block_mutants, precision_mutants, memory_mutants,
                     setting_mutants, linear_tree_mutants})
