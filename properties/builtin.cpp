@@ -98,9 +98,7 @@ core::result<std::unique_ptr<implementation>> make_builtin(const std::string& na
     return std::make_unique<algorithm_implementation>(*algorithm);
   for (const variant& v : all_variants())
     if (v.id == name) return v.make();
-  std::string known;
-  for (const builtin& b : builtins()) known += (known.empty() ? "" : ", ") + b.name;
-  return core::failure("no builtin implementation '" + name + "' (there are: " + known + ")");
+  return core::failure("there is no builtin '" + name + "'");
 }
 
 }  // namespace assay::properties

@@ -70,7 +70,8 @@ opened open_candidate(const std::string& spec, const candidate_limits& limits) {
     if (!made) {
       std::vector<std::string> known;
       for (const properties::builtin& b : properties::builtins()) known.push_back(b.name);
-      return users_mistake({transports::near_in_words(rest, known) + made.error().message});
+      return users_mistake(
+          {made.error().message + " (" + transports::near_in_words(rest, known) + "`assay list builtins` names all)"});
     }
     return std::move(*made);
   }

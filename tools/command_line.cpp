@@ -41,11 +41,13 @@ std::string mistyped(const CLI::App& app, const std::vector<std::string>& words)
     } else {
       for (const CLI::App* a : chosen)
         for (const CLI::Option* o : a->get_options())
-          for (const std::string& known_name : o->get_lnames()) known.push_back("--" + known_name);
-      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+          for (const std::string& known_name : o->get_lnames()) known.push_back(known_name);
+      if (std::find(known.begin(), known.end(), name.substr(2)) != known.end()) continue;
     }
-    const std::vector<std::string> near = transports::near_names(name, known);
-    if (!near.empty()) return fmt::format("'{}': near: {}", name, fmt::join(near, ", "));
+    // Dashes do not count: with them short names would be near that have little in common.
+    const std::string dashes = name.starts_with("--") ? "--" : "";
+    const std::vector<std::string> near = transports::near_names(name.substr(dashes.size()), known);
+    if (!near.empty()) return fmt::format("'{}': near: {}{}", name, dashes, fmt::join(near, ", " + dashes));
   }
   return "";
 }

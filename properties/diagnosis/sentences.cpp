@@ -114,15 +114,16 @@ std::string explained_in(const std::vector<std::string>& stages, bool several, c
 }
 
 std::string same_call_gives(unequal_because why, unequal_by kind, const std::string& when) {
-  return fmt::format("{}: the same call gives {} {}",
-                     why == unequal_because::state_is_kept ? "state is kept between calls"
-                     : why == unequal_because::calls_race
-                         ? "calls race, or depend on chance: started anew twice, it differs too"
-                         : "state is kept between calls, or they race",
-                     kind == unequal_by::an_error  ? "outputs once and an error another time,"
-                     : kind == unequal_by::outputs ? "other outputs"
-                                                   : "other bits, not more than rounding explains,",
-                     when);
+  return fmt::format(
+      "{}: the same call gives {} {}",
+      why == unequal_because::state_is_kept ? "state is kept between calls"
+      : why == unequal_because::calls_race
+          ? "it is not deterministic: calls race or depend on chance, and two fresh processes differ, too"
+          : "state is kept between calls, or they race",
+      kind == unequal_by::an_error  ? "outputs once and an error another time,"
+      : kind == unequal_by::outputs ? "other outputs"
+                                    : "other bits, not more than rounding explains,",
+      when);
 }
 
 }  // namespace assay::properties::words

@@ -144,17 +144,17 @@ std::string in_words(const suspicion& s) {
   switch (s.seen) {
     case suspicion::sign::element:
       return fmt::format(
-          "{} errs by {:.3g}, {:.3g} times the deviation of random roundings there ({:.2g}): for such an error they "
-          "would all have to fall the same way; a bug begins at {:.3g}",
+          "{} errs by {:.3g}, {:.3g} times the standard deviation of random roundings there ({:.2g}): roundings "
+          "would reach it only if all had the same sign; a bug begins at {:.3g}",
           s.place, s.error, s.error / s.deviation, s.deviation, s.allowed);
     case suspicion::sign::size:
       return fmt::format(
-          "the errors of {} are in the mean {:.3g} times what random roundings make, though none exceeds its "
+          "the mean error of {} is {:.3g} times that of random roundings, though no error exceeds its "
           "allowance, such as {:.3g} of {:.3g} at {}",
           s.output, s.times * times_plain, s.error, s.allowed, s.place);
     default:
       return fmt::format(
-          "the errors of {} lie on one side: their mean is {:.3g} times what random roundings leave of it at most, "
+          "the errors of {} have mostly one sign: their mean is {:.3g} times the largest mean of random roundings, "
           "though none exceeds its allowance, such as {:.3g} of {:.3g} at {}",
           s.output, s.times, s.error, s.allowed, s.place);
   }

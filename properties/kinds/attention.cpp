@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 #include <sstream>
 
 #include "properties/faults/call_changes.hpp"

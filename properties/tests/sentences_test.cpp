@@ -57,7 +57,8 @@ TEST_CASE("properties/diagnosis/sentences/whole", "[unit][diagnosis]") {
   CHECK(same_call_gives(unequal_because::state_is_kept, unequal_by::outputs, after_others) ==
         "state is kept between calls: the same call gives other outputs after other calls");
   CHECK(same_call_gives(unequal_because::calls_race, unequal_by::bits, repeated_at_once) ==
-        "calls race, or depend on chance: started anew twice, it differs too: the same call gives other bits, not more "
+        "it is not deterministic: calls race or depend on chance, and two fresh processes differ, too: the same call "
+        "gives other bits, not more "
         "than rounding explains, when it is repeated at once");
   CHECK(same_call_gives(unequal_because::either, unequal_by::an_error, started_anew) ==
         "state is kept between calls, or they race: the same call gives outputs once and an error another time, where "

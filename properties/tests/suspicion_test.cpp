@@ -99,7 +99,7 @@ TEST_CASE("properties/suspicion/errors_on_one_side_are_seen_together", "[propert
   const auto on_one_side = seen(a, off(1.5, true));
   REQUIRE(on_one_side);
   CHECK(on_one_side->seen == suspicion::sign::direction);
-  CHECK(in_words(*on_one_side).find("lie on one side") != std::string::npos);
+  CHECK(in_words(*on_one_side).find("have mostly one sign") != std::string::npos);
   CHECK_FALSE(seen(a, off(1.5, false)));
   const auto too_large = seen(a, off(6.0, false));
   REQUIRE(too_large);

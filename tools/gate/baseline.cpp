@@ -80,7 +80,7 @@ std::set<std::string> operations_asked_otherwise(const json& baseline, gate_repo
     if (properties::has_additions_between(*c.operation, before, now)) all.insert(c.operation->name);
   if (!all.empty())
     report.warnings.push_back(
-        fmt::format("the candidate was written for {} and the baseline's for {}: of {} other questions are asked, and "
+        fmt::format("the candidate was written for {} and the baseline's for {}: their cases of {} differ, and "
                     "classes, digits and errors are not compared",
                     to_string(now), to_string(before), fmt::join(all, ", ")));
   return all;

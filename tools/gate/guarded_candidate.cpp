@@ -53,7 +53,8 @@ properties::call_result guarded_candidate::evaluate(const properties::request& c
   around_();
   if (part_is_over()) return tl::make_unexpected(last_);
   if (sizes_.is_oversized(call))
-    return tl::make_unexpected(properties::call_failure{fault::unsupported, "as large as a call that met a limit"});
+    return tl::make_unexpected(
+        properties::call_failure{fault::unsupported, "not called: an earlier call of this size exceeded a limit"});
   const double began = now_();
   auto result = inner_.evaluate(call);
   const double took = now_() - began;
@@ -117,9 +118,8 @@ std::vector<std::string> guarded_candidate::too_slow(const core::operation& op, 
   };
   for (const auto& [axis, slow] : found->second)
     all.push_back(
-        fmt::format("{} in {} was not tried beyond {} = {}: at about {} for each of {}, {} = {} would outlast the {:g} "
-                    "s that a call "
-                    "may take (--case-timeout gives it longer)",
+        fmt::format("{} in {} was not tried beyond {} = {}: a call takes about {} for each of {}, and with {} = {} it "
+                    "would outlast the {:g} s that a call may take (--case-timeout gives it longer)",
                     op.name, core::name_of(type), axis, slow.expected.tried,
                     in_words(slow.expected.least / static_cast<double>(slow.size)), axis, axis, slow.size, limit_));
   return all;

@@ -57,7 +57,8 @@ class guarded_candidate final : public properties::implementation {
   /// Whether the call would clearly exceed the limit, or is as large as one that met it: then it must not be made.
   bool would_outlast(const properties::request& call);
   /// The calls of an operation in a dtype that were not made, or not waited for; one sentence for each axis: "not tried
-  /// beyond n = 65537: at about 40 us for each of n, n = 1000003 would outlast the 30 s that a call may take".
+  /// beyond n = 65537: a call takes about 40 us for each of n, and with n = 1000003 it would outlast the 30 s that a
+  /// call may take".
   [[nodiscard]] std::vector<std::string> too_slow(const core::operation& op, core::dtype type) const;
 
  private:

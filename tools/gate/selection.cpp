@@ -215,8 +215,7 @@ std::vector<std::string> sizes_left_out(const gate_options& o, const selection& 
   sizes.most_elements = s.most_elements;
   if (std::any_of(offered.begin(), offered.end(),
                   [&](const auto* op) { return properties::leaves_out_usual_sizes(*op, sizes); }))
-    all.push_back(fmt::format("of the sizes that kernels are run at, those with more than {} elements were not tried",
-                              s.most_elements));
+    all.push_back(fmt::format("usual sizes of kernels with more than {} elements were not tried", s.most_elements));
   for (std::size_t k = 0; k < s.shapes.size(); ++k)
     for (const core::operation* op : offered) {
       const bool fits = has_axes(*op, s.shapes[k]);
@@ -229,7 +228,7 @@ std::vector<std::string> sizes_left_out(const gate_options& o, const selection& 
         all.push_back(fmt::format("--shape {} was not tried of {}: {}", o.shapes[k], op->name, why));
       for (const auto& [symbol, size] : s.shapes[k])
         if (fits && !about.sizes_of_axis(*op, symbol).holds(size))
-          all.push_back(fmt::format("--shape {} was not tried of {}: {} = {} is no size that is declared of it",
+          all.push_back(fmt::format("--shape {} was not tried with {}: the candidate does not declare the size {} = {}",
                                     o.shapes[k], op->name, symbol, size));
       if (const auto declared = about.relations.find(op->name); fits && declared != about.relations.end())
         for (const properties::axis_relation& r : declared->second)

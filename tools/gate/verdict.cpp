@@ -83,13 +83,13 @@ std::string why_undecided(const part_record& part, const properties::description
                         candidate.relations.contains(name) || !candidate.settings_of(*part.operation).empty();
   std::vector<std::string> all;
   if (uninformative > 0)
-    all.push_back(fmt::format("in {} cases an answer that knows nothing, such as zeros, would be right{}",
+    all.push_back(fmt::format("in {} cases a trivial answer, such as zeros, would pass, so that they prove nothing{}",
                               uninformative,
                               narrowed ? ": declare a wider domain, or do not offer the operation" : ""));
   if (unsupported > 0)
     all.push_back(
-        fmt::format("{} cases were declined as unsupported: declare as its domain what it takes, and cases are "
-                    "drawn there",
+        fmt::format("the candidate declined {} cases as unsupported: declare its domain, and cases are drawn from "
+                    "there alone",
                     unsupported));
   if (outside > 0) all.push_back(fmt::format("{} cases lie outside the declared domain: declare a wider one", outside));
   if (all.empty()) all.emplace_back("no case was run");
@@ -103,8 +103,7 @@ std::string words_of(const std::vector<const adapter_fault*>& in_each_dtype) {
   for (const adapter_fault* one : in_each_dtype) dtypes.push_back(core::name_of(one->type));
   const std::string part = fmt::format("{} in {}", f.operation->name, fmt::join(dtypes, ", "));
   if (f.others_answered)
-    return fmt::format("{} failed in a first call, and no check met that again: {}: {} ({})", part, f.name, f.message,
-                       f.on);
+    return fmt::format("{} failed in its first call, but in no check: {}: {} ({})", part, f.name, f.message, f.on);
   if (f.kind == nan_flood)
     return fmt::format("{}: {} gives NaN for every element of every output in {}, such as {}; its checks were not run",
                        f.name, part, calls_in_words(f), f.on);
@@ -175,23 +174,25 @@ void complain_about_digits(const check_result& c, const required_digits& wanted,
                                               core::name_of(c.type), wanted.digits, wanted.up_to);
   const std::string_view quantity = c.operation->grows_with->quantity;
   report.complaints.push_back(
-      kept >= tried ? fmt::format("{} was tried up to {:.10g} ({}) alone: ask for more by --shape or --effort full",
+      kept >= tried ? fmt::format("{} was tried only up to {:.10g} ({}): --shape or --effort full tries more",
                                   requirement, tried, quantity)
       : kept > 0    ? fmt::format("{} keeps them up to {:.10g} ({})", requirement, kept, quantity)
                     : requirement + " keeps fewer everywhere");
 }
 
 void complain_about_required_digits(const selection& s, gate_report& report) {
-  bool has_digits = false;
+  bool has_digits = false, has_failed = false;
   for (const check_result& c : std::vector(report.checks)) {
-    if (!c.checked->decides_class || c.verdict() != status::passed || !c.tells_digits() ||
-        !grows_with_length(*c.operation))
-      continue;
+    if (!c.checked->decides_class || !grows_with_length(*c.operation)) continue;
+    has_failed = has_failed || c.verdict() == status::failed;
+    if (c.verdict() != status::passed || !c.tells_digits()) continue;
     has_digits = true;
     for (const required_digits& wanted : s.digits) complain_about_digits(c, wanted, report);
   }
   if (!has_digits && !s.digits.empty() && report.part_of.is_whole())
-    report.complaints.emplace_back("--require-digits asks for what no check tells: digits along a length");
+    report.complaints.emplace_back(has_failed
+                                       ? "--require-digits was not judged: the check that counts digits failed"
+                                       : "--require-digits was not judged: no check counts digits along a length");
 }
 
 // Whether the check that compares with the truth has some of the requested families: values of NaN have no gradient.
@@ -210,15 +211,15 @@ void complain_about_gaps(const selection& s, const std::vector<part_record>& par
     report.complaints.emplace_back("no check was executed: " + why_no_check(s, report.candidate));
   const auto decided = [](const check_result& c) { return c.count(status::passed) + c.count(status::failed) > 0; };
   if (!report.checks.empty() && std::none_of(report.checks.begin(), report.checks.end(), decided))
-    report.complaints.emplace_back("no check decided anything: all its cases were skipped or uninformative");
+    report.complaints.emplace_back("no check gave a verdict: all cases were skipped or uninformative");
   for (const part_record& part : parts) {
     const bool checked = std::any_of(part.checks.begin(), part.checks.end(),
                                      [&](const check_result& c) { return c.checked->decides_class && decided(c); });
     if ((!part.adapter || part.adapter->others_answered) && !checked && !s.properties_named &&
         has_requested_families(s, *part.operation))
-      report.complaints.push_back(
-          fmt::format("{} in {} executed no core check, so that nothing says whether its values are right: {}",
-                      part.operation->name, core::name_of(part.type), why_undecided(part, report.candidate)));
+      report.complaints.push_back(fmt::format(
+          "no check compared {} in {} with the truth, so that nothing says whether its values are right: {}",
+          part.operation->name, core::name_of(part.type), why_undecided(part, report.candidate)));
   }
   for (const check_result& c : report.checks) {
     const auto reached = c.accuracy_class();

@@ -77,8 +77,8 @@ int kills(const kills_options& options) {
                    p.is_right ? ", which is the truth here" : "");
       vacuous += is_vacuous(file, tightest);
     }
-  fmt::print("{} of {} mutants revealed; {} files are passed by a wrong answer that knows nothing\n",
-             tried_mutants - survivors, tried_mutants, vacuous);
+  fmt::print("{} of {} mutants revealed; in {} files a trivial wrong answer passes\n", tried_mutants - survivors,
+             tried_mutants, vacuous);
   const bool all_named_are_revealed = options.mutants.empty() || survivors == 0;
   return all_named_are_revealed && vacuous == 0 ? all_passed : check_failed;
 }

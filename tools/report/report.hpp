@@ -197,7 +197,7 @@ inline constexpr std::size_t stderr_shown = 4;
 std::string places_in_words(const stderr_excerpt& e);
 /// The sentences of complaints.
 std::vector<std::string> texts_of(const std::vector<complaint>& complaints);
-/// "24 checks: 17 passed, 4 failed (3 of them by the fault of another), 3 uninformative"
+/// "24 checks: 17 passed, 4 failed (3 of them only by the fault of another check), 3 uninformative"
 std::string counts_in_words(const gate_report& r);
 /// The checks that fail because of the fault that this check has found.
 std::vector<const properties::check_result*> consequences_of(const gate_report& r, const properties::check_result& c);

@@ -71,8 +71,8 @@ std::string share_sentence(double share_of_law) {
 
 std::string suspicious_sentence(double share_of_law, std::string_view law) {
   return fmt::format(
-      "suspicious: its error is {:.3g} times what rounding explains to first order{}; a bug begins at {}", share_of_law,
-      law.empty() ? "" : fmt::format(" (class {})", law), properties::bug_slack);
+      "suspicious: its error is {:.3g} times the first-order bound of rounding{}; from {} times on it is a bug",
+      share_of_law, law.empty() ? "" : fmt::format(" (class {})", law), properties::bug_slack);
 }
 
 std::string digits_sentence(const core::operation& op, const std::vector<kept_digits>& by_type) {

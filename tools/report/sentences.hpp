@@ -18,8 +18,8 @@ std::string class_sentence(const core::operation& op, reference::accuracy_class 
 std::string share_sentence(double share_of_law);
 /// For operations on integers.
 inline constexpr const char* exact_sentence = "correct: every integer is the right one";
-/// "suspicious: its error is 1.65 times what rounding explains to first order; a bug begins at 2". `law`: the class, if
-/// there are several.
+/// "suspicious: its error is 1.65 times the first-order bound of rounding; from 2 times on it is a bug". `law`: the
+/// class, if there are several.
 std::string suspicious_sentence(double share_of_law, std::string_view law = "");
 
 /// The digits kept in one dtype, the most digits first.

@@ -44,7 +44,7 @@ const char* verdict_word(const check_result& c) {
 }
 
 const char* smallest_case_words(const check_result& c) {
-  return c.checked->decides_class ? "Smallest case found" : "Smallest case found, which the check changes";
+  return c.checked->decides_class ? "Smallest case found" : "Smallest case found; the check runs a changed copy of it";
 }
 
 bool is_exact(const core::operation& op) {
@@ -70,7 +70,7 @@ std::string class_word(const check_result& c) {
 std::string digits_in_words(const check_result& c) {
   const auto digits = c.digits();
   if (!digits.empty()) return digits_in_words(*c.operation, digits);
-  return c.operation->grows_with && c.tells_digits() ? "not one in every case" : "";
+  return c.operation->grows_with && c.tells_digits() ? "none in some cases" : "";
 }
 
 std::optional<double> ratio_to_own_law(const check_result& c) {
@@ -139,7 +139,7 @@ std::string reason_of(const gate_report& r, const check_result& c) {
     case status::unsupported:
       if (!c.refused.empty()) return "unsupported: it " + refusals_in_words(c);
       return r.candidate.recorded
-                 ? "unsupported: it needs a candidate that runs; what it asks is not among the exported cases"
+                 ? "unsupported: it needs a candidate that runs, because the exported cases do not hold its calls"
                  : "unsupported: the candidate declines what this property needs";
     case status::outside_domain:
       return "outside domain: every case, or a call that it needs, lies outside the domain that the candidate declares";
@@ -165,7 +165,7 @@ check_counts count_checks(const gate_report& r) {
 std::string counts_in_words(const gate_report& r) {
   const check_counts n = count_checks(r);
   std::string text = fmt::format("{} checks: {} passed, {} failed", n.checks, n.passed, n.failed);
-  if (n.consequences > 0) text += fmt::format(" ({} of them by the fault of another)", n.consequences);
+  if (n.consequences > 0) text += fmt::format(" ({} of them only by the fault of another check)", n.consequences);
   if (n.uninformative > 0) text += fmt::format(", {} uninformative", n.uninformative);
   if (n.skipped > 0) text += fmt::format(", {} skipped", n.skipped);
   return text;
@@ -229,9 +229,8 @@ std::string captured_in_words(const judged_formula& f) {
   if (const auto found = f.says.find("found");
       found != f.says.end() && found->value("loses", 0.0) > much && found->contains("on"))
     text += fmt::format(
-        " As it is written it loses {:.0f} digits in f32 on {} inputs, beyond a rounding of what it takes: whoever "
-        "loses "
-        "them passes, and a stable form is judged more closely.",
+        " As it is written, the formula loses {:.0f} digits in f32 on {} inputs, beyond what rounded inputs cost. Code "
+        "that loses as many passes. A stable form of the formula is a stricter check.",
         std::floor(std::log10(found->at("loses").get<double>())), found->at("on").get<std::string>());
   if (!f.captured.empty())
     text += fmt::format(" Taken as {} from it: {}.", f.captured.size() == 1 ? "it is" : "they are",
@@ -340,7 +339,7 @@ void add_unasked(std::vector<std::string>& notes, const gate_report& r) {
     all.push_back(fmt::format("{} of {}", values, fmt::join(operations, ", ")));
   if (all.empty()) return;
   notes.push_back(fmt::format(
-      "New since {}, and not asked: {}. Who knows them names them in a domain, or says written_for = \"{}\".",
+      "New since {}, and not tested: {}. To test them, name them in the domain or set written_for = \"{}\".",
       to_string(r.candidate.written_for), fmt::join(all, "; "), to_string(core::newest_list)));
 }
 

@@ -93,8 +93,8 @@ TEST_CASE("assay/call_times/a_step_loop_is_not_tried_where_it_outlasts_the_limit
   CHECK(gate.timed.calls == calls);
   CHECK(gate.said() ==
         std::vector<std::string>{
-            "heinsen/scan in f32 was not tried beyond n = 65537: at about 40 us for each of n, n = 1000003 "
-            "would outlast the 30 s that a call may take (--case-timeout gives it longer)"});
+            "heinsen/scan in f32 was not tried beyond n = 65537: a call takes about 40 us for each of n, and with n = "
+            "1000003 it would outlast the 30 s that a call may take (--case-timeout gives it longer)"});
 }
 
 TEST_CASE("assay/call_times/a_slow_call_that_is_ended_is_no_hang") {

@@ -53,11 +53,11 @@ BROKEN = {
     "crash at hello": ("crash", "crash: before its hello: ended with status 1"),
 }
 FAILED = {
-    "crash once": ("crash", "failed in a first call, and no check met that again: crash: ended with status 3"),
+    "crash once": ("crash", "failed in its first call, but in no check: crash: ended with status 3"),
     "nan flood": ("nan_flood", "NaN flood: heinsen/scan in f32 gives NaN"),
     "crash on long": ("crash", "the candidate kept breaking"),
     "ignores the end": ("hang", ""),  # the first call is answered: a check says it
-    "unsupported": (None, "executed no core check"),
+    "unsupported": (None, "no check compared"),
 }
 # The outputs are zeros, so that numerics fail and nothing else does.
 NO_FAULT = ["correct", "banners", "stderr flood", "grandchild", "everything", "unknown operation"]

@@ -101,9 +101,10 @@ TEST_CASE("assay/report/sentences") {
   CHECK(tools::share_sentence(1.1) ==
         "correct: rounding explains every error (at most 1.1 times its first-order estimate)");
   CHECK(tools::suspicious_sentence(1.65) ==
-        "suspicious: its error is 1.65 times what rounding explains to first order; a bug begins at 2");
+        "suspicious: its error is 1.65 times the first-order bound of rounding; from 2 times on it is a bug");
   CHECK(tools::suspicious_sentence(1.65, "cumsum") ==
-        "suspicious: its error is 1.65 times what rounding explains to first order (class cumsum); a bug begins at 2");
+        "suspicious: its error is 1.65 times the first-order bound of rounding (class cumsum); from 2 times on it is a "
+        "bug");
   const core::operation &rotate = *reference::find_operation("rope/rotate"),
                         &scan = *reference::find_operation("heinsen/scan");
   CHECK(tools::digits_sentence(rotate,

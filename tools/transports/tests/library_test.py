@@ -38,7 +38,7 @@ class Libraries(Folder):
         self.behave("silent error", 3, "without a message")
         self.behave("status", 3, "it returned 7, which is no status")
         self.behave("message", 3, "error reply: xxxx")
-        self.behave("unsupported", 1, "executed no core check")
+        self.behave("unsupported", 1, "no check compared")
         self.ends("library:" + THROWING, 3, "error reply: it threw an exception: no device")
 
     def test_foreign_memory_is_not_written_unnoticed(self):

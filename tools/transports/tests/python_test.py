@@ -276,7 +276,7 @@ class Functions(Folder):
         self.ends("no_operation", 3, "its parameters (one, two) are the inputs of no operation; name them so, or name the "
                   "operation, whose inputs then come in its order: python:MODULE:FUNCTION@OPERATION, ", "; see: assay list operations")
         self.ends("one_more", 3, "its parameters (log_p, h, s0, chunk) are the inputs of no operation; "
-                  "heinsen/scan(log_p, h, s0) misfits by: 'chunk' is no input and has no default")
+                  "heinsen/scan(log_p, h, s0) does not fit: 'chunk' is no input and has no default")
         self.ends("one_more@heinsen/scan", 3, "one_more: missing a required argument: 'chunk': it cannot be called as")
         self.ends("swapped@heinsen/scan", 3, "its parameter 'h' stands where heinsen/scan(log_p, h, s0) has 'log_p'")
         self.ends("no_operation@heinsen/scan", 3, "too many positional arguments: it cannot be called as "
@@ -403,7 +403,7 @@ class Deduction(unittest.TestCase):
         self.assertEqual(self.named(lambda q, k, v, slope: q), "alibi/attention")
         for function in (lambda part, lse: part, lambda factors: factors):  # nothing else says what they are
             self.assertRaises(NotAnOperation, self.named, function)
-        with self.assertRaisesRegex(NotAnOperation, r"sink\) misfits by: no parameter 'k', no parameter 'v'\n"):
+        with self.assertRaisesRegex(NotAnOperation, r"sink\) does not fit: no parameter 'k', no parameter 'v'\n"):
             self.named(lambda q, sinks: q)
         candidate = candidate_of(lambda q, k, v, sinks: q + sinks, self.declarations, dtypes=["f64"], framework="numpy")
         inputs = {name: ("F64", numpy.full(2, float(k))) for k, name in enumerate(("q", "k", "v", "sink"))}

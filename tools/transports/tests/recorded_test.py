@@ -149,7 +149,7 @@ class Recordings(Folder):
         self.ends(1, "heinsen/scan was requested and is not offered")
 
     def test_another_seed_asks_other_cases(self):
-        self.ends(1, "executed no core check", arguments=("--seed", "2"))
+        self.ends(1, "no check compared", arguments=("--seed", "2"))
 
     def test_hostile_folders_are_refused(self):
         first = json.loads(self.lines[0])

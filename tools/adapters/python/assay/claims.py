@@ -123,6 +123,10 @@ def check_domain(domain, declared, word="domain"):
         elif name in settings and not (isinstance(allowed, (list, tuple)) and allowed):
             range_too = ' or a range such as {"at_least": 2}' if name in integers else ""
             raise WrongClaim(f"{where} is a setting: it needs a list of values{range_too}, not {allowed!r}")
+        if name in settings and isinstance(allowed, (list, tuple)):
+            wrong = [value for value in allowed if not isinstance(value, (bool, int, float, str))]
+            if wrong:
+                raise WrongClaim(f"{where} is a setting: its values are numbers, strings or booleans, not {wrong[0]!r}")
         unknown = [value for value in allowed if value not in words[name]] if name in words else []
         if unknown:
             raise WrongClaim(f"{where} has the value {unknown[0]!r}; known: {', '.join(words[name])}")

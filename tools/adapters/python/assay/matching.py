@@ -146,7 +146,7 @@ def _no_match(function, declarations):
                               "meant", setting_operations)
     misfits = [(_misfit(function, d), d) for d in declarations if set(names) & set(names_of(d["inputs"]))]
     misfits.sort(key=lambda pair: (len(pair[0]), ":" in pair[1]["name"]))
-    near = [f"{_shown(d)} misfits by: {', '.join(misfit)}" for misfit, d in misfits[:_MOST_NEAR]]
+    near = [f"{_shown(d)} does not fit: {', '.join(misfit)}" for misfit, d in misfits[:_MOST_NEAR]]
     return NotAnOperation(f"{text}; " + ("\n  ".join(near) if near else (
         "name them so, or name the operation, whose inputs then come in its order: python:MODULE:FUNCTION@OPERATION, "
         "assay.check(FUNCTION, OPERATION); see: assay list operations")))

@@ -288,6 +288,7 @@ BUCKETS = {"name": "t5_bias/bucket", "recurrent": False, "axes": ["n"], "inputs"
     (BUCKETS, {"buckets": 2}, r"needs a list of values or a range such as \{\"at_least\": 2\}, not 2"),
     (BUCKETS, {"buckets": {"from": 2}}, "'buckets' has the unknown word 'from'; known: multiple_of, at_least, at_most"),
     (BUCKETS, {"both_sides": {"at_least": 1}}, "needs a list of values, not"),
+    (BUCKETS, {"buckets": [[32]]}, r"its values are numbers, strings or booleans, not \[32\]"),
     (BUCKETS, {"form": {"at_least": 1}}, "needs a list of values, not"),
     (SCAN, {"h": [2, 1]}, "holds no value: low exceeds high"),
     (SCAN, {"h": [math.nan, 1]}, "must be finite numbers"),
