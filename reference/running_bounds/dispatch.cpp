@@ -2,20 +2,20 @@
 
 namespace assay::reference::running {
 
-#define ASSAY_BOUNDS_ISA(name, supported) \
-  namespace name {                        \
-  extern const kernel_table table;        \
+#define ASSAY_ISA(name, supported) \
+  namespace name {                 \
+  extern const kernel_table table; \
   }
-#include "assay_bounds_isa.inc"
-#undef ASSAY_BOUNDS_ISA
+#include "assay_bounds.inc"
+#undef ASSAY_ISA
 
 const std::vector<const kernel_table*>& supported_kernels() {
   static const std::vector<const kernel_table*> all = [] {
     std::vector<const kernel_table*> found;
-#define ASSAY_BOUNDS_ISA(name, supported) \
+#define ASSAY_ISA(name, supported) \
   if (supported) found.push_back(&name::table);
-#include "assay_bounds_isa.inc"
-#undef ASSAY_BOUNDS_ISA
+#include "assay_bounds.inc"
+#undef ASSAY_ISA
     return found;
   }();
   return all;

@@ -126,6 +126,32 @@ function(assay_hot target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
 endfunction()
 
+# The kernels of an instruction set: SOURCE, compiled with FLAGS. CPU_FEATURES as __builtin_cpu_supports names them (none:
+# they are always there). Call it for the slowest set first. Adds ASSAY_ISA(name, supported) to ${group}_lines, and the object
+# library ${group}_${name} to ${group}_objects; assay_write_instruction_sets writes the lines to generated/${group}.inc.
+function(assay_instruction_set group name)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "SOURCE" "FLAGS;CPU_FEATURES")
+  add_library(${group}_${name} OBJECT ${arg_SOURCE})
+  # Kernels never throw: without this a weak symbol for the handling of exceptions may remain.
+  target_compile_options(${group}_${name} PRIVATE ${arg_FLAGS} -fno-exceptions)
+  target_link_libraries(${group}_${name} PRIVATE assay_fp_strict assay_warnings)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # GCC 12 takes the undefined operand of its own AVX-512 intrinsics for an uninitialized variable (GCC bug 105593).
+    target_compile_options(${group}_${name} PRIVATE -Wno-maybe-uninitialized)
+  endif()
+  assay_hot(${group}_${name})
+  set(supported true)
+  foreach(feature IN LISTS arg_CPU_FEATURES)
+    string(APPEND supported " && (__builtin_cpu_supports(\"${feature}\") != 0)")
+  endforeach()
+  set(${group}_lines "${${group}_lines}ASSAY_ISA(${name}, (${supported}))\n" PARENT_SCOPE)
+  set(${group}_objects ${${group}_objects} $<TARGET_OBJECTS:${group}_${name}> PARENT_SCOPE)
+  set(${group}_names ${${group}_names} ${name} PARENT_SCOPE)
+endfunction()
+function(assay_write_instruction_sets group)
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/${group}.inc" CONTENT "${${group}_lines}" @ONLY)
+endfunction()
+
 # The sources of one folder are compiled as one text, at most eight at a time: most of what one file takes is the
 # instantiation of what its neighbours instantiate as well (JSON, arrays, containers), and once for all takes a third of
 # the time. So a name of an anonymous namespace stands once in a folder. The folders below those that are named, by
