@@ -76,17 +76,16 @@ void with_nan(drawn_inputs& in, const core::operation& op, dtype, core::counter_
     if (random.one_in(9)) x = std::nan("");
 }
 
+bool has_gates(const core::operation& op) { return op.input("a") != nullptr || op.input("g") != nullptr; }
+
 std::vector<family> families() {
-  const auto of_gates = [](family f) {
-    f.applies = [](const core::operation& op) { return op.input("a") != nullptr || op.input("g") != nullptr; };
-    return f;
-  };
   return {
       parting_classes(of_rows("mild", "numbers of order 1; padding on the left", one, usual)),
-      parting_classes(of_gates(of_rows(
-          "large_gates", "gates of 6 to 40 of either sign, beside rows of any size, or of zeros", of_any_size, far))),
-      of_gates(of_rows("closed_gates", "every other gate is closed: -inf", one, closed)),
-      holding_nan(of_gates(of_rows("infinite_gates", "gates of -inf and +inf", one, infinite))),
+      parting_classes(only_for(
+          has_gates, of_rows("large_gates", "gates of 6 to 40 of either sign, beside rows of any size, or of zeros",
+                             of_any_size, far))),
+      only_for(has_gates, of_rows("closed_gates", "every other gate is closed: -inf", one, closed)),
+      holding_nan(only_for(has_gates, of_rows("infinite_gates", "gates of -inf and +inf", one, infinite))),
       of_input("visible", of_rows("hidden_inside", "padding anywhere", one, usual, hide_inside)),
       of_rows("zero_rows", "every other row is 0", zero_or_one, usual),
       of_input("w", of_rows("tiny_rows", "rows whose squares are as epsilon, or far below it", tiny, usual)),

@@ -64,11 +64,9 @@ void alike_keys(drawn_inputs& in, const core::operation&, dtype, core::counter_r
       std::copy_n(k.begin() + static_cast<std::ptrdiff_t>(first - row), d,
                   k.begin() + static_cast<std::ptrdiff_t>(first));
 }
+bool is_delta_rule(const core::operation& op) { return op.input("beta") != nullptr || op.input("a") != nullptr; }
+
 std::vector<family> families() {
-  const auto of_delta_rules = [](family f) {
-    f.applies = [](const core::operation& op) { return op.input("beta") != nullptr || op.input("a") != nullptr; };
-    return f;
-  };
   // Distant tokens keep some weight if gates are slow.
   return {
       of_gates("mild", "gates as log sigmoid of numbers of order 1", token_gates::usual, usual_share),
@@ -82,8 +80,8 @@ std::vector<family> families() {
       of_gates("from_nothing", "s0 = 0", token_gates::usual, usual_share, from_nothing),
       of_gates("alike_keys", "a key in two is that of the token before; g of a long memory", token_gates::slow,
                all_or_nothing, alike_keys),
-      of_delta_rules(
-          of_gates("large_shares", "beta from 1 to 2: what is read turns its sign", token_gates::slow, up_to_two)),
+      only_for(is_delta_rule,
+               of_gates("large_shares", "beta from 1 to 2: what is read turns its sign", token_gates::slow, up_to_two)),
       of_gates("small_values", "values far below 1", token_gates::usual, usual_share, small_values),
       of_gates("large_values", "values and a state far above 1", token_gates::usual, usual_share,
                token_gates::large_numbers),

@@ -168,15 +168,12 @@ family with_nan(family f) {
         if (called != "h0" && random.one_in(12)) t.values.storage()[k] = std::nan("");
     return all;
   };
-  f.applies = [](const core::operation& op) { return op.input("sign_a") == nullptr; };
-  return holding_nan(std::move(f));
+  return holding_nan(only_for([](const core::operation& op) { return op.input("sign_a") == nullptr; }, std::move(f)));
 }
 
+bool is_product(const core::operation& op) { return op.input("log_a") && !op.input("log_x0"); }
+
 std::vector<family> families() {
-  const auto of_products = [](family f) {
-    f.applies = [](const core::operation& op) { return op.input("log_a") && !op.input("log_x0"); };
-    return f;
-  };
   return {
       parting_classes(of("mild", "logarithms, gates and candidates of order 1", {})),
       of_input("x", of("late_spike", "one x of 120 late in the lane", {.x = late_spike})),
@@ -189,7 +186,7 @@ std::vector<family> families() {
       of_input("sign_a", of("positive", "all signs are 1", {.sign = positive})),
       of_input("sign_a", of("wide_signs", "logarithms from -300 to 300, of either sign", {.x = wide})),
       of_input("sign_a", of("all_below", "logarithms from -100 to -220", {.x = all_below})),
-      of_products(of("out_of_step", "half of the logarithms are less by 90", {.x = out_of_step})),
+      only_for(is_product, of("out_of_step", "half of the logarithms are less by 90", {.x = out_of_step})),
       of_input("sign_a", of("some_zeros", "logarithms that are -inf here and there", {.x = masked_inside})),
       of_input("sign_a", of("cancelling", "logarithms that differ by 2^-12, of either sign", {.x = nearly_alike})),
       long_along("n", of_input("h0", of("slow_gates", "z from 2^-4 to 2^-14: a long memory", {.gate = slow}))),

@@ -111,13 +111,11 @@ family of_both(const family& f) {
 }
 family renamed_planes(family f, const char* name, const char* summary, lie relation) {
   f.name = name, f.summary = summary;
-  f.applies = [](const core::operation& op) { return op.input("omega") != nullptr; };
-  return with_planes(std::move(f), relation);
+  return with_planes(of_input("omega", std::move(f)), relation);
 }
 family renamed(family f, const char* name, const char* summary, contents numbers) {
   f.name = name, f.summary = summary;
-  f.applies = [](const core::operation& op) { return op.input("q") != nullptr; };
-  return with_phases(std::move(f), numbers);
+  return with_phases(of_input("q", std::move(f)), numbers);
 }
 std::vector<family> families() {
   const auto of = [](const char* name) {
