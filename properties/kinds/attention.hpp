@@ -36,6 +36,8 @@ using input_filler =
 family attention_family(std::string name, std::string summary, input_filler fill);
 /// A family for the operations that have this input.
 family of_input(const char* input, family f);
+/// The same family, with the inputs of `with` for the operations that have this input.
+family by_input(const char* input, const family& with, family without);
 
 /// Draws keys so that their logits for queries of ones are the drawn numbers, or nearly so, whatever the scale is.
 /// Normal queries and keys have logits of order 1.

@@ -234,9 +234,8 @@ core::tensors draw_scores(const core::operation&, dtype type, const core::attrib
   const rotary_extents s = draw_extents(settings, random, size);
   const auto group = static_cast<std::size_t>(core::setting<std::int64_t>(settings, "group"));
   const std::size_t more = size.range == lengths::short_ones ? random.below(5) : 0;
-  const std::size_t keys = size.axis("m", size.is_given()                                          ? 5
-                                          : size.range == lengths::short_ones && random.one_in(12) ? 0
-                                                                                                   : s.n + more);
+  const bool has_no_keys = size.range == lengths::short_ones && random.one_in(12);
+  const std::size_t keys = size.axis("m", size.is_given() ? 5 : has_no_keys ? 0 : s.n + more);
   const std::size_t queries = size.range == lengths::long_ones ? std::min<std::size_t>(s.n, 4) : s.n;
   std::vector<double> row(std::max(queries, keys)), query_positions, key_positions;
   for (std::size_t b = 0; b < s.batch; ++b) {

@@ -72,12 +72,7 @@ family of_slopes(std::string name, std::string summary, parameter_source slope, 
   f.applies = [fill, attends](const core::operation& op) {
     return op.input("q") != nullptr ? attends != nullptr : fill != nullptr;
   };
-  f.generate = [of_bias = f.generate, of_attention = of_attention.generate](const core::operation& op, dtype type,
-                                                                            const core::attributes& settings,
-                                                                            counter_random& random, extent size) {
-    return (op.input("q") != nullptr ? of_attention : of_bias)(op, type, settings, random, std::move(size));
-  };
-  return f;
+  return by_input("q", of_attention, std::move(f));
 }
 // Slopes so small that even the farthest key has weight.
 void gentle(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {

@@ -104,13 +104,9 @@ void nan_turns(drawn_inputs& in, const core::operation&, dtype, counter_random& 
 }
 
 std::vector<family> families() {
-  family mild =
-      of_path("mild", "beta as 2 sigmoid of numbers of order 1, w of any direction; angles of order 1", usual_share);
-  mild.generate = [of_path = mild.generate, of_angles = of_angles("mild", "", usual_angle).generate](
-                      const core::operation& op, dtype type, const core::attributes& settings, counter_random& random,
-                      extent size) {
-    return (op.input("phi") ? of_angles : of_path)(op, type, settings, random, size);
-  };
+  family mild = by_input(
+      "phi", of_angles("mild", "", usual_angle),
+      of_path("mild", "beta as 2 sigmoid of numbers of order 1, w of any direction; angles of order 1", usual_share));
   mild.applies = [](const core::operation&) { return true; };
   return {
       mild,

@@ -7,6 +7,7 @@
 
 #include "properties/faults/call_changes.hpp"
 #include "properties/harness/usual_sizes.hpp"
+#include "properties/kinds/attention.hpp"
 #include "properties/kinds/rotation.hpp"
 #include "properties/kinds/table.hpp"
 #include "reference/encodings/fope.hpp"
@@ -77,9 +78,10 @@ std::vector<double> drawn_coefficients(series kind, bool normalized, std::size_t
 /// A family with x and positions of a rotation, and with frequencies and coefficients.
 family with_series(family f, series kind, setting_values chosen = {}) {
   f.settings = std::move(chosen);
-  f.generate = [make = f.generate, kind, holds_nan = f.holds_nan](const core::operation& op, dtype type,
-                                                                  const core::attributes& settings,
-                                                                  counter_random& random, extent size) {
+  const bool holds_nan = f.holds_nan;
+  f.generate = [make = f.generate, kind, holds_nan](const core::operation& op, dtype type,
+                                                    const core::attributes& settings, counter_random& random,
+                                                    extent size) {
     const bool given = size.is_given(), drawn = size.range == lengths::short_ones;
     // Sizes that do not go together are changed: heads to a multiple, a width to an even number that holds the columns.
     const std::size_t given_groups = std::max<std::size_t>(size.axis("g", 1), 1);
@@ -155,14 +157,8 @@ std::vector<family> families() {
   all.push_back(renamed(plain, "no_noise", "coefficients of the identity: some columns are 0", series::bare,
                         {{"normalized", {false}}}));
   // The mild family is for both operations.
-  family& mild = all.front();
-  const family lengths = table_family("", "", {{"length", each(usual_length)}});
-  mild.generate = [of_rotations = mild.generate, of_lengths = lengths.generate](const core::operation& op, dtype type,
-                                                                                const core::attributes& settings,
-                                                                                counter_random& random, extent size) {
-    return (op.input("x") != nullptr ? of_rotations : of_lengths)(op, type, settings, random, size);
-  };
-  mild.applies = [](const core::operation&) { return true; };
+  all.front() = by_input("length", table_family("", "", {{"length", each(usual_length)}}), all.front());
+  all.front().applies = [](const core::operation&) { return true; };
   all.push_back(table_family("ends_of_turns", "lengths at which one frequency more makes a turn, and those before",
                              {{"length", each(length_of_turn)}}));
   return all;

@@ -33,9 +33,10 @@ struct contents {
 };
 /// A family of scores of rotations with phases; r of d features turn.
 family with_phases(family f, contents numbers = {}) {
-  f.generate = [make = f.generate, numbers, holds_nan = f.holds_nan](const core::operation& op, dtype type,
-                                                                     const core::attributes& settings,
-                                                                     counter_random& random, extent size) {
+  const bool holds_nan = f.holds_nan;
+  f.generate = [make = f.generate, numbers, holds_nan](const core::operation& op, dtype type,
+                                                       const core::attributes& settings, counter_random& random,
+                                                       extent size) {
     if (size.is_given()) size.axes["d"] = std::max(size.axis("d", 2), size.axis("r", 0));
     core::tensors inputs = make(op, type, settings, random, size);
     const std::size_t heads = inputs.at("k").shape()[2], d = inputs.at("k").shape()[3];
@@ -100,15 +101,7 @@ family with_planes(family f, lie relation) {
   return f;
 }
 /// A family for both operations.
-family of_both(const family& f) {
-  family all = with_phases(f);
-  all.generate = [of_scores = all.generate, of_planes = with_planes(f, lie::apart).generate](
-                     const core::operation& op, dtype type, const core::attributes& settings, counter_random& random,
-                     extent size) {
-    return (op.input("q") != nullptr ? of_scores : of_planes)(op, type, settings, random, size);
-  };
-  return all;
-}
+family of_both(const family& f) { return by_input("q", with_phases(f), with_planes(f, lie::apart)); }
 family renamed_planes(family f, const char* name, const char* summary, lie relation) {
   f.name = name, f.summary = summary;
   return with_planes(of_input("omega", std::move(f)), relation);
