@@ -51,9 +51,10 @@ dictionary_entry behaves_as(const core::attributes& taken, const core::attribute
 
 dictionary_entry exchanged(const std::string& name, const attribute& one, const attribute& other) {
   return entry_of(fmt::format("{} = {} and {} are exchanged", name, core::to_string(one), core::to_string(other)), name,
-                  [one, other](const attribute& set) { return set == one     ? other
-                                                              : set == other ? one
-                                                                             : set; });
+                  [one, other](const attribute& set) {
+                    if (set == one) return other;
+                    return set == other ? one : set;
+                  });
 }
 
 // The values that the wrong probes requested.

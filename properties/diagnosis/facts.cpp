@@ -71,9 +71,8 @@ std::string gives_words(const probes_seen& wrong) {
   if (is_in_each(symptom::infinite, wrong)) return words::gives(given::all_infinite);
   const symptom s = common_symptom(wrong);
   if (s == symptom::finite_mask) return words_of(s, wrong);
-  return words::gives(is_in_some(symptom::not_a_number, without_convention(wrong)) ? given::nan_among_them
-                      : is_in_some(symptom::infinite, wrong)                       ? given::infinities_among_them
-                                                                                   : given::numbers_wrong);
+  if (is_in_some(symptom::not_a_number, without_convention(wrong))) return words::gives(given::nan_among_them);
+  return words::gives(is_in_some(symptom::infinite, wrong) ? given::infinities_among_them : given::numbers_wrong);
 }
 
 std::string special_sentence(const probes_seen& wrong) {

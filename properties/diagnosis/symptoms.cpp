@@ -36,8 +36,8 @@ symptom symptom_of(const wrong_element& e) {
   if (e.truth == -infinity && std::isfinite(e.x)) return symptom::finite_mask;
   if (!std::isfinite(e.truth)) return symptom::wrong;
   if (std::isinf(e.x)) return symptom::infinite;
-  return core::is_floating(e.storage) && std::fabs(e.x - e.truth) <= nearly * e.scale ? symptom::few_digits
-                                                                                      : symptom::wrong;
+  const bool is_near = core::is_floating(e.storage) && std::fabs(e.x - e.truth) <= nearly * e.scale;
+  return is_near ? symptom::few_digits : symptom::wrong;
 }
 
 std::string mask_words(const std::vector<const probe*>& probes) {

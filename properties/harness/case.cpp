@@ -35,8 +35,8 @@ void add_random(test_case& c, const std::string& prefix, const std::vector<core:
   const std::size_t alone = one_alone ? random.below(declared.size()) : declared.size();
   for (std::size_t k = 0; k < declared.size(); ++k) {
     const bool is_drawn = alone == declared.size() || alone == k;
-    core::tensor t = (is_drawn ? core::unwritten : core::zeros)(declared[k].type_in(c.call.type),
-                                                                core::shape_of(declared[k], sizes));
+    const auto& make = is_drawn ? core::unwritten : core::zeros;
+    core::tensor t = make(declared[k].type_in(c.call.type), core::shape_of(declared[k], sizes));
     if (is_drawn) fill_normal(t, random);
     if (is_drawn && has_one_sign) take_signs(t, draws_equal(random));
     c.call.inputs.emplace(prefix + declared[k].name, std::move(t));

@@ -113,6 +113,16 @@ inline family parting_classes(family f) {
   f.parts_classes = true;
   return f;
 }
+/// The same family, marked with the axis that is long with these inputs.
+inline family long_along(std::string axis, family f) {
+  f.long_axis = std::move(axis);
+  return f;
+}
+/// The same family, for these forward operations and for no others.
+inline family only_for(std::function<bool(const core::operation& op)> applies, family f) {
+  f.applies = std::move(applies);
+  return f;
+}
 
 /// The families of all encodings that apply to an operation.
 std::vector<family> families_of(const core::operation& op);

@@ -147,6 +147,14 @@ family of_input(const char* input, family f) {
   f.applies = [input](const core::operation& op) { return op.input(input) != nullptr; };
   return f;
 }
+family by_input(const char* input, const family& with, family without) {
+  without.generate = [input, there = with.generate, other = without.generate](
+                         const core::operation& op, core::dtype type, const core::attributes& settings,
+                         core::counter_random& random, extent size) {
+    return (op.input(input) != nullptr ? there : other)(op, type, settings, random, std::move(size));
+  };
+  return without;
+}
 
 void as_drawn(drawn_inputs&, const core::operation&, core::dtype, core::counter_random&) {}
 

@@ -36,6 +36,8 @@ using input_filler =
 family attention_family(std::string name, std::string summary, input_filler fill);
 /// A family for the operations that have this input.
 family of_input(const char* input, family f);
+/// The same family, with the inputs of `with` for the operations that have this input.
+family by_input(const char* input, const family& with, family without);
 
 /// Draws keys so that their logits for queries of ones are the drawn numbers, or nearly so, whatever the scale is.
 /// Normal queries and keys have logits of order 1.
@@ -185,9 +187,9 @@ std::vector<variant> faults_of_weights(const std::string& name) {
   };
 }
 
-/// Controls: published ways of computing that every encoding of this kind may use.
+/// Controls: what published kernels compute another way. Every encoding of this kind may use it.
 template <class Encoding>
-std::vector<variant> controls_of_attention(const std::string& name) {
+std::vector<variant> controls_of_kernels(const std::string& name) {
   return {
       make_variant<Encoding>("control/" + name + "_guarded_exp", "fla-org/flash-linear-attention#463: a guard",
                              "no exponent above 0 reaches exp, and that of 0 is 1",
@@ -197,10 +199,17 @@ std::vector<variant> controls_of_attention(const std::string& name) {
                              {.formula = [](auto& scheme) { scheme.mean_from_output = true; },
                               .arithmetic = in_usual_stages,
                               .declared = nothing_declared}),
-      make_variant<Encoding>("control/" + name + "_usual_stages", "LlamaAttention of huggingface/transformers",
-                             "f16 and bf16: sums and softmax in f32, scores, weights and output in the dtype",
-                             {.arithmetic = in_usual_stages, .declared = nothing_declared}),
   };
+}
+/// The same controls, and the usual stages.
+template <class Encoding>
+std::vector<variant> controls_of_attention(const std::string& name) {
+  std::vector<variant> all = controls_of_kernels<Encoding>(name);
+  all.push_back(make_variant<Encoding>("control/" + name + "_usual_stages",
+                                       "LlamaAttention of huggingface/transformers",
+                                       "f16 and bf16: sums and softmax in f32, scores, weights and output in the dtype",
+                                       {.arithmetic = in_usual_stages, .declared = nothing_declared}));
+  return all;
 }
 
 /// Controls: other ways from logits to weights; the archetype has them.

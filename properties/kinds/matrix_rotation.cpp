@@ -120,8 +120,6 @@ family turned_blocks(std::string name, std::string summary, place_source positio
     }
     return inputs;
   };
-  f.holds_nan = fill == coordinates_with_nan;
-  f.parts_classes = name == "mild";
   if (fill != normal_coordinates) f.applies = [](const core::operation& op) { return op.input("x") != nullptr; };
   return f;
 }
@@ -143,7 +141,7 @@ std::vector<family> matrix_rotation_families() {
       turned_blocks("one_plane", "two coordinates of each block turn, the others stay", signed_place, normal_entry,
                     normal_coordinates, planes::one),
       turned_blocks("large_x", "x up to 2^8", within_one, normal_entry, large_coordinates),
-      turned_blocks("nan_inside", "a NaN here and there", numbered, initial_entry, coordinates_with_nan),
+      holding_nan(turned_blocks("nan_inside", "a NaN here and there", numbered, initial_entry, coordinates_with_nan)),
   };
 }
 

@@ -46,15 +46,6 @@ input_filler nan_in(std::vector<std::string> inputs) {
   };
 }
 
-family by_input(const char* input, const family& with, family without) {
-  without.generate = [input, there = with.generate, other = without.generate](
-                         const core::operation& op, core::dtype type, const core::attributes& settings,
-                         core::counter_random& random, extent size) {
-    return (op.input(input) != nullptr ? there : other)(op, type, settings, random, std::move(size));
-  };
-  return without;
-}
-
 bool has_query_without_any_key(const request& call) {
   if (!call.inputs.contains("v")) return false;
   const std::size_t n = call.inputs.at("q").shape()[2], m = call.inputs.at("k").shape()[2];

@@ -20,8 +20,6 @@ input_filler nan_in(std::vector<std::string> inputs);
 /// Whether some query of attention, which has values, sees no key because queries are the last of the keys: its output
 /// is 0 or NaN.
 bool has_query_without_any_key(const request& call);
-/// The family `with` for operations that have the input, and `without` for the others.
-family by_input(const char* input, const family& with, family without);
 
 /// mutant/NAME_scale_of_heads.
 template <class Encoding>

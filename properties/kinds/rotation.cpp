@@ -234,9 +234,8 @@ core::tensors draw_scores(const core::operation&, dtype type, const core::attrib
   const rotary_extents s = draw_extents(settings, random, size);
   const auto group = static_cast<std::size_t>(core::setting<std::int64_t>(settings, "group"));
   const std::size_t more = size.range == lengths::short_ones ? random.below(5) : 0;
-  const std::size_t keys = size.axis("m", size.is_given()                                          ? 5
-                                          : size.range == lengths::short_ones && random.one_in(12) ? 0
-                                                                                                   : s.n + more);
+  const bool has_no_keys = size.range == lengths::short_ones && random.one_in(12);
+  const std::size_t keys = size.axis("m", size.is_given() ? 5 : has_no_keys ? 0 : s.n + more);
   const std::size_t queries = size.range == lengths::long_ones ? std::min<std::size_t>(s.n, 4) : s.n;
   std::vector<double> row(std::max(queries, keys)), query_positions, key_positions;
   for (std::size_t b = 0; b < s.batch; ++b) {
@@ -265,14 +264,12 @@ core::tensors draw_scores(const core::operation&, dtype type, const core::attrib
   return inputs;
 }
 
-family rotated(std::string name, std::string summary, row_filler positions, x_filler fill, bool parts_classes = false) {
+family rotated(std::string name, std::string summary, row_filler positions, x_filler fill) {
   family f{std::move(name), std::move(summary)};
   f.generate = [positions, fill](const core::operation& op, dtype type, const core::attributes& settings,
                                  counter_random& random, extent size) {
     return (op.input("q") ? draw_scores : draw_rotation)(op, type, settings, random, size, positions, fill);
   };
-  f.holds_nan = fill == with_infinities || fill == with_nan;
-  f.parts_classes = parts_classes;
   f.applies = [positions, fill](const core::operation& op) {
     const bool is_of_axes = positions == behind_text || positions == alike || positions == along_one;
     // Products of such numbers overflow, or are NaN by one formula and infinite by another.
@@ -290,10 +287,11 @@ family rotated(std::string name, std::string summary, row_filler positions, x_fi
 
 std::vector<family> rotation_families() {
   return {
-      rotated("mild", "positions from 0 on, x of order 1", counted, normal, true),
-      rotated("large_positions", "positions where formats end, up to 2^31 - 1", at_hard_positions, normal, true),
+      parting_classes(rotated("mild", "positions from 0 on, x of order 1", counted, normal)),
+      parting_classes(
+          rotated("large_positions", "positions where formats end, up to 2^31 - 1", at_hard_positions, normal)),
       rotated("left_padding", "every row counts from a place of its own", padded, normal),
-      rotated("decode", "positions from a large one on", decoded, normal, true),
+      parting_classes(rotated("decode", "positions from a large one on", decoded, normal)),
       rotated("evicted", "positions with gaps, as a cache has them after tokens were dropped", evicted, normal),
       rotated("real_positions", "fractions, negative positions", real_positions, normal),
       rotated("behind_text", "a class token at 0, text, then an image whose sides differ", behind_text, normal),
@@ -302,11 +300,15 @@ std::vector<family> rotation_families() {
       rotated("one_hot", "one coordinate is 1 or -1, the others 0", decoded, one_hot),
       rotated("wide", "x from subnormal to 2^-8 of the largest number", padded, wide),
       rotated("large_x", "x up to 2^12: rotated numbers cancel", at_hard_positions, large),
-      rotated("infinite_x", "infinities in some pairs", at_first_positions, with_infinities),
+      holding_nan(rotated("infinite_x", "infinities in some pairs", at_first_positions, with_infinities)),
       rotated("query_is_key", "a query is the key of its token: most scores are largest there", decoded,
               each_its_own_key),
-      rotated("nan_inside", "a NaN in some pairs", evicted_from_one, with_nan),
+      holding_nan(rotated("nan_inside", "a NaN in some pairs", evicted_from_one, with_nan)),
   };
+}
+family rotation_family(std::string_view name) {
+  const std::vector<family> all = rotation_families();
+  return *std::find_if(all.begin(), all.end(), [&](const family& f) { return f.name == name; });
 }
 
 std::vector<usual_size> rotation_sizes(const std::vector<std::string>& operations) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "properties/harness/catalogue.hpp"
@@ -13,6 +14,8 @@ namespace assay::properties {
 /// Families of positions and of x, or of q and k: the mild ones first. Frequencies that are inputs are the published
 /// ones, each moved a little; their divisors are from 1 to 64.
 std::vector<family> rotation_families();
+/// The one of them with this name.
+family rotation_family(std::string_view name);
 /// Large rows, tokens, heads and widths together, among them all at usual widths of heads.
 std::vector<usual_size> rotation_sizes(const std::vector<std::string>& operations);
 /// The same for scores: the cost of a case is the product of queries, keys and width.

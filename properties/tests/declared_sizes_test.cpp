@@ -135,11 +135,10 @@ class counts_from_0 final : public implementation {
 
 // Gradients do not depend on an input in which the function is linear, or with which it does not turn.
 bool matters(const core::operation& op, const std::string& input) {
-  const std::set<std::pair<std::string, std::string>> without_effect{{"heinsen/embed_position:vjp", "b_R"},
-                                                                     {"fox/decay:vjp", "log_f"},
-                                                                     {"rope/rotate:vjp", "x"},
-                                                                     {"alibi/bias:vjp", "slopes"},
-                                                                     {"t5_bias/bias:vjp", "table"}};
+  const std::set<std::pair<std::string, std::string>> without_effect{
+      {"heinsen/embed_position:vjp", "b_R"}, {"fox/decay:vjp", "log_f"},    {"rope/rotate:vjp", "x"},
+      {"alibi/bias:vjp", "slopes"},          {"t5_bias/bias:vjp", "table"},
+  };
   return !without_effect.contains({op.name, input});
 }
 

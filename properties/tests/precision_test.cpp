@@ -123,10 +123,10 @@ TEST_CASE("rope/precision/angles_in_f32_pass_and_angles_in_bf16_are_named", "[pr
   CHECK_THAT(bug.explained, Contains("explained if angle (frequencies, positions and m theta) is computed in bf16: "
                                      "declare it (compute = {\"bf16\": \"bf16\"}), or mend it"));
   // Positions alone are rounded.
-  const verdict_and_words positions = gated({"rope/rotate", undeclared, {}, [](request& call) {
-                                               for (double& m : call.inputs.at("position").values.storage())
-                                                 m = core::round_to(dtype::bf16, m);
-                                             }});
+  const auto round_positions = [](request& call) {
+    for (double& m : call.inputs.at("position").values.storage()) m = core::round_to(dtype::bf16, m);
+  };
+  const verdict_and_words positions = gated({"rope/rotate", undeclared, {}, round_positions});
   INFO(positions.explained);
   CHECK(positions.verdict == status::failed);
   CHECK_THAT(positions.explained, Contains("explained if angle "));
@@ -166,11 +166,10 @@ TEST_CASE("properties/precision/a_stage_that_is_narrower_than_the_tensors_is_nam
   CHECK_THAT(said("rope/rotate", "angle", dtype::bf16, dtype::f32), Contains("explained if angle "));
   // The errors are as large as those of a narrow stage, but they are no rounding errors. The law of the stage allows
   // them, which explains nothing.
-  const verdict_and_words larger = gated({"attention/output", undeclared, dtype::f32,
-                                          [](request& call) {
-                                            for (double& x : call.inputs.at("q").values.storage()) x *= 1.01;
-                                          },
-                                          dtype::f32});
+  const auto enlarge = [](request& call) {
+    for (double& x : call.inputs.at("q").values.storage()) x *= 1.01;
+  };
+  const verdict_and_words larger = gated({"attention/output", undeclared, dtype::f32, enlarge, dtype::f32});
   CHECK(larger.verdict == status::failed);
   CHECK_THAT(larger.explained, !Contains(by_precision) && !Contains("arithmetic in"));
 }

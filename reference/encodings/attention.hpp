@@ -112,9 +112,8 @@ inline core::operation attention::output_declaration() {
 }
 
 inline core::operation attention::grouped_declaration(const char* called) {
-  core::operation op = attention_operation(called, "m", {});
+  core::operation op = attention_operation(called, "m");
   op.source = "Ainslie et al. 2023, arXiv 2305.13245";
-  op.inputs.pop_back();
   op.inputs.front().axes[1] = op.outputs.front().axes[1] = "h*u";
   op.attributes.push_back(group_setting());
   for (const auto& declared : {query_places::declared(false), query_places::windows_declared()})
@@ -138,7 +137,7 @@ inline core::operation attention::sinks_declaration() {
 inline core::operation attention::lse_declaration() {
   core::operation op = grouped_declaration("attention/lse");
   op.source = "Dao et al. 2022, arXiv 2205.14135, Algorithm 1";
-  op.inputs.pop_back();  // v
+  remove_input(op, "v");
   op.outputs = {{.name = "lse", .axes = {"B", "h*u", "n"}, .meaning = "logarithms of the sums of exp(logits)"}};
   op.attributes.push_back(choice("base", {"e", "2"}, "base of the logarithm"));
   op.attributes.push_back(
@@ -195,8 +194,7 @@ inline formula::program attention::sinks(const scheme& steps, const formula::pro
 inline formula::program attention::lse(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const logits_in_sight sight(steps, in);
-  core::shape rows = shape_of(sight.logits);
-  rows.pop_back();
+  const core::shape all_pairs = shape_of(sight.logits), rows{all_pairs[0], all_pairs[1], all_pairs[2]};
   const bool in_base_two = in.setting<std::string>("base") == "2",
              is_plus = in.setting<std::string>("empty") == "plus_infinity";
   const traced nothing((is_plus ? 1.0 : -1.0) * std::numeric_limits<double>::infinity());

@@ -150,9 +150,8 @@ inline std::vector<core::stage_declaration> stages() {
 
 inline core::operation decoder::attention_declaration() {
   constexpr double largest = std::numeric_limits<double>::max();
-  core::operation op = attention_operation("decoder/attention", "m", {});
+  core::operation op = attention_operation("decoder/attention", "m");
   op.source = "Dong et al. 2024, FlexAttention, arXiv 2412.05496; huggingface/transformers";
-  op.inputs.pop_back();
   op.inputs.front().axes[1] = op.outputs.front().axes[1] = "h*u";
   for (core::tensor_declaration& d : std::vector<core::tensor_declaration>{
            core::parameter("query_norm", {"d"}, "weights of normalised queries"),
@@ -197,7 +196,7 @@ inline core::operation decoder::attention_declaration() {
 }
 
 inline core::operation decoder::latent_declaration() {
-  core::operation op = attention_operation("decoder/latent", "m", {});
+  core::operation op = attention_operation("decoder/latent", "m");
   op.source = "DeepSeek-AI 2024, arXiv 2405.04434, eqs. (10) to (19); deepseek-ai/DeepSeek-V3, inference/model.py";
   op.inputs = {{.name = "q", .axes = {"B", "h", "n", "d"}, .meaning = "parts of queries without positions"},
                {.name = "q_turned", .axes = {"B", "h", "n", "2r"}, .meaning = "parts of queries that turn"},
@@ -223,7 +222,7 @@ inline core::operation decoder::latent_declaration() {
 }
 
 inline core::operation decoder::paged_declaration() {
-  core::operation op = attention_operation("decoder/paged", "m", {});
+  core::operation op = attention_operation("decoder/paged", "m");
   op.source = "Kwon et al. 2023, arXiv 2309.06180, section 4.1; vllm-project/vllm, Dao-AILab/flash-attention";
   const auto pages = [](const char* called, const char* width, const char* meaning) {
     return core::parameter(called, {"P", "s", "h", width}, meaning);

@@ -233,8 +233,7 @@ inline std::vector<recorded_formula<linear_attention::scheme>> linear_attention:
         .stages = {{.name = "writes", .meaning = "what each token writes", .narrow = true},
                    {.name = "state", .meaning = "the state, as it fades and is written to"},
                    {.name = "output", .meaning = "the state as queries meet it, and o", .narrow = true},
-                   {.name = std::string(core::accumulation), .meaning = "sums over features of keys"},
-                   {.name = "gates", .meaning = "exponentials of the gates"}},
+                   {.name = std::string(core::accumulation), .meaning = "sums over features of keys"}},
         .recurrent = core::recurrence{.state_in = "s0", .state_out = "s_n", .mixes_along = is_mixing ? "d" : ""},
         .grows_with = core::with_tokens,
         .independent = {"B", "h"}};
@@ -242,7 +241,7 @@ inline std::vector<recorded_formula<linear_attention::scheme>> linear_attention:
     op.inputs.push_back(rows_of("s0", "the state before the first token", {"B", "h", "d", "e"}));
     if (has_beta)
       op.attributes.push_back(flag("normalized", false, "whether q and k are divided by their lengths before"));
-    if (!has_gates) op.stages.pop_back();
+    if (has_gates) op.stages.push_back({.name = "gates", .meaning = "exponentials of the gates"});
     return op;
   };
   const std::vector<accuracy_class> by_sums{accuracy_class::sequential, accuracy_class::cumsum};

@@ -147,8 +147,7 @@ inline core::operation sba::weights_declaration() {
 }
 inline core::operation sba::attention_declaration() {
   const core::operation weights = weights_declaration();
-  core::operation attention = attention_operation("sba/attention", "m", {});
-  attention.inputs.pop_back();
+  core::operation attention = attention_operation("sba/attention", "m");
   attention.source = weights.source;
   attention.outputs.front().meaning = "sums of the values by their weights";
   attention.outputs.push_back(weights.outputs.back());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,14 +25,13 @@ inline std::vector<core::stage_declaration> attention_stages() {
           {.name = std::string(core::accumulation), .meaning = "the sums of q . k and of weights times v"}};
 }
 
-/// An operation of this kind, with keys along the axis `keys`, and the input from which the bias is made.
-inline core::operation attention_operation(const char* called, const char* keys, core::tensor_declaration bias_input) {
+/// An operation of this kind, with keys along the axis `keys`.
+inline core::operation attention_operation(const char* called, const char* keys) {
   using std::string;
   return {.name = called,
           .inputs = {{.name = "q", .axes = {"B", "h", "n", "d"}, .meaning = "queries"},
                      {.name = "k", .axes = {"B", "h", keys, "d"}, .meaning = "keys"},
-                     {.name = "v", .axes = {"B", "h", keys, "e"}, .meaning = "values"},
-                     std::move(bias_input)},
+                     {.name = "v", .axes = {"B", "h", keys, "e"}, .meaning = "values"}},
           // The output is linear in the values: an error scale of 1 would mean nothing for it.
           .outputs = {{.name = "o",
                        .axes = {"B", "h", "n", "e"},
@@ -42,6 +42,16 @@ inline core::operation attention_operation(const char* called, const char* keys,
                           .standard = string("inverse_sqrt"),
                           .values = {string("inverse_sqrt"), string("one")}}},
           .stages = attention_stages()};
+}
+/// The same with the input from which the bias is made.
+inline core::operation attention_operation(const char* called, const char* keys, core::tensor_declaration bias_input) {
+  core::operation op = attention_operation(called, keys);
+  op.inputs.push_back(std::move(bias_input));
+  return op;
+}
+/// Takes an input away from an operation.
+inline void remove_input(core::operation& from, std::string_view called) {
+  std::erase_if(from.inputs, [called](const core::tensor_declaration& d) { return d.name == called; });
 }
 
 /// The setting `scale` for attention without a softmax.

@@ -20,8 +20,8 @@ inline std::vector<core::stage_declaration> score_stages() {
 
 /// An operation of this sort; `keys` is the axis of the keys.
 inline core::operation relative_scores(const char* called, const char* keys) {
-  core::operation scores = attention_operation(called, keys, {});
-  scores.inputs.resize(2);    // q and k
+  core::operation scores = attention_operation(called, keys);
+  remove_input(scores, "v");
   scores.attributes.clear();  // each has the factor of its definition
   scores.outputs = {{.name = "s",
                      .axes = {"B", "h", "n", keys},

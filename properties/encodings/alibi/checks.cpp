@@ -72,12 +72,7 @@ family of_slopes(std::string name, std::string summary, parameter_source slope, 
   f.applies = [fill, attends](const core::operation& op) {
     return op.input("q") != nullptr ? attends != nullptr : fill != nullptr;
   };
-  f.generate = [of_bias = f.generate, of_attention = of_attention.generate](const core::operation& op, dtype type,
-                                                                            const core::attributes& settings,
-                                                                            counter_random& random, extent size) {
-    return (op.input("q") != nullptr ? of_attention : of_bias)(op, type, settings, random, std::move(size));
-  };
-  return f;
+  return by_input("q", of_attention, std::move(f));
 }
 // Slopes so small that even the farthest key has weight.
 void gentle(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
@@ -105,15 +100,14 @@ encoding_tests make_tests() {
       of_slopes("wide", "slopes from 2^-60 to 16", wide, far_window),
       of_slopes("subnormal", "subnormal slopes", subnormal, scattered),
       of_slopes("beyond_the_largest", "slopes so steep that far biases overflow", steep, scattered),
-      of_slopes("gentle", "slopes so small that the farthest key weighs something", moderate, nullptr, gentle),
+      long_along("m", of_slopes("gentle", "slopes so small that the farthest key weighs something", moderate, nullptr,
+                                gentle)),
       of_slopes("no_bias", "slopes of 0", moderate, nullptr, no_slopes),
       of_slopes("one_key_wins", "slopes so steep that one key weighs e^20 times the others", nearest_wins, nullptr,
                 as_drawn),
       of_slopes("large_logits", "logits of order 1000", moderate, nullptr, large_logits),
       holding_nan(of_slopes("nan_inside", "a NaN among the slopes", number_or_nan, in_order, as_drawn)),
   };
-  for (family& f : tests.families)
-    if (f.name == "gentle") f.long_axis = "m";
   tests.sizes = pair_bias_sizes(bias);
   for (const usual_size& size : std::vector<usual_size>{{slopes, {{"h", 9}}, true},
                                                         {slopes, {{"h", 65}}, true, every_family},

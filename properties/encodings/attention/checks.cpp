@@ -144,33 +144,28 @@ void mild(drawn_inputs&, const core::operation&, core::dtype, core::counter_rand
 encoding_tests make_tests() {
   encoding_tests tests;
   tests.name = "attention";
+  // Along keys, `few_keys` tells by outputs, where few keys have weight, and `mild` by gradients, which all keys have.
+  // If logits are sums of 2^16 terms, their law allows any weights, unless the terms are 0.
   tests.families = {
-      attention_family("mild", "numbers of order 1", mild),
+      long_along("m", attention_family("mild", "numbers of order 1", mild)),
       bias_or_keys("no_bias", "a bias of 0 everywhere", no_bias, nullptr),
       bias_or_keys("causal", "no key behind the query", causal, nullptr),
       bias_or_keys("masked_inside", "every other key is masked", masked_inside, nullptr),
-      bias_or_keys("few_keys", "all keys but three are masked, or weigh nothing", few_keys, few_keys_weigh),
+      long_along("m",
+                 bias_or_keys("few_keys", "all keys but three are masked, or weigh nothing", few_keys, few_keys_weigh)),
       bias_or_keys("large_logits", "logits of order 1000", large_logits, large_logits),
-      bias_or_keys("equal_logits", "all keys weigh the same", equal_logits, equal_keys),
+      long_along("d", bias_or_keys("equal_logits", "all keys weigh the same", equal_logits, equal_keys)),
       bias_or_keys("linear_bias", "a bias of -1/2 a token of distance", linear_bias, nullptr),
       bias_or_keys("far_keys", "all logits near -30000, or farther, to -1e30", far_keys, keys_far_below),
       bias_or_keys("rows_apart", "rows of +1500 and rows of -1500", rows_apart, nullptr),
       bias_or_keys("one_key_wins", "one key weighs e^50 times the others", one_key_wins, one_key_above),
-      attention_family("equal_values", "all values but the last key's are the same number", equal_values),
-      attention_family("small_values", "values near the smallest normal number", small_values),
-      attention_family("large_values", "values near the largest number", large_values),
-      attention_family("shared_keys", "keys and values that all rows and heads share", shared_keys),
+      of_input("v",
+               attention_family("equal_values", "all values but the last key's are the same number", equal_values)),
+      of_input("v", attention_family("small_values", "values near the smallest normal number", small_values)),
+      of_input("v", attention_family("large_values", "values near the largest number", large_values)),
+      of_input("v", attention_family("shared_keys", "keys and values that all rows and heads share", shared_keys)),
       holding_nan(bias_or_keys("nan_inside", "a NaN in q or v", nan_in_queries_or_values, nan_in_a_query)),
   };
-  for (family& f : tests.families) {
-    if (f.name.ends_with("_values") || f.name == "shared_keys")
-      f.applies = [](const core::operation& op) { return op.input("v") != nullptr; };
-    // Along keys, `few_keys` tells by outputs, where few keys have weight, and `mild` by gradients, which all keys
-    // have.
-    if (f.name == "few_keys" || f.name == "mild") f.long_axis = "m";
-    // If logits are sums of 2^16 terms, their law allows any weights, unless the terms are 0.
-    if (f.name == "equal_logits") f.long_axis = "d";
-  }
   for (family& f : merge_families()) tests.families.push_back(std::move(f));
   tests.sizes = sizes();
   for (usual_size& u : merge_sizes()) tests.sizes.push_back(std::move(u));

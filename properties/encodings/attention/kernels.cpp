@@ -47,9 +47,7 @@ void low_sinks(drawn_inputs& in, const core::operation&, core::dtype, core::coun
 }
 
 family of_sinks(std::string name, std::string summary, input_filler fill) {
-  family f = attention_family(std::move(name), std::move(summary), std::move(fill));
-  f.applies = [](const core::operation& op) { return op.input("sink") != nullptr; };
-  return f;
+  return of_input("sink", attention_family(std::move(name), std::move(summary), std::move(fill)));
 }
 
 // A case with fewer keys than queries. The last queries stand at the last keys: the first ones see none.

@@ -19,16 +19,12 @@ using core::infinity;
 
 using lse_source = void (*)(std::span<double> lses, core::counter_random& random);
 family of_lses(std::string name, std::string summary, lse_source draw) {
-  family f =
-      attention_family(std::move(name), std::move(summary),
-                       [draw](drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
-                         std::vector<double>& all = in.numbers.at("lses");
-                         const std::size_t parts = in.sizes.at("p");
-                         for (std::size_t first = 0; first < all.size(); first += parts)
-                           draw(std::span(all).subspan(first, parts), random);
-                       });
-  f.applies = [](const core::operation& op) { return op.input("lses") != nullptr; };
-  return f;
+  const auto fill = [draw](drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
+    std::vector<double>& all = in.numbers.at("lses");
+    const std::size_t parts = in.sizes.at("p");
+    for (std::size_t first = 0; first < all.size(); first += parts) draw(std::span(all).subspan(first, parts), random);
+  };
+  return of_input("lses", attention_family(std::move(name), std::move(summary), fill));
 }
 void usual_lses(std::span<double> lses, core::counter_random& random) {
   for (double& x : lses) x = 4 * random.normal();
@@ -90,7 +86,7 @@ std::optional<test_case> with_parts_reversed(const test_case& c) {
 }  // namespace
 
 std::vector<family> merge_families() {
-  std::vector<family> all{
+  return {
       of_lses("usual_lses", "log-sum-exps of order 4", usual_lses),
       of_lses("one_part_wins", "one part has nearly all the weight", one_part_wins),
       of_lses("equal_lses", "all parts weigh the same", equal_lses),
@@ -98,12 +94,9 @@ std::vector<family> merge_families() {
       of_lses("parts_far_apart", "parts of a query are 130 to 400 apart", lses_far_apart),
       of_empty_parts("empty_parts", "some parts have no keys", without_some_keys),
       of_empty_parts("no_keys", "queries none of whose parts has keys", without_keys),
+      holding_nan(
+          of_input("lses", attention_family("nan_in_a_part", "a NaN in a part or its log-sum-exp", nan_in_a_part))),
   };
-  family nan = attention_family("nan_in_a_part", "a NaN in a part or its log-sum-exp", nan_in_a_part);
-  nan.holds_nan = true;
-  nan.applies = all.front().applies;
-  all.push_back(std::move(nan));
-  return all;
 }
 
 // The usual sizes by roles. Sizes with many numbers have fewer positions of the axes that are not tested: five axes are

@@ -24,23 +24,15 @@ double none(counter_random&) { return 0.0; }
 double small(counter_random& random) { return std::exp2(-random.uniform(3, 12)); }
 
 family of_path(std::string name, std::string summary, share_source share, input_filler then = as_drawn) {
-  family f =
-      attention_family(std::move(name), std::move(summary),
-                       [share, then](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
-                         if (!in.numbers.contains("beta")) return;
-                         // Error bounds double with each move, although rotations keep lengths: in long calls only some
-                         // tokens move keys.
-                         const double moving = 10.0 / static_cast<double>(std::max<std::size_t>(in.sizes.at("n"), 10));
-                         for (double& beta : in.numbers.at("beta"))
-                           beta = random.uniform(0, 1) < moving ? share(random) : 0.0;
-                         then(in, op, type, random);
-                         make_unit_rows(in.numbers.at("w"), in.sizes.at("d"));
-                       });
-  f.holds_nan = f.name == "nan_inside";
-  f.applies = [forward = f.holds_nan](const core::operation& op) {
-    return op.input("beta") != nullptr && (op.is_forward() || !forward);
+  const auto fill = [share, then](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
+    if (!in.numbers.contains("beta")) return;
+    // Error bounds double with each move, although rotations keep lengths: in long calls only some tokens move keys.
+    const double moving = 10.0 / static_cast<double>(std::max<std::size_t>(in.sizes.at("n"), 10));
+    for (double& beta : in.numbers.at("beta")) beta = random.uniform(0, 1) < moving ? share(random) : 0.0;
+    then(in, op, type, random);
+    make_unit_rows(in.numbers.at("w"), in.sizes.at("d"));
   };
-  return f;
+  return of_input("beta", attention_family(std::move(name), std::move(summary), fill));
 }
 // Replaces most rows of x by the row of y that lies `before` tokens earlier, if there is one.
 void copy_rows(std::vector<double>& x, const std::vector<double>& y, std::size_t n, std::size_t d, std::size_t before,
@@ -85,18 +77,11 @@ void draw_angles(drawn_inputs& in, angle_source angle, counter_random& random) {
     temperature[k] = std::pow(1e4, -static_cast<double>(k) / static_cast<double>(r)) * random.uniform(0.9, 1.1);
 }
 family of_angles(std::string name, std::string summary, angle_source angle, input_filler then = as_drawn) {
-  family f =
-      attention_family(std::move(name), std::move(summary),
-                       [angle, then](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
-                         draw_angles(in, angle, random);
-                         then(in, op, type, random);
-                       });
-  f.holds_nan = f.name == "nan_turns";
-  if (f.name == "one_way") f.long_axis = "n";
-  f.applies = [forward = f.holds_nan](const core::operation& op) {
-    return op.input("phi") != nullptr && (op.is_forward() || !forward);
+  const auto fill = [angle, then](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
+    draw_angles(in, angle, random);
+    then(in, op, type, random);
   };
-  return f;
+  return of_input("phi", attention_family(std::move(name), std::move(summary), fill));
 }
 void behind_a_cache(drawn_inputs& in, const core::operation&, dtype type, counter_random& random) {
   // Gradients of temperatures are sums of many terms.
@@ -119,24 +104,20 @@ void nan_turns(drawn_inputs& in, const core::operation&, dtype, counter_random& 
 }
 
 std::vector<family> families() {
-  family mild =
-      of_path("mild", "beta as 2 sigmoid of numbers of order 1, w of any direction; angles of order 1", usual_share);
-  mild.generate = [of_path = mild.generate, of_angles = of_angles("mild", "", usual_angle).generate](
-                      const core::operation& op, dtype type, const core::attributes& settings, counter_random& random,
-                      extent size) {
-    return (op.input("phi") ? of_angles : of_path)(op, type, settings, random, size);
-  };
+  family mild = by_input(
+      "phi", of_angles("mild", "", usual_angle),
+      of_path("mild", "beta as 2 sigmoid of numbers of order 1, w of any direction; angles of order 1", usual_share));
   mild.applies = [](const core::operation&) { return true; };
   return {
       mild,
-      of_angles("one_way", "all angles from 1 to 4: sums grow", one_way),
+      long_along("n", of_angles("one_way", "all angles from 1 to 4: sums grow", one_way)),
       of_angles("to_and_fro", "angles of about 80 and -80, which cancel", to_and_fro, from_nothing),
       of_angles("tiny_angles", "angles of order 2^-12", tiny, from_nothing),
       of_angles("behind_a_cache", "a sum of 1000 to 30000 before the first token, in f16 of up to 1000", usual_angle,
                 behind_a_cache),
       of_angles("no_turn", "angles of 0 behind none: vectors stay as they are", no_angle, from_nothing),
       of_angles("large_vectors", "vectors far above 1", usual_angle, large_vectors),
-      of_angles("nan_turns", "a NaN in a vector, and in an angle", usual_angle, nan_turns),
+      holding_nan(of_angles("nan_turns", "a NaN in a vector, and in an angle", usual_angle, nan_turns)),
       of_path("reflections", "beta just below 2", reflecting),
       of_path("projections", "beta = 1: what stands along w is lost", projecting),
       of_path("nothing_moves", "beta = 0: attention without positions", none),
@@ -147,7 +128,7 @@ std::vector<family> families() {
       of_path("large_logits", "logits of order 100 to 1000: exp of them overflows", usual_share, large_logits),
       of_path("small_values", "values far below 1", usual_share, small_values),
       of_path("large_values", "values near the largest of the format", usual_share, large_values),
-      of_path("nan_inside", "a NaN in a value of the first token", usual_share, nan_in_first_value),
+      holding_nan(of_path("nan_inside", "a NaN in a value of the first token", usual_share, nan_in_first_value)),
   };
 }
 

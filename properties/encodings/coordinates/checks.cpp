@@ -149,27 +149,23 @@ family of_few_tokens(family f) {
 }
 
 std::vector<family> families() {
-  const auto where = [](bool (*applies)(const core::operation& op), family f) {
-    f.applies = applies;
-    return f;
-  };
   const auto has_numbers = [](const core::operation& op) { return !has_points(op) && !has_buckets(op); };
   const auto has_kernel = [](const core::operation& op) { return op.input("weight") != nullptr; };
-  const auto is_forward = [](const core::operation& op) { return op.is_forward(); };
   std::vector<family> all{
       attention_family("mild", "points in the square; numbers of order 1", within_square),
-      where(has_points, attention_family("pixel_centers", "sixteenths of the square: angles of 0", pixel_centers)),
-      where(has_points,
-            attention_family("outside", "points up to 2^8, 2^3 in f16, of either sign, frequencies four times as large",
-                             outside_square)),
-      where(has_numbers, attention_family("any_size", "numbers from 2^-10 to 2^10, 2^-3 to 2^3 in f16, and zeros",
-                                          numbers_of_any_size)),
-      where(has_buckets, attention_family("bucket_ends", "distances of powers of two, and one less", ends_of_buckets)),
-      where(has_buckets, attention_family("far", "positions up to 2^29 of either sign", far_apart)),
-      where(has_kernel, attention_family("one_token", "one token among zeros: the kernel", one_token)),
-      holding_nan(where(
-          is_forward,
-          attention_family("nan_inside", "NaN in a point, a token, a bias, the center of a kernel", nan_somewhere)))};
+      only_for(has_points, attention_family("pixel_centers", "sixteenths of the square: angles of 0", pixel_centers)),
+      only_for(
+          has_points,
+          attention_family("outside", "points up to 2^8, 2^3 in f16, of either sign, frequencies four times as large",
+                           outside_square)),
+      only_for(has_numbers, attention_family("any_size", "numbers from 2^-10 to 2^10, 2^-3 to 2^3 in f16, and zeros",
+                                             numbers_of_any_size)),
+      only_for(has_buckets,
+               attention_family("bucket_ends", "distances of powers of two, and one less", ends_of_buckets)),
+      only_for(has_buckets, attention_family("far", "positions up to 2^29 of either sign", far_apart)),
+      only_for(has_kernel, attention_family("one_token", "one token among zeros: the kernel", one_token)),
+      holding_nan(
+          attention_family("nan_inside", "NaN in a point, a token, a bias, the center of a kernel", nan_somewhere))};
   for (family& f : all) f = of_few_tokens(std::move(f));
   return all;
 }

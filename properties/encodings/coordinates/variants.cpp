@@ -19,6 +19,9 @@ template <class Center>
 auto with_center(Center center) {
   return [center](auto& scheme) { scheme.center = center; };
 }
+traced corner_of(const index& place, std::int64_t size) {
+  return traced(2.0) * index_number(place) / traced(static_cast<double>(size)) - traced(1.0);
+}
 template <class Offset>
 auto with_offset(Offset offset) {
   return [offset](auto& scheme) { scheme.offset = offset; };
@@ -83,11 +86,7 @@ std::vector<variant> mutants() {
                    {.formula = with_center([](const index& place, std::int64_t) { return index_number(place); }),
                     .representative = true}),
            changed("mutant/coordinates_of_corners", "corners for the centers of patches: i / H",
-                   "1/2 is not added to a place", {.formula = with_center([](const index& place, std::int64_t size) {
-                                                     return traced(2.0) * index_number(place) /
-                                                                traced(static_cast<double>(size)) -
-                                                            traced(1.0);
-                                                   })}),
+                   "1/2 is not added to a place", {.formula = with_center(corner_of)}),
            changed("mutant/coordinates_class_token_turned", "MicPie/clasp#7: the class token must not be turned",
                    "the grid begins with the first token",
                    {.formula =
@@ -184,9 +183,7 @@ std::vector<variant> controls() {
                      };
                    }}),
       changed("control/coordinates_by_difference", "rope_position_encoding.py: 2 (i + 1/2) / H - 1",
-              "a coordinate is a difference", {.formula = with_center([](const index& place, std::int64_t size) {
-                                                 return encoding::center_by_difference(place, size);
-                                               })}),
+              "a coordinate is a difference", {.formula = with_center(encoding::center_by_difference)}),
       changed("control/coordinates_periods", "rope_position_encoding.py: 2 pi c / T", "1 / T of periods",
               {.formula =
                    [](auto& scheme) {

@@ -65,10 +65,9 @@ family of_either(std::string name, std::string summary, logit_source logit,
   };
   return f;
 }
-// A family for attention only.
-family of_attention(std::string name, std::string summary, input_filler fill) {
-  family f = attention_family(std::move(name), std::move(summary), std::move(fill));
-  f.applies = [](const core::operation& op) { return op.input("q") != nullptr; };
+// At the end of a table a rounded sum may fall on either side, with different gradients.
+family without_end_of_table(family f) {
+  f.settings = {{"positions", {std::int64_t{0}}}};
   return f;
 }
 // Padding has gates of 1/2: every second position is an integer.
@@ -149,24 +148,19 @@ encoding_tests make_tests() {
   encoding_tests tests;
   tests.name = "cope";
   tests.families = {
-      of_either("mild", "gates of order 1/2; positions between integers", usual, inside, true),
-      of_either("open", "gates near 1: each key counts", open, nullptr, true),
+      parting_classes(of_either("mild", "gates of order 1/2; positions between integers", usual, inside, true)),
+      parting_classes(long_along("m", of_either("open", "gates near 1: each key counts", open, nullptr, true))),
       of_either("closed", "gates near 0", closed, nullptr, true),
-      of_either("whole", "gates that are 0 or 1, or nearly so; positions at integers", whole, at_an_integer, true),
+      without_end_of_table(
+          of_either("whole", "gates that are 0 or 1, or nearly so; positions at integers", whole, at_an_integer, true)),
       of_either("beside_integers", "positions just beyond an integer", nullptr, beside_an_integer, false),
       of_either("closed_inside", "every third logit is -inf", with_closed, nullptr, false),
-      of_either("infinite_logits", "every third logit is +inf", with_infinite, nullptr, false),
-      of_either("nan_inside", "a NaN among the logits", with_nan, nullptr, false),
-      of_attention("zero_keys", "keys of 0: gates of 1/2, and every other position an integer", without_keys),
-      of_attention("nan_values", "a NaN among the values", nan_in_values),
+      holding_nan(of_either("infinite_logits", "every third logit is +inf", with_infinite, nullptr, false)),
+      holding_nan(of_either("nan_inside", "a NaN among the logits", with_nan, nullptr, false)),
+      of_input("q", attention_family("zero_keys", "keys of 0: gates of 1/2, and every other position an integer",
+                                     without_keys)),
+      holding_nan(of_input("q", attention_family("nan_values", "a NaN among the values", nan_in_values))),
   };
-  for (family& f : tests.families) {
-    f.parts_classes = f.name == "mild" || f.name == "open";
-    f.holds_nan = f.name == "infinite_logits" || f.name == "nan_inside" || f.name == "nan_values";
-    if (f.name == "open") f.long_axis = "m";
-    // At the end of a table a rounded sum may fall on either side, with different gradients.
-    if (f.name == "whole") f.settings = {{"positions", {std::int64_t{0}}}};
-  }
   tests.sizes = sizes();
   tests.long_ones = {{{"cope/positions"}, {{"m", 2}}},
                      {{"cope/interpolate"}, {{"m", 2}, {"a", 3}}},

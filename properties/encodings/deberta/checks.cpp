@@ -116,17 +116,15 @@ std::vector<variant> mutants() {
        }});
 }
 
+void declare_one_setting(description& about) {
+  about.settings["deberta/bucket"] = {{"buckets", {std::int64_t{256}}}, {"max_distance", {std::int64_t{512}}}};
+}
 std::vector<variant> controls() {
   return {changed("control/deberta_logarithms_in_f64", "microsoft/DeBERTa with NumPy",
                   "right for the settings that tests draw", {.formula = with_steps(in_f64)}),
           changed("control/deberta_logarithms_in_f32", "huggingface/transformers, make_log_bucket_position",
                   "right for the settings that it declares",
-                  {.formula = with_steps(in_f32),
-                   .declared =
-                       [](description& about) {
-                         about.settings["deberta/bucket"] = {{"buckets", {std::int64_t{256}}},
-                                                             {"max_distance", {std::int64_t{512}}}};
-                       }}),
+                  {.formula = with_steps(in_f32), .declared = declare_one_setting}),
           changed("control/deberta_factor_first", "microsoft/DeBERTa, disentangled_attention.py: keys times the factor",
                   "a vector of each product is scaled, and rounded",
                   {.formula =

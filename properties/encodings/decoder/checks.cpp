@@ -64,10 +64,6 @@ family of_calls(std::string name, std::string summary, input_filler then) {
         then(in, op, type, random);
       });
 }
-family where(family f, bool (*applies)(const core::operation& op)) {
-  f.applies = applies;
-  return f;
-}
 
 // About four documents, one after another; positions restart in each.
 void packed(drawn_inputs& in, const core::operation&, dtype, core::counter_random& random) {
@@ -155,32 +151,29 @@ void nan_in_a_query(drawn_inputs& in, const core::operation& op, dtype, core::co
 
 bool is_whole(const core::operation& op) { return op.forward_name() == "decoder/attention"; }
 bool is_paged(const core::operation& op) { return op.forward_name() == "decoder/paged"; }
+bool has_no_pages(const core::operation& op) { return !is_paged(op); }
 
 std::vector<family> families() {
-  std::vector<family> all{
+  return {
       attention_family("mild", "numbers of order 1; positions from 0, one document, pages in any order", usual),
-      where(of_calls("packed", "documents one behind the other, whose positions begin anew", packed), is_whole),
-      where(of_calls("interleaved_documents", "documents between one another, with ids up to 2^31 of either sign",
-                     interleaved_documents),
-            is_whole),
-      where(of_calls("far_positions", "positions from 2^6 to 2^17 on, 2^15 in f16", far_positions),
-            [](const core::operation& op) { return !is_paged(op); }),
-      where(of_calls("at_origin", "all positions are 0: nothing turns", at_origin),
-            [](const core::operation& op) { return !is_paged(op); }),
-      where(of_calls("small_rows", "queries and keys of 2^-8 to 2^-12, whose squares are near epsilon", small_rows),
-            is_whole),
-      where(of_calls("loud_sinks", "sinks that take most of the weight, or none", loud_sinks), is_whole),
+      only_for(is_whole, of_calls("packed", "documents one behind the other, whose positions begin anew", packed)),
+      only_for(is_whole,
+               of_calls("interleaved_documents", "documents between one another, with ids up to 2^31 of either sign",
+                        interleaved_documents)),
+      only_for(has_no_pages, of_calls("far_positions", "positions from 2^6 to 2^17 on, 2^15 in f16", far_positions)),
+      only_for(has_no_pages, of_calls("at_origin", "all positions are 0: nothing turns", at_origin)),
+      only_for(is_whole,
+               of_calls("small_rows", "queries and keys of 2^-8 to 2^-12, whose squares are near epsilon", small_rows)),
+      only_for(is_whole, of_calls("loud_sinks", "sinks that take most of the weight, or none", loud_sinks)),
       of_calls("large_queries", "queries of order 64", large_queries),
-      where(of_calls("shared_pages", "rows that share their first pages", shared_pages), is_paged),
-      where(of_calls("stale_pages", "pages of nobody, and places behind the last token, that would take all weight",
-                     stale_pages),
-            is_paged),
-      where(of_calls("free_pages", "NaN in pages of nobody", free_pages),
-            [](const core::operation& op) { return is_paged(op) && op.is_forward(); }),
-      holding_nan(where(of_calls("nan_inside", "a NaN in a query", nan_in_a_query),
-                        [](const core::operation& op) { return op.is_forward(); })),
+      only_for(is_paged, of_calls("shared_pages", "rows that share their first pages", shared_pages)),
+      only_for(is_paged,
+               of_calls("stale_pages", "pages of nobody, and places behind the last token, that would take all weight",
+                        stale_pages)),
+      only_for([](const core::operation& op) { return is_paged(op) && op.is_forward(); },
+               of_calls("free_pages", "NaN in pages of nobody", free_pages)),
+      holding_nan(of_calls("nan_inside", "a NaN in a query", nan_in_a_query)),
   };
-  return all;
 }
 
 // Whether a row has fewer tokens than queries, so that the first queries come before all keys; or whether a NaN stands

@@ -7,6 +7,7 @@
 
 #include "properties/faults/call_changes.hpp"
 #include "properties/harness/usual_sizes.hpp"
+#include "properties/kinds/attention.hpp"
 #include "properties/kinds/rotation.hpp"
 #include "properties/kinds/table.hpp"
 #include "reference/encodings/fope.hpp"
@@ -75,10 +76,12 @@ std::vector<double> drawn_coefficients(series kind, bool normalized, std::size_t
 }
 
 /// A family with x and positions of a rotation, and with frequencies and coefficients.
-family with_series(family f, series kind) {
-  f.generate = [make = f.generate, kind, finite = f.name != "infinite_x" && !f.holds_nan, holds_nan = f.holds_nan](
-                   const core::operation& op, dtype type, const core::attributes& settings, counter_random& random,
-                   extent size) {
+family with_series(family f, series kind, setting_values chosen = {}) {
+  f.settings = std::move(chosen);
+  const bool holds_nan = f.holds_nan;
+  f.generate = [make = f.generate, kind, holds_nan](const core::operation& op, dtype type,
+                                                    const core::attributes& settings, counter_random& random,
+                                                    extent size) {
     const bool given = size.is_given(), drawn = size.range == lengths::short_ones;
     // Sizes that do not go together are changed: heads to a multiple, a width to an even number that holds the columns.
     const std::size_t given_groups = std::max<std::size_t>(size.axis("g", 1), 1);
@@ -105,7 +108,7 @@ family with_series(family f, series kind) {
     std::vector<double> omega(frequencies);
     for (std::size_t k = 0; k < frequencies; ++k) {
       omega[k] = random.uniform(0.5, 1) * std::pow(10000.0, -static_cast<double>(k) / static_cast<double>(frequencies));
-      if (random.one_in(12) && finite) omega[k] = 0.0;
+      if (random.one_in(12) && !holds_nan) omega[k] = 0.0;
       if (kind == series::cancelling && k % 2 == 1) omega[k] = omega[k - 1];
     }
     const bool normalized = core::setting<bool>(settings, "normalized");
@@ -134,35 +137,28 @@ family with_series(family f, series kind) {
 }
 
 family renamed(family f, const char* name, const char* summary, series kind, setting_values settings = {}) {
-  f.name = name, f.summary = summary, f.settings = std::move(settings);
-  f.is_mild = f.parts_classes = false;
-  return with_series(std::move(f), kind);
+  f.name = name, f.summary = summary;
+  f.parts_classes = false;
+  return with_series(std::move(f), kind, std::move(settings));
 }
 std::vector<family> families() {
   std::vector<family> all;
-  for (family& f : rotation_families())
-    for (const char* kept : {"mild", "large_positions", "left_padding", "decode", "one_hot", "wide", "large_x",
-                             "infinite_x", "nan_inside"})
-      if (f.name == kept) {
-        // At position 0 normalized coefficients have the gradient 0; beside the largest x, 35 digits cannot decide it.
-        if (f.name == "wide") f.settings = {{"normalized", {false}}};
-        all.push_back(with_series(f, f.name == "infinite_x" ? series::bare : series::initial));
-      }
-  const family plain = rotation_families().front();
+  for (const char* name : {"mild", "large_positions", "left_padding", "decode", "one_hot"})
+    all.push_back(with_series(rotation_family(name), series::initial));
+  // At position 0 normalized coefficients have the gradient 0; beside the largest x, 35 digits cannot decide it.
+  all.push_back(with_series(rotation_family("wide"), series::initial, {{"normalized", {false}}}));
+  all.push_back(with_series(rotation_family("large_x"), series::initial));
+  all.push_back(with_series(rotation_family("infinite_x"), series::bare));
+  all.push_back(with_series(rotation_family("nan_inside"), series::initial));
+  const family plain = rotation_family("mild");
   all.push_back(renamed(plain, "dense", "coefficients of order 1, as after training", series::dense));
   all.push_back(
       renamed(plain, "cancelling", "series whose terms cancel", series::cancelling, {{"normalized", {false}}}));
   all.push_back(renamed(plain, "no_noise", "coefficients of the identity: some columns are 0", series::bare,
                         {{"normalized", {false}}}));
   // The mild family is for both operations.
-  family& mild = all.front();
-  const family lengths = table_family("", "", {{"length", each(usual_length)}});
-  mild.generate = [of_rotations = mild.generate, of_lengths = lengths.generate](const core::operation& op, dtype type,
-                                                                                const core::attributes& settings,
-                                                                                counter_random& random, extent size) {
-    return (op.input("x") != nullptr ? of_rotations : of_lengths)(op, type, settings, random, size);
-  };
-  mild.applies = [](const core::operation&) { return true; };
+  all.front() = by_input("length", table_family("", "", {{"length", each(usual_length)}}), all.front());
+  all.front().applies = [](const core::operation&) { return true; };
   all.push_back(table_family("ends_of_turns", "lengths at which one frequency more makes a turn, and those before",
                              {{"length", each(length_of_turn)}}));
   return all;

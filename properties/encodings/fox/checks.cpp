@@ -26,7 +26,7 @@ void draw_first_keys(drawn_inputs& in, const core::operation& op, core::counter_
 }
 
 family of_gates(std::string name, std::string summary, lane_filler fill, input_filler then = {}) {
-  family f = attention_family(
+  return attention_family(
       std::move(name), std::move(summary),
       [fill, then](drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
         const bool gated = op.input("g") != nullptr;
@@ -40,13 +40,6 @@ family of_gates(std::string name, std::string summary, lane_filler fill, input_f
         if (then) then(in, op, type, random);
         draw_first_keys(in, op, random);
       });
-  f.parts_classes = f.name == "mild" || f.name == "gates_near_one" || f.name == "wide";
-  // A logit is finite: only log f itself can be -inf.
-  if (f.name == "infinite_inside") f.applies = [](const core::operation& op) { return op.input("log_f") != nullptr; };
-  if (f.name == "large_logits") f.applies = [](const core::operation& op) { return op.input("q") != nullptr; };
-  if (f.name == "gates_near_one") f.long_axis = "n";  // distant tokens keep some weight
-  f.holds_nan = f.name == "nan_inside";
-  return f;
 }
 
 // D_ij + D_jk = D_ik within the errors allowed to the three; the diagonal and the elements above it have their defined
@@ -171,21 +164,22 @@ encoding_tests make_tests() {
                                         "wide",          "block_half_life"};
   encoding_tests tests;
   tests.name = "fox";
+  // Distant tokens keep some weight if gates are near one. A logit is finite: only log f itself can be -inf.
   tests.families = {
-      of_gates("mild", "gates of order 1", mild),
-      of_gates("gates_near_one", "log f from -2^-4 to -2^-29", gates_near_one),
+      parting_classes(of_gates("mild", "gates of order 1", mild)),
+      parting_classes(long_along("n", of_gates("gates_near_one", "log f from -2^-4 to -2^-29", gates_near_one))),
       of_gates("gates_near_zero", "log f from -5 to -60", gates_near_zero),
       of_gates("constant_gate", "one gate for the whole lane, 2^-17 to 1: ALiBi", constant_gate),
       of_gates("block_half_life", "decay over a block is e^-0.3 to e^-3", block_half_life),
-      of_gates("infinite_inside", "log f is -inf here and there: resets", infinite_inside),
+      of_input("log_f", of_gates("infinite_inside", "log f is -inf here and there: resets", infinite_inside)),
       of_gates("no_decay", "log f = 0 or above -1e-6", no_decay),
       of_gates("powers_of_two", "all gates are powers of two", powers_of_two),
       of_gates("subnormal", "all gates are subnormal", subnormal),
-      of_gates("wide", "log f from -69 to 0", wide),
+      parting_classes(of_gates("wide", "log f from -69 to 0", wide)),
       of_gates("extreme_gates", "decays beyond the exponent range", extreme_gates),
-      of_gates("large_logits", "logits of order 100 to 1000: exp of them overflows", mild, large_logits),
+      of_input("q", of_gates("large_logits", "logits of order 100 to 1000: exp of them overflows", mild, large_logits)),
       of_gates("special_values", "zeros, and numbers at the ends of the domain and of the formats", special_values),
-      of_gates("nan_inside", "a NaN in some lanes", nan_inside),
+      holding_nan(of_gates("nan_inside", "a NaN in some lanes", nan_inside)),
   };
   tests.sizes = sizes();
   tests.long_ones = {{{"fox/decay", "fox/gated_decay"}, {{"n", 2}}},

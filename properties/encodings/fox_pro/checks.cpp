@@ -76,31 +76,23 @@ void with_nan(drawn_inputs& in, const core::operation& op, dtype, core::counter_
     if (random.one_in(9)) x = std::nan("");
 }
 
+bool has_gates(const core::operation& op) { return op.input("a") != nullptr || op.input("g") != nullptr; }
+
 std::vector<family> families() {
-  std::vector<family> all{
-      of_rows("mild", "numbers of order 1; padding on the left", one, usual),
-      of_rows("large_gates", "gates of 6 to 40 of either sign, beside rows of any size, or of zeros", of_any_size, far),
-      of_rows("closed_gates", "every other gate is closed: -inf", one, closed),
-      of_rows("infinite_gates", "gates of -inf and +inf", one, infinite),
-      of_rows("hidden_inside", "padding anywhere", one, usual, hide_inside),
+  return {
+      parting_classes(of_rows("mild", "numbers of order 1; padding on the left", one, usual)),
+      parting_classes(only_for(
+          has_gates, of_rows("large_gates", "gates of 6 to 40 of either sign, beside rows of any size, or of zeros",
+                             of_any_size, far))),
+      only_for(has_gates, of_rows("closed_gates", "every other gate is closed: -inf", one, closed)),
+      holding_nan(only_for(has_gates, of_rows("infinite_gates", "gates of -inf and +inf", one, infinite))),
+      of_input("visible", of_rows("hidden_inside", "padding anywhere", one, usual, hide_inside)),
       of_rows("zero_rows", "every other row is 0", zero_or_one, usual),
-      of_rows("tiny_rows", "rows whose squares are as epsilon, or far below it", tiny, usual),
+      of_input("w", of_rows("tiny_rows", "rows whose squares are as epsilon, or far below it", tiny, usual)),
       of_rows("large_rows", "rows whose squares overflow f16", large, usual),
-      of_rows("one_channel", "a channel of 4096 times the others", one, usual, one_channel),
-      of_rows("nan_inside", "a NaN here and there, in padding too", one, usual, with_nan),
+      of_input("w", of_rows("one_channel", "a channel of 4096 times the others", one, usual, one_channel)),
+      holding_nan(of_rows("nan_inside", "a NaN here and there, in padding too", one, usual, with_nan)),
   };
-  const auto has = [](const char* input) {
-    return [input](const core::operation& op) { return op.input(input) != nullptr; };
-  };
-  for (family& f : all) {
-    f.holds_nan = f.name == "infinite_gates" || f.name == "nan_inside";
-    f.parts_classes = f.name == "mild" || f.name == "large_gates";
-    if (f.name.ends_with("_gates"))
-      f.applies = [](const core::operation& op) { return op.input("a") != nullptr || op.input("g") != nullptr; };
-    if (f.name == "hidden_inside") f.applies = has("visible");
-    if (f.name == "tiny_rows" || f.name == "one_channel") f.applies = has("w");
-  }
-  return all;
 }
 
 // Laws.

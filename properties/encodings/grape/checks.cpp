@@ -61,13 +61,11 @@ void draw_path(drawn_inputs& in, score_of_token score, counter_random& random) {
 }
 
 family of_grape(std::string name, std::string summary, input_filler then) {
-  family f = attention_family(std::move(name), std::move(summary),
-                              [then](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
-                                usual_parameters(in, random);
-                                then(in, op, type, random);
-                              });
-  f.holds_nan = f.name == "nan_inside";
-  return f;
+  return attention_family(std::move(name), std::move(summary),
+                          [then](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
+                            usual_parameters(in, random);
+                            then(in, op, type, random);
+                          });
 }
 family of_gate_scores(std::string name, std::string summary, score_of_token score) {
   return of_input("omega", of_grape(std::move(name), std::move(summary),
@@ -100,27 +98,23 @@ void nan_in_a_token(drawn_inputs& in, const core::operation&, dtype, counter_ran
 }
 
 std::vector<family> families() {
-  std::vector<family> all{
-      of_grape("mild", "tokens of order 1, vectors of length 1, slopes from 1/64 to 1", as_drawn),
-      of_gate_scores("tiny_gates",
-                     "softplus from 10^-6 to 1/50, further apart for wide heads: what lies far behind counts",
-                     far_below_zero),
+  return {
+      parting_classes(of_grape("mild", "tokens of order 1, vectors of length 1, slopes from 1/64 to 1", as_drawn)),
+      parting_classes(of_gate_scores(
+          "tiny_gates", "softplus from 10^-6 to 1/50, further apart for wide heads: what lies far behind counts",
+          far_below_zero)),
       of_gate_scores("large_gates",
                      "softplus of 30 to 100 or further apart: exp overflows in f16, and for the larger ones in f32",
                      far_above_zero),
       of_gate_scores("about_20", "gates about 20: where published softplus becomes linear", about_twenty),
-      of_path_scores("slow", "log gates near 0: what lies far behind counts", remembering),
+      parting_classes(
+          long_along("n", of_path_scores("slow", "log gates near 0: what lies far behind counts", remembering))),
       of_path_scores("fast", "log gates from -40 to -4", forgetting),
       of_path_scores("slow_behind_fast", "log gates near 0 of the last tokens, behind large ones", slow_after_fast),
       of_grape("no_features", "tokens of zeros: gates are alike, as ALiBi's are", no_features),
       of_grape("no_slope", "slopes of 0 in most heads", no_slope),
-      of_grape("nan_inside", "a NaN in a token", nan_in_a_token),
+      holding_nan(of_grape("nan_inside", "a NaN in a token", nan_in_a_token)),
   };
-  for (family& f : all) {
-    f.parts_classes = f.name == "mild" || f.name == "tiny_gates" || f.name == "slow";
-    if (f.name == "slow") f.long_axis = "n";
-  }
-  return all;
 }
 
 // At its own key a query has no bias, and along its row towards it the bias never falls.

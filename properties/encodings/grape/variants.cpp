@@ -65,9 +65,8 @@ traced by_blocks_of_keys(const traced& terms, Sums sums) {
   for (std::size_t last = n; last > 0;) {
     const std::size_t first = (last - 1) / block * block;
     const traced block_terms = between(terms, keys, first, last);
-    all.insert(all.begin(), sums(block_terms, all.empty() ? traced(0.0)
-                                                          : between(all.front(), keys, 0, 1) +
-                                                                between(terms, keys, last, last + 1)));
+    const auto carry = [&] { return between(all.front(), keys, 0, 1) + between(terms, keys, last, last + 1); };
+    all.insert(all.begin(), sums(block_terms, all.empty() ? traced(0.0) : carry()));
     last = first;
   }
   return all.empty() ? terms : formula::joined(all, keys);

@@ -142,11 +142,16 @@ std::vector<usual_size> usual_sizes() {
 }  // namespace
 
 encoding_tests make_tests() {
-  std::vector<family> families{
-      full_family("mild", "gates and inputs of order 1", mild, {0, 1, 0, 1}),
-      full_family("gates_near_one", "log p from -2^-4 to -2^-29", gates_near_one, {6, 2, 0, 1}),
-      full_family("gates_near_zero", "log p from -5 to -60", gates_near_zero, {-20, 8, 0, 1}),
-      full_family("constant_gate", "one decay for the whole lane, 2^-17 to 1", constant_gate, {2, 0, 0, 1}),
+  encoding_tests tests;
+  tests.name = "heinsen";
+  // If tokens forget slowly, no law is wider than necessary, and each token has weight.
+  tests.families = {
+      parting_classes(full_family("mild", "gates and inputs of order 1", mild, {0, 1, 0, 1})),
+      parting_classes(
+          long_along("n", full_family("gates_near_one", "log p from -2^-4 to -2^-29", gates_near_one, {6, 2, 0, 1}))),
+      parting_classes(full_family("gates_near_zero", "log p from -5 to -60", gates_near_zero, {-20, 8, 0, 1})),
+      parting_classes(
+          full_family("constant_gate", "one decay for the whole lane, 2^-17 to 1", constant_gate, {2, 0, 0, 1})),
       scan_family("constant_stream", "decay and input constant", constant_stream),
       full_family("block_half_life", "decay over a block is e^-0.3 to e^-3", block_half_life, {3.5, 0.5, 0, 1}),
       full_family("large_h", "|h| from 90 to 300", large_h, {0, 1, 200, 60}),
@@ -157,7 +162,7 @@ encoding_tests make_tests() {
       full_family("no_decay", "log p = 0 or above -1e-6", no_decay, {40, 10, 0, 1}),
       scan_family("powers_of_two", "all inputs are powers of two", powers_of_two),
       scan_family("subnormal", "all inputs are subnormal", subnormal),
-      scan_family("wide", "log p from -69 to 0, h to 1e4", wide),
+      parting_classes(scan_family("wide", "log p from -69 to 0, h to 1e4", wide)),
       scan_family("fading_state", "a state of 60 to 80 decays within a few tokens by more than 90", fading_state),
       scan_family("extreme_gates", "decays beyond the exponent range, h often -inf", extreme_gates),
       scan_family("special_values", "zeros, infinities, and numbers at the ends of the formats", special_values),
@@ -167,18 +172,9 @@ encoding_tests make_tests() {
       scan_family("neutral_padding", "neutral elements (0, -inf) strewn in", neutral_padding),
       holding_nan(scan_family("nan_inside", "a NaN in some lanes", nan_inside)),
   };
-  for (family& f : families)
-    f.parts_classes = f.name == "mild" || f.name == "gates_near_one" || f.name == "gates_near_zero" ||
-                      f.name == "constant_gate" || f.name == "wide";
-  // If tokens forget slowly, no law is wider than necessary, and each token has weight.
-  for (family& f : families)
-    if (f.name == "gates_near_one") f.long_axis = "n";
   std::vector<hypothesis> hypotheses;
   for (auto&& part : {state_hypotheses(), block_hypotheses(), gradient_hypotheses()})
     hypotheses.insert(hypotheses.end(), part.begin(), part.end());
-  encoding_tests tests;
-  tests.name = "heinsen";
-  tests.families = std::move(families);
   tests.sizes = usual_sizes();
   tests.long_ones = {{{"heinsen/scan", "heinsen/gated_scan", "heinsen/embed_position"}, {{"n", 2}}}};
   tests.mutants = mutants();

@@ -42,7 +42,7 @@ void fit_keys(drawn_inputs& in, share_source share, core::counter_random& random
 }
 
 family of_gates(std::string name, std::string summary, gate_source gate, share_source share, input_filler then = {}) {
-  family f = attention_family(
+  return attention_family(
       std::move(name), std::move(summary),
       [gate, share, then](drawn_inputs& in, const core::operation& op, dtype type, core::counter_random& random) {
         token_gates::draw(in, gate, random);
@@ -51,10 +51,6 @@ family of_gates(std::string name, std::string summary, gate_source gate, share_s
         if (then) then(in, op, type, random);
         fit_keys(in, share, random);
       });
-  f.parts_classes = f.name == "slow_behind_fast";
-  f.holds_nan = f.name == "nan_inside";
-  if (f.name == "slow_gates" || f.name == "no_fading") f.long_axis = "n";  // distant tokens keep some weight
-  return f;
 }
 void from_nothing(drawn_inputs& in, const core::operation&, dtype, core::counter_random&) {
   for (double& s : in.numbers.at("s0")) s = 0.0;
@@ -68,33 +64,30 @@ void alike_keys(drawn_inputs& in, const core::operation&, dtype, core::counter_r
       std::copy_n(k.begin() + static_cast<std::ptrdiff_t>(first - row), d,
                   k.begin() + static_cast<std::ptrdiff_t>(first));
 }
+bool is_delta_rule(const core::operation& op) { return op.input("beta") != nullptr || op.input("a") != nullptr; }
+
 std::vector<family> families() {
-  std::vector<family> all{
+  // Distant tokens keep some weight if gates are slow.
+  return {
       of_gates("mild", "gates as log sigmoid of numbers of order 1", token_gates::usual, usual_share),
-      of_gates("slow_gates", "g from -2^-5 to -2^-14: a long memory", token_gates::slow, usual_share),
-      of_gates("slow_behind_fast", "g from -40 to -80, then of a long memory: large sums, small differences",
-               token_gates::slow_behind_fast, usual_share),
-      of_gates("no_fading", "g = 0", token_gates::none, usual_share),
+      long_along("n", of_gates("slow_gates", "g from -2^-5 to -2^-14: a long memory", token_gates::slow, usual_share)),
+      parting_classes(of_input(
+          "g", of_gates("slow_behind_fast", "g from -40 to -80, then of a long memory: large sums, small differences",
+                        token_gates::slow_behind_fast, usual_share))),
+      long_along("n", of_gates("no_fading", "g = 0", token_gates::none, usual_share)),
       of_gates("fast_gates", "g from -3 to -30", token_gates::fast, usual_share),
-      of_gates("resets", "one gate in five forgets: g = -1000", token_gates::now_and_then, usual_share),
+      of_input("g", of_gates("resets", "one gate in five forgets: g = -1000", token_gates::now_and_then, usual_share)),
       of_gates("from_nothing", "s0 = 0", token_gates::usual, usual_share, from_nothing),
       of_gates("alike_keys", "a key in two is that of the token before; g of a long memory", token_gates::slow,
                all_or_nothing, alike_keys),
-      of_gates("large_shares", "beta from 1 to 2: what is read turns its sign", token_gates::slow, up_to_two),
+      only_for(is_delta_rule,
+               of_gates("large_shares", "beta from 1 to 2: what is read turns its sign", token_gates::slow, up_to_two)),
       of_gates("small_values", "values far below 1", token_gates::usual, usual_share, small_values),
       of_gates("large_values", "values and a state far above 1", token_gates::usual, usual_share,
                token_gates::large_numbers),
-      of_gates("nan_inside", "a NaN in some keys and values of the first token", token_gates::usual, usual_share,
-               token_gates::nan_in_first_token),
+      holding_nan(of_gates("nan_inside", "a NaN in some keys and values of the first token", token_gates::usual,
+                           usual_share, token_gates::nan_in_first_token)),
   };
-  for (family& f : all) {
-    if (f.name == "slow_behind_fast" || f.name == "resets")
-      f.applies = [](const core::operation& op) { return op.input("g") != nullptr; };
-    if (f.holds_nan) f.applies = [](const core::operation& op) { return op.is_forward(); };
-    if (f.name == "large_shares")
-      f.applies = [](const core::operation& op) { return op.input("beta") != nullptr || op.input("a") != nullptr; };
-  }
-  return all;
 }
 
 // A state has d e numbers, and each token changes all of them: long cases are narrow and wide cases are short. The

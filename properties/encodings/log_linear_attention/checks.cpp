@@ -15,17 +15,13 @@ using core::dtype;
 
 // Weights of levels as softplus of numbers of order 1, then what a family changes.
 family of_levels(std::string name, std::string summary, token_gates::gate_source gate, input_filler then = as_drawn) {
-  family f =
-      attention_family(std::move(name), std::move(summary),
-                       [gate, then](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
-                         for (double& lambda : in.numbers.at("level_scales")) lambda = std::log1p(std::exp(lambda));
-                         token_gates::draw(in, gate, random);
-                         then(in, op, type, random);
-                       });
-  f.parts_classes = f.name == "slow_behind_fast";
-  f.holds_nan = f.name == "nan_inside";
-  if (f.name == "slow_gates" || f.name == "no_fading") f.long_axis = "n";  // what lies far behind weighs something
-  return f;
+  return attention_family(
+      std::move(name), std::move(summary),
+      [gate, then](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
+        for (double& lambda : in.numbers.at("level_scales")) lambda = std::log1p(std::exp(lambda));
+        token_gates::draw(in, gate, random);
+        then(in, op, type, random);
+      });
 }
 // Each query reads one level alone, or two.
 void one_level(drawn_inputs& in, const core::operation&, dtype, counter_random& random) {
@@ -49,20 +45,23 @@ void either_sign(drawn_inputs& in, const core::operation&, dtype, counter_random
 
 std::vector<family> families() {
   using namespace token_gates;
+  // Along tokens, what lies far behind weighs something if gates are slow.
   return {
       of_levels("mild", "gates as log sigmoid, weights of levels as softplus of numbers of order 1", usual),
-      of_levels("slow_gates", "g from -2^-5 to -2^-14: a long memory", slow),
+      long_along("n", of_levels("slow_gates", "g from -2^-5 to -2^-14: a long memory", slow)),
       of_levels("far_levels", "g = 0, and far levels weigh more", none, far_levels),
-      of_levels("slow_behind_fast", "g from -40 to -80, then of a long memory: large sums, small differences",
-                slow_behind_fast),
-      of_levels("no_fading", "g = 0", none),
+      parting_classes(of_levels("slow_behind_fast",
+                                "g from -40 to -80, then of a long memory: large sums, small differences",
+                                slow_behind_fast)),
+      long_along("n", of_levels("no_fading", "g = 0", none)),
       of_levels("fast_gates", "g from -3 to -30", fast),
       of_levels("resets", "one gate in five forgets: g = -1000", now_and_then),
       of_levels("one_level", "a query reads one level or two; a long memory", slow, one_level),
       of_levels("either_sign", "weights of levels of either sign", slow, either_sign),
       of_levels("small_values", "values far below 1", usual, small_values),
       of_levels("large_values", "values far above 1", usual, large_numbers),
-      of_levels("nan_inside", "a NaN in some keys and values of the first token", usual, nan_in_first_token),
+      holding_nan(
+          of_levels("nan_inside", "a NaN in some keys and values of the first token", usual, nan_in_first_token)),
   };
 }
 

@@ -128,7 +128,7 @@ bool is_first_term(const core::operation& op, const std::string& called, const c
 }
 
 family of(std::string name, std::string summary, ranges r) {
-  return attention_family(
+  return without_nothing(attention_family(
       std::move(name), std::move(summary),
       [r](drawn_inputs& in, const core::operation& op, dtype type, counter_random& random) {
         // In f16 the sigmoid of -20 is 0 and has no logarithm.
@@ -154,7 +154,7 @@ family of(std::string name, std::string summary, ranges r) {
             if (std::isinf(x) && is_first_term(op, called, in.sizes, k)) numbers[k] = 0.25;
           }
         }
-      });
+      }));
 }
 // One number of twelve is NaN. For signed operations the sign of NaN is a matter of convention: code compares, or keeps
 // it.
@@ -168,59 +168,39 @@ family with_nan(family f) {
         if (called != "h0" && random.one_in(12)) t.values.storage()[k] = std::nan("");
     return all;
   };
-  f.holds_nan = true;
-  f.applies = [](const core::operation& op) { return op.is_forward() && op.input("sign_a") == nullptr; };
-  return f;
+  return holding_nan(only_for([](const core::operation& op) { return op.input("sign_a") == nullptr; }, std::move(f)));
 }
 
+bool is_product(const core::operation& op) { return op.input("log_a") && !op.input("log_x0"); }
+
 std::vector<family> families() {
-  const auto of_sums = [](family f) {
-    f.applies = [](const core::operation& op) { return op.input("x") != nullptr; };
-    return f;
-  };
-  const auto of_states = [](family f) {
-    f.applies = [](const core::operation& op) { return op.input("h0") != nullptr; };
-    return f;
-  };
-  const auto of_signs = [](family f) {
-    f.applies = [](const core::operation& op) { return op.input("sign_a") != nullptr; };
-    return f;
-  };
-  std::vector<family> all{
-      of("mild", "logarithms, gates and candidates of order 1", {}),
-      of_sums(of("late_spike", "one x of 120 late in the lane", {.x = late_spike})),
-      of_sums(of("falling", "x falls by 4 from token to token", {.x = falling})),
-      of_sums(of("wide", "x from -300 to 300", {.x = wide})),
-      of_sums(of("masked_prefix", "x is -inf in the first tokens", {.x = masked_prefix})),
-      of_sums(of("masked_inside", "x is -inf here and there", {.x = masked_inside})),
-      of_sums(of("near_zero_sum", "sums that pass through 1", {.x = near_zero_sum})),
-      of_sums(of("alike", "all x are the same", {.x = alike})),
-      of_signs(of("positive", "all signs are 1", {.sign = positive})),
-      of_signs(of("wide_signs", "logarithms from -300 to 300, of either sign", {.x = wide})),
-      of_signs(of("all_below", "logarithms from -100 to -220", {.x = all_below})),
-      of_signs(of("out_of_step", "half of the logarithms are less by 90", {.x = out_of_step})),
-      of_signs(of("some_zeros", "logarithms that are -inf here and there", {.x = masked_inside})),
-      of_signs(of("cancelling", "logarithms that differ by 2^-12, of either sign", {.x = nearly_alike})),
-      of_states(of("slow_gates", "z from 2^-4 to 2^-14: a long memory", {.gate = slow})),
-      of_states(of("fast_gates", "1 - z from 2^-4 to 2^-29", {.gate = fast})),
-      of_states(of("slow_behind_fast", "gates that forget, then a long memory: large sums, small differences",
-                   {.gate = slow_behind_fast})),
-      of_states(of("resets", "one gate in five forgets", {.gate = resets})),
-      of_states(of("from_little", "h0 from 2^-10 to 2^-14", {.from_little = true})),
-      of_states(of("small_candidates", "v from -5 to -60", {.gate = slow, .candidate = far_below})),
-      of_states(of("large_candidates", "v from 2^4 to 2^12", {.candidate = far_above})),
-      of_states(of("closed_gates", "logits of both gates about -20, of f16 -6", {.closed = 20.0})),
+  return {
+      parting_classes(of("mild", "logarithms, gates and candidates of order 1", {})),
+      of_input("x", of("late_spike", "one x of 120 late in the lane", {.x = late_spike})),
+      of_input("x", of("falling", "x falls by 4 from token to token", {.x = falling})),
+      parting_classes(of_input("x", of("wide", "x from -300 to 300", {.x = wide}))),
+      of_input("x", of("masked_prefix", "x is -inf in the first tokens", {.x = masked_prefix})),
+      of_input("x", of("masked_inside", "x is -inf here and there", {.x = masked_inside})),
+      of_input("x", of("near_zero_sum", "sums that pass through 1", {.x = near_zero_sum})),
+      long_along("n", of_input("x", of("alike", "all x are the same", {.x = alike}))),
+      of_input("sign_a", of("positive", "all signs are 1", {.sign = positive})),
+      of_input("sign_a", of("wide_signs", "logarithms from -300 to 300, of either sign", {.x = wide})),
+      of_input("sign_a", of("all_below", "logarithms from -100 to -220", {.x = all_below})),
+      only_for(is_product, of("out_of_step", "half of the logarithms are less by 90", {.x = out_of_step})),
+      of_input("sign_a", of("some_zeros", "logarithms that are -inf here and there", {.x = masked_inside})),
+      of_input("sign_a", of("cancelling", "logarithms that differ by 2^-12, of either sign", {.x = nearly_alike})),
+      long_along("n", of_input("h0", of("slow_gates", "z from 2^-4 to 2^-14: a long memory", {.gate = slow}))),
+      of_input("h0", of("fast_gates", "1 - z from 2^-4 to 2^-29", {.gate = fast})),
+      parting_classes(
+          of_input("h0", of("slow_behind_fast", "gates that forget, then a long memory: large sums, small differences",
+                            {.gate = slow_behind_fast}))),
+      of_input("h0", of("resets", "one gate in five forgets", {.gate = resets})),
+      of_input("h0", of("from_little", "h0 from 2^-10 to 2^-14", {.from_little = true})),
+      of_input("h0", of("small_candidates", "v from -5 to -60", {.gate = slow, .candidate = far_below})),
+      of_input("h0", of("large_candidates", "v from 2^4 to 2^12", {.candidate = far_above})),
+      of_input("i", of("closed_gates", "logits of both gates about -20, of f16 -6", {.closed = 20.0})),
       with_nan(of("nan_inside", "a NaN here and there", {})),
   };
-  for (family& f : all) {
-    f = without_nothing(std::move(f));
-    f.parts_classes = f.name == "mild" || f.name == "wide" || f.name == "slow_behind_fast";
-    if (f.name == "slow_gates" || f.name == "alike") f.long_axis = "n";
-    if (f.name == "out_of_step")
-      f.applies = [](const core::operation& op) { return op.input("log_a") && !op.input("log_x0"); };
-    if (f.name == "closed_gates") f.applies = [](const core::operation& op) { return op.input("i") != nullptr; };
-  }
-  return all;
 }
 
 bool has_zero(const request& call, std::string_view input) {

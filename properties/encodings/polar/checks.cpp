@@ -33,9 +33,10 @@ struct contents {
 };
 /// A family of scores of rotations with phases; r of d features turn.
 family with_phases(family f, contents numbers = {}) {
-  f.generate = [make = f.generate, numbers, holds_nan = f.holds_nan](const core::operation& op, dtype type,
-                                                                     const core::attributes& settings,
-                                                                     counter_random& random, extent size) {
+  const bool holds_nan = f.holds_nan;
+  f.generate = [make = f.generate, numbers, holds_nan](const core::operation& op, dtype type,
+                                                       const core::attributes& settings, counter_random& random,
+                                                       extent size) {
     if (size.is_given()) size.axes["d"] = std::max(size.axis("d", 2), size.axis("r", 0));
     core::tensors inputs = make(op, type, settings, random, size);
     const std::size_t heads = inputs.at("k").shape()[2], d = inputs.at("k").shape()[3];
@@ -100,37 +101,25 @@ family with_planes(family f, lie relation) {
   return f;
 }
 /// A family for both operations.
-family of_both(const family& f) {
-  family all = with_phases(f);
-  all.generate = [of_scores = all.generate, of_planes = with_planes(f, lie::apart).generate](
-                     const core::operation& op, dtype type, const core::attributes& settings, counter_random& random,
-                     extent size) {
-    return (op.input("q") != nullptr ? of_scores : of_planes)(op, type, settings, random, size);
-  };
-  return all;
-}
+family of_both(const family& f) { return by_input("q", with_phases(f), with_planes(f, lie::apart)); }
 family renamed_planes(family f, const char* name, const char* summary, lie relation) {
   f.name = name, f.summary = summary;
-  f.parts_classes = false;
-  f.applies = [](const core::operation& op) { return op.input("omega") != nullptr; };
-  return with_planes(std::move(f), relation);
+  return with_planes(of_input("omega", std::move(f)), relation);
 }
 family renamed(family f, const char* name, const char* summary, contents numbers) {
   f.name = name, f.summary = summary;
-  f.parts_classes = numbers.about < 0.0;
-  f.applies = [](const core::operation& op) { return op.input("q") != nullptr; };
-  return with_phases(std::move(f), numbers);
+  return with_phases(of_input("q", std::move(f)), numbers);
 }
 std::vector<family> families() {
-  std::vector<family> all;
-  const std::vector<family> of_rotations = rotation_families();
-  const auto of = [&](const char* name) {
-    return *std::find_if(of_rotations.begin(), of_rotations.end(), [&](const family& f) { return f.name == name; });
+  const auto of = [](const char* name) {
+    family f = rotation_family(name);
+    f.parts_classes = false;
+    return f;
   };
-  for (const char* name : {"mild", "large_positions", "left_padding", "decode", "large_x"})
-    all.push_back(of_both(of(name)));
-  for (family& f : all) f.parts_classes = f.name == "mild";
-  all.push_back(renamed(of("mild"), "small", "contents about -5: magnitudes far below 1", {-5.0, 0.5}));
+  std::vector<family> all{parting_classes(of_both(of("mild")))};
+  for (const char* name : {"large_positions", "left_padding", "decode", "large_x"}) all.push_back(of_both(of(name)));
+  all.push_back(
+      parting_classes(renamed(of("mild"), "small", "contents about -5: magnitudes far below 1", {-5.0, 0.5})));
   all.push_back(
       renamed(of("mild"), "about_20", "contents about 20: where published softplus becomes linear", {20.0, 1.0}));
   all.push_back(renamed_planes(of("mild"), "nearly_parallel",

@@ -102,11 +102,11 @@ std::vector<model> published_models() {
            with_length(32769, with("dynamic_steps", 64, 1.0, 8192))}};
 }
 family of_model(const model& m) {
-  family f = table_family(m.name, m.summary, {{"base", [base = m.base](std::vector<double>& all, const drawing& from) {
-                                                 const double own = base < core::largest_finite(from.type) ? base : 1e4;
-                                                 for (double& x : all)
-                                                   x = std::ldexp(own, from.random.one_in(3) ? -1 : 0);
-                                               }}});
+  const auto bases = [base = m.base](std::vector<double>& all, const drawing& from) {
+    const double own = base < core::largest_finite(from.type) ? base : 1e4;
+    for (double& x : all) x = std::ldexp(own, from.random.one_in(3) ? -1 : 0);
+  };
+  family f = table_family(m.name, m.summary, {{"base", bases}});
   const core::operation& op = *reference::find_operation("rope/extended_frequencies");
   for (const auto& [name, value] : core::completed(op, m.settings)) f.settings[name] = {value};
   for (const auto& [name, values] : m.others) f.settings[name] = values;

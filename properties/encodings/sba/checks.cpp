@@ -25,10 +25,8 @@ input_filler with_logits(logit_source logit) {
     for (double& x : in.numbers.at("z")) x = logit(random);
   };
 }
-family of_logits(std::string name, std::string summary, logit_source logit, bool of_attention = true) {
-  family f = attention_family(std::move(name), std::move(summary), with_logits(logit));
-  if (!of_attention) f.applies = [](const core::operation& op) { return op.input("z") != nullptr; };
-  return f;
+family of_logits(std::string name, std::string summary, logit_source logit) {
+  return attention_family(std::move(name), std::move(summary), with_logits(logit));
 }
 double usual(core::counter_random& random) { return 1.5 * random.normal(); }
 void mild(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random) {
@@ -79,22 +77,17 @@ encoding_tests make_tests() {
   encoding_tests tests;
   tests.name = "sba";
   tests.families = {
-      attention_family("mild", "logits of order 1", mild),
+      parting_classes(attention_family("mild", "logits of order 1", mild)),
       of_logits("sharp", "logits about 10.4 and 15, where approximations of softplus switch", sharp),
-      of_logits("faint", "logits of -15 to -20: many keys break off next to nothing", faint),
-      attention_family("one_logit", "one logit for all keys: geometric weights", one_for_all),
+      parting_classes(
+          long_along("m", of_logits("faint", "logits of -15 to -20: many keys break off next to nothing", faint))),
+      parting_classes(attention_family("one_logit", "one logit for all keys: geometric weights", one_for_all)),
       of_logits("large", "logits of order 30: one key takes nearly all", large),
-      of_logits("transparent", "every third logit is -inf", with_transparent, false),
-      of_logits("infinite_logits", "every fourth logit is +inf", with_infinite, false),
-      of_logits("nan_logits", "a NaN among the logits", with_nan, false),
-      attention_family("nan_inside", "a NaN in a query", nan_in_a_query),
+      of_input("z", of_logits("transparent", "every third logit is -inf", with_transparent)),
+      holding_nan(of_input("z", of_logits("infinite_logits", "every fourth logit is +inf", with_infinite))),
+      holding_nan(of_input("z", of_logits("nan_logits", "a NaN among the logits", with_nan))),
+      holding_nan(of_input("q", attention_family("nan_inside", "a NaN in a query", nan_in_a_query))),
   };
-  for (family& f : tests.families) {
-    f.parts_classes = f.name == "mild" || f.name == "faint" || f.name == "one_logit";
-    f.holds_nan = f.name == "infinite_logits" || f.name == "nan_logits" || f.name == "nan_inside";
-    if (f.name == "faint") f.long_axis = "m";
-    if (f.name == "nan_inside") f.applies = [](const core::operation& op) { return op.input("q") != nullptr; };
-  }
   tests.sizes = sizes();
   tests.long_ones = {{{"sba/weights"}, {{"m", 2}}}, {{"sba/attention"}, {{"m", 2}}, {{"m", 33000}}}};
   tests.mutants = mutants();

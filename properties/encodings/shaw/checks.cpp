@@ -111,9 +111,8 @@ encoding_tests make_tests() {
   tests.long_ones = {
       {{"shaw/attention"}, {{"m", 0}, {"b", 3}}, {{"B", 16390}, {"h", 16390}, {"n", 130}, {"m", 33000}}}};
   tests.mutants = mutants();
-  std::vector<variant> of_attention = controls_of_attention<encoding>("shaw");
-  of_attention.pop_back();  // usual stages: scores have the same stages
-  for (variant& v : of_attention) tests.controls.push_back(std::move(v));
+  // The usual stages of attention are those of scores, which are there already.
+  for (variant& v : controls_of_kernels<encoding>("shaw")) tests.controls.push_back(std::move(v));
   tests.rests_on_convention = has_query_without_any_key;
   return tests;
 }

@@ -193,19 +193,21 @@ encoding_tests make_tests() {
   const number_filler usual = each(geometric), or_one = each(one_or_geometric), distances = each(usual_distance);
   encoding_tests tests;
   tests.name = "sinusoidal";
+  // Several families have longer tables: a single long case may have no frequency.
   tests.families = {
-      table_family("mild", "consecutive positions; bases from 2 to 20000; distances below 60",
-                   {{"position", in_a_row}, {"theta", usual}, {"base", each(usual_base)}, {"s", distances}}),
+      parting_classes(
+          table_family("mild", "consecutive positions; bases from 2 to 20000; distances below 60",
+                       {{"position", in_a_row}, {"theta", usual}, {"base", each(usual_base)}, {"s", distances}})),
       table_family("large_positions", "positions that short formats cannot tell apart, to 2^31",
                    {{"position", one_of(hard_positions)}, {"theta", usual}}),
       table_family("consecutive_far", "consecutive positions, far away",
                    {{"position", in_a_row_from(hard_positions)}, {"theta", usual}}),
-      table_family("negative_positions", "positions of both signs",
-                   {{"position", each(of_either_sign)}, {"theta", usual}}),
+      parting_classes(table_family("negative_positions", "positions of both signs",
+                                   {{"position", each(of_either_sign)}, {"theta", usual}})),
       table_family("near_collisions", "positions whose rows nearly repeat",
                    {{"position", one_of(near_repeats)}, {"theta", or_one}}),
-      of_real_numbers(
-          table_family("fractions", "halves and other fractions", {{"position", fractions}, {"theta", usual}})),
+      parting_classes(of_real_numbers(
+          table_family("fractions", "halves and other fractions", {{"position", fractions}, {"theta", usual}}))),
       of_real_numbers(table_family("extreme_theta", "frequencies that are 0, subnormal or large",
                                    {{"position", fractions}, {"theta", each(extreme_theta)}})),
       of_real_numbers(table_family("small_positions", "positions that are 0 or below 2",
@@ -217,9 +219,6 @@ encoding_tests make_tests() {
           table_family("nan_inside", "a NaN in some positions or distances",
                        {{"position", with_nan(in_a_row)}, {"theta", usual}, {"s", with_nan(distances)}}))),
   };
-  // Several families have longer tables: a single long case may have no frequency.
-  for (family& f : tests.families)
-    f.parts_classes = f.name == "mild" || f.name == "fractions" || f.name == "negative_positions";
   tests.sizes = table_sizes(table, "d");
   for (const usual_size& size : table_sizes(table_at, "r", 2)) tests.sizes.push_back(size);
   const auto odd = [&](const char* setting, const char* value, const char* last) -> usual_size {

@@ -93,12 +93,14 @@ pair_positions around_many(const std::vector<double>& distances, counter_random&
   return positions;
 }
 
-const core::tensor_declaration* is_attention(const core::operation& op) { return op.input("v"); }
+bool is_attention(const core::operation& op) { return op.input("v") != nullptr; }
+bool is_no_attention(const core::operation& op) { return !is_attention(op); }
+bool is_of_pairs(const core::operation& op) { return !is_attention(op) && op.input("distance") == nullptr; }
+// Products of numbers over the whole range would overflow.
+bool has_no_products(const core::operation& op) { return !is_attention(op) && op.input("w") == nullptr; }
 // A family for attention, whose tokens are counted as they lie.
 family attends(std::string name, std::string summary, input_filler fill) {
-  family f = attention_family(std::move(name), std::move(summary), std::move(fill));
-  f.applies = [](const core::operation& op) { return is_attention(op) != nullptr; };
-  return f;
+  return only_for(is_attention, attention_family(std::move(name), std::move(summary), std::move(fill)));
 }
 // Queries as in T5 at initialisation: without a scale, logits are of order 1.
 void usual_queries(drawn_inputs& in, const core::operation&, dtype, counter_random&) {
@@ -182,29 +184,24 @@ encoding_tests make_tests() {
   tests.name = "t5_bias";
   tests.families = {
       parting_classes(at_distances("mild", "distances within the buckets of one direction", near, normal)),
-      at_distances("boundaries", "first and last distances of the buckets", at_boundary, normal),
-      at_distances("up_to_maximum", "distances up to the largest one told apart, many at the ends of buckets",
-                   up_to_maximum, normal),
-      at_distances("powers_of_two", "distances next to powers of two", near_power_of_two, normal),
-      at_distances("far", "distances up to 2^31", far, normal),
-      at_distances("wide_table", "tables over the whole range of the format", up_to_maximum, wide),
-      at_distances("scattered", "queries all over the positions, in no order, and keys near them", up_to_maximum,
-                   normal, around_many),
-      holding_nan(at_distances("nan_inside", "a NaN in some buckets", near, number_or_nan)),
+      only_for(is_no_attention,
+               at_distances("boundaries", "first and last distances of the buckets", at_boundary, normal)),
+      only_for(is_no_attention,
+               at_distances("up_to_maximum", "distances up to the largest one told apart, many at the ends of buckets",
+                            up_to_maximum, normal)),
+      only_for(is_no_attention,
+               at_distances("powers_of_two", "distances next to powers of two", near_power_of_two, normal)),
+      only_for(is_no_attention, at_distances("far", "distances up to 2^31", far, normal)),
+      only_for(has_no_products,
+               at_distances("wide_table", "tables over the whole range of the format", up_to_maximum, wide)),
+      only_for(is_of_pairs, at_distances("scattered", "queries all over the positions, in no order, and keys near them",
+                                         up_to_maximum, normal, around_many)),
+      holding_nan(only_for(is_of_pairs, at_distances("nan_inside", "a NaN in some buckets", near, number_or_nan))),
+      with_many_keys(),
+      attends("large_logits", "logits of order 100: exp of them overflows", of_order_100),
+      attends("large_biases", "biases of order 16", large_biases),
+      holding_nan(attends("nan_in_a_query", "a NaN in a query", nan_in_a_row)),
   };
-  // Products of numbers over the whole range would overflow.
-  for (family& f : tests.families) {
-    const bool of_pairs = f.name == "scattered" || f.holds_nan, of_tables = f.name == "wide_table",
-               is_mild = f.name == "mild";
-    f.applies = [=](const core::operation& op) {
-      if (is_attention(op)) return is_mild;
-      return !(of_pairs && op.input("distance")) && !(of_tables && op.input("w"));
-    };
-  }
-  tests.families.push_back(with_many_keys());
-  tests.families.push_back(attends("large_logits", "logits of order 100: exp of them overflows", of_order_100));
-  tests.families.push_back(attends("large_biases", "biases of order 16", large_biases));
-  tests.families.push_back(holding_nan(attends("nan_in_a_query", "a NaN in a query", nan_in_a_row)));
   tests.sizes = pair_bias_sizes(bias);
   add_sizes_of_places(tests.sizes, attention);
   // Pairs are expensive: other sizes test the numbers of buckets.

@@ -18,10 +18,7 @@ using core::dtype;
 
 bool has_numbers(const core::operation& op) { return op.has_gradient(); }
 bool is_resampling(const core::operation& op) { return op.forward_name() == "vision/interpolated_table"; }
-family of_tables(family f) {
-  f.applies = is_resampling;
-  return f;
-}
+family of_tables(family f) { return only_for(is_resampling, std::move(f)); }
 
 // Families.
 
@@ -136,31 +133,23 @@ family within_an_image(family f) {
 }
 
 std::vector<family> families() {
-  const auto where = [](bool (*applies)(const core::operation& op), family f) {
-    f.applies = applies;
-    return f;
-  };
-  std::vector<family> all{
-      attention_family("mild", "numbers of order 1; places of a window, and an image in the corner of its padding",
-                       usual),
-      where(has_numbers,
-            attention_family("any_size", "numbers from 2^-12 to 2^12, 2^-5 to 2^5 in f16, and zeros", of_any_size)),
+  return {
+      within_an_image(attention_family(
+          "mild", "numbers of order 1; places of a window, and an image in the corner of its padding", usual)),
+      only_for(has_numbers,
+               attention_family("any_size", "numbers from 2^-12 to 2^12, 2^-5 to 2^5 in f16, and zeros", of_any_size)),
       of_tables(attention_family("one_row", "a table of zeros but for one row: the weights of a place", one_row)),
       of_tables(attention_family("waves", "a table that changes its sign from place to place", waves)),
       with_as_many_places(),
-      where([](const core::operation& op) { return !has_numbers(op); },
-            attention_family("far", "places up to 2^31 of either sign, 2^12 in short formats; no padding", far_places)),
-      where([](const core::operation& op) { return op.input("mask") != nullptr; },
-            attention_family("padding_inside", "padding anywhere", padding_inside)),
-      holding_nan(
-          where([](const core::operation& op) { return has_numbers(op) && op.is_forward(); },
-                attention_family("nan_inside",
-                                 "NaN in one channel of the table, or in one bias, and in a row of class tokens",
-                                 nan_in_a_channel))),
+      only_for(
+          [](const core::operation& op) { return !has_numbers(op); },
+          attention_family("far", "places up to 2^31 of either sign, 2^12 in short formats; no padding", far_places)),
+      of_input("mask", within_an_image(attention_family("padding_inside", "padding anywhere", padding_inside))),
+      holding_nan(only_for(
+          has_numbers, attention_family("nan_inside",
+                                        "NaN in one channel of the table, or in one bias, and in a row of class tokens",
+                                        nan_in_a_channel))),
   };
-  for (family& f : all)
-    if (f.name == "mild" || f.name == "padding_inside") f = within_an_image(std::move(f));
-  return all;
 }
 
 // Whether a weight of 0 may meet a non-finite number, or 1/2 is subtracted where there is no image.

@@ -1,5 +1,6 @@
 // When the laws of Heinsen's recurrence report that a case tells nothing.
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "properties/tests/gating.hpp"
 
@@ -16,12 +17,12 @@ test_case growing(const char* operation, dtype type, std::size_t tokens) {
     return core::make_tensor(type, shape, std::vector<double>(core::element_count(shape), x));
   };
   test_case c{{op, type, {}, core::completed(*op, {})}, "mild", 0};
-  for (const auto& d : op->inputs)
-    c.call.inputs.emplace(
-        d.name, filled(d.axes.size() == 3 ? core::shape{1, tokens, 1} : core::shape{1, 1}, d.name == "h"       ? 8.0
-                                                                                           : d.name == "s0"    ? -8.0
-                                                                                           : d.name == "log_p" ? 0.0
-                                                                                                               : 1.0));
+  const std::map<std::string, double> numbers{{"h", 8.0}, {"s0", -8.0}, {"log_p", 0.0}};
+  for (const auto& d : op->inputs) {
+    const auto number = numbers.find(d.name);
+    c.call.inputs.emplace(d.name, filled(d.axes.size() == 3 ? core::shape{1, tokens, 1} : core::shape{1, 1},
+                                         number == numbers.end() ? 1.0 : number->second));
+  }
   return c;
 }
 
