@@ -1,4 +1,4 @@
-"""Tests of assay.check, run by pytest with ASSAY set to the program: also an example of its use."""
+"""Tests of assay.check. pytest runs them; ASSAY names the program. They also show how assay.check is used."""
 import os
 import re
 import subprocess
@@ -29,7 +29,7 @@ def test_a_right_function_passes(capfd, tmp_path, monkeypatch):
 def test_a_closure_that_is_wrong_fails_with_words_and_a_report(tmp_path):
     forgotten = 0.0
 
-    def ignores_the_state(a, b, state):  # other names: by position
+    def ignores_the_state(a, b, state):  # its parameters have other names, and are taken by position
         return scan(a, b, state * np.float32(forgotten))
     with pytest.raises(AssertionError) as failure:
         assay.check(ignores_the_state, "heinsen/scan", dtypes=["f32"], report=tmp_path / "report")
@@ -90,7 +90,7 @@ def test_what_is_no_program(monkeypatch, tmp_path):
         monkeypatch.setenv("ASSAY", str(named))
         with pytest.raises(FileNotFoundError, match=f"^ASSAY names {named}, which is no program that can be started: name"):
             assay.check(scan)
-    monkeypatch.setenv("ASSAY", "true")  # found on PATH
+    monkeypatch.setenv("ASSAY", "true")  # a program on PATH, but not Assay
     with pytest.raises(RuntimeError, match="^true does not answer as Assay does: .* ended with status 0"):
         assay.check(scan)
 

@@ -1,8 +1,9 @@
 """Arrays that record what is done with them.
 
-A traced array stands for an array of float64, int64 or bool. It is a node of the program that is being written, and where
-no input is in it the numbers themselves, too: what hangs on sizes alone may be asked, looped over and branched on, and
-stays an exact expression. Writes go through views as NumPy's do: a view remembers of what it is one.
+A traced array stands for an array of float64, int64 or bool. It is a node of the program that is being written. If it
+depends on no input, it is known: it holds its numbers, too. The function may then read them, loop over them and branch on
+them, and the array stays an exact expression of sizes and settings. Writes go through views as NumPy's do: a view
+remembers the array that it shows.
 """
 from fractions import Fraction
 
@@ -12,7 +13,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from assay.formulas.program import BOOLEAN, DTYPE_OF, KIND_OF, REAL, Writer
 from assay.formulas.refusal import CannotTrace, line_of_caller, step_of_caller
 
-_tracing = []  # the writers, the last in scope
+_tracing = []  # the writers of the traces that run; the last one is in use
 
 
 def writer() -> Writer:
@@ -26,8 +27,8 @@ def is_tracing():
 
 
 class Cell:
-    """What views share. The node of integers and truths that are known is written when it is wanted: as what they were
-    made by, where that is known."""
+    """The elements that an array and its views share. If they are known integers or truths, their node is written only when
+    it is asked for: as the operation that made them (MadeBy), or else as a constant."""
 
     def __init__(self, node, value, kind, shape, made_by=None):
         self.own_node, self.value, self.kind, self.shape = node, value, kind, tuple(int(size) for size in shape)
@@ -48,8 +49,8 @@ class Cell:
 
 
 class MadeBy:
-    """How integers or truths that are known were computed, of arrays that are known."""
-    DEEPEST = 64  # of what is written by recursion
+    """The operation that computed known integers or truths, and its operands, which are known arrays."""
+    DEEPEST = 64  # operations within one another that node() writes; it calls itself for each operand
 
     def __init__(self, op, kind, arrays):
         self.op, self.kind, self.arrays = op, kind, arrays
@@ -57,12 +58,12 @@ class MadeBy:
         self.depth = 1 + max((x._cell.made_by.depth for x in arrays if x._cell.made_by), default=0)
 
     def node(self):
-        """None where an operand has other elements by now, or all of it would be written too deep."""
+        """The node of the operation. None if an operand was written to since, or if the operations are nested too deep."""
         if self.depth > self.DEEPEST or self.versions != [x._cell.version for x in self.arrays]:
             return None
-        to = writer()
-        return to.elementwise(self.op, [to.to_kind(x.node, self.kind) for x in self.arrays],
-                              BOOLEAN if self.op in _TRUTHS else self.kind)
+        program = writer()
+        return program.elementwise(self.op, [program.to_kind(x.node, self.kind) for x in self.arrays],
+                                   BOOLEAN if self.op in _TRUTHS else self.kind)
 
 
 _TRUTHS = ("less", "less_equal", "equal", "and", "or", "not")
@@ -73,11 +74,12 @@ class Size(int):
 
 
 class Number(float):
-    """A setting: what is made of it stays exact."""
+    """A setting that is a real number: what is computed from it stays exact."""
 
 
 class Exact(float):
-    """A number of sizes and settings for a framework that takes plain numbers alone."""
+    """A number computed from sizes and settings, for a framework that takes only plain numbers. `array` is the traced array
+    of this number; the writer finds it again by its double."""
 
     @classmethod
     def from_array(cls, array):
@@ -89,7 +91,7 @@ class Exact(float):
     def __neg__(self):
         return _dispatch("negative", (self,))
 
-    def astype(self, dtype, **_):  # as numbers of NumPy have it: np.sqrt(d).astype(x.dtype)
+    def astype(self, dtype, **_):  # NumPy's numbers have this method: np.sqrt(d).astype(x.dtype)
         writer().casts_to(dtype)
         return self
 
@@ -98,17 +100,18 @@ class Exact(float):
 
 
 def plain_number(x):
-    """One known real, where the function that is traced is of such a framework."""
-    is_one = isinstance(x, Traced) and writer().exact is not None and not x.ndim and x.kind == REAL and x.value is not None
-    return Exact.from_array(x) if is_one else x
+    """A known real number as an Exact, if the framework of the traced function takes only plain numbers; else x itself."""
+    is_exact = isinstance(x, Traced) and writer().exact is not None and not x.ndim and x.kind == REAL and x.value is not None
+    return Exact.from_array(x) if is_exact else x
 
 
 def given_back(x):
-    """What a function of NumPy or of math gives to the function that is traced."""
+    """The result x of a function of NumPy or of math, in the form that the traced function gets."""
     return (writer().given_back or plain_number)(x)
 
 
 def _method_of_plain(name, reflected):
+    """An operator of Size, Number and Exact: whole results of whole numbers are sizes, and others are traced."""
     def method(self, other):
         if isinstance(other, (numpy.ndarray, Traced)):
             return NotImplemented
@@ -139,7 +142,11 @@ for _name, _method in (("add", "add"), ("subtract", "sub"), ("multiply", "mul"),
 
 
 class View:
-    """One step from an array to a view of it: a box of its elements, or the same ones in another shape or order."""
+    """One step from an array to a view of it: a box of its elements, or all of them in another shape or order.
+
+    read(node): the node of the view. read_value(value): the numbers of the view. write(node, part): the node of the array
+    after `part` was written to the view.
+    """
 
     def __init__(self, read, read_value, write, shape):
         self.read, self.read_value, self.write, self.shape = read, read_value, write, tuple(shape)
@@ -151,11 +158,11 @@ class Traced(NDArrayOperatorsMixin):
     def __init__(self, cell, views=()):
         self._cell, self._views, self._known = cell, views, None
 
-    # What it is.
+    # What the array is.
 
     @property
     def __class__(self):
-        return numpy.ndarray  # isinstance(x, numpy.ndarray) holds; type(x) tells the two apart
+        return numpy.ndarray  # isinstance(x, numpy.ndarray) holds; type(x) is still Traced
 
     @property
     def kind(self):
@@ -194,7 +201,7 @@ class Traced(NDArrayOperatorsMixin):
 
     @property
     def value(self):
-        """The numbers, where no input is in them."""
+        """The numbers, or None if they depend on an input."""
         value = self._cell.value
         for view in self._views:
             if value is not None:
@@ -202,10 +209,11 @@ class Traced(NDArrayOperatorsMixin):
         return value
 
     def write(self, node, value):
-        """Other elements in its place, in all arrays of which it is a view."""
+        """Replaces the elements. All views of the same array see the new ones."""
         self._cell.assign(*self._written(0, (self._cell.node, self._cell.value), (node, value)))
 
     def _written(self, step, old, new):
+        """(node, value) of the array `old` that stands before this step of the views, after `new` was written to the last one."""
         if step == len(self._views):
             return new
         view = self._views[step]
@@ -220,7 +228,7 @@ class Traced(NDArrayOperatorsMixin):
     def viewed(self, view):
         return Traced(self._cell, (*self._views, view))
 
-    # What asks for numbers.
+    # What asks for numbers: it refuses arrays that depend on an input.
 
     def _numbers(self, what, instead):
         value = self.value
@@ -265,7 +273,7 @@ class Traced(NDArrayOperatorsMixin):
 
     __hash__ = None
 
-    # What NumPy asks.
+    # What NumPy and Python's operators call.
 
     def __array_ufunc__(self, ufunc, method, *arguments, out=None, **more):
         from assay.formulas.dispatch import ufunc_result
@@ -305,20 +313,20 @@ class Traced(NDArrayOperatorsMixin):
 
 
 def made(node, value=None):
-    """A new array of a node."""
-    to = writer()
-    return Traced(Cell(node, value, to.kinds[node], to.shapes[node]))
+    """A new array for a node, and its numbers if they are known."""
+    program = writer()
+    return Traced(Cell(node, value, program.kinds[node], program.shapes[node]))
 
 
 def constant(value, made_by=None):
-    """Integers or truths."""
+    """An array of known integers or truths; `made_by` is the operation that computed them."""
     value = numpy.array(value)
     kind = KIND_OF[value.dtype.kind]
     return Traced(Cell(None, value.astype(DTYPE_OF[kind]), kind, value.shape, made_by if value.size > 1 else None))
 
 
 def as_traced(x):
-    """Of what an operator or function is given."""
+    """The traced array of an argument of an operator or function."""
     if isinstance(x, (Traced, Exact)):
         return x if isinstance(x, Traced) else x.array
     if isinstance(x, int) and abs(x) >= 2**63:
@@ -345,7 +353,8 @@ def as_traced(x):
 
 
 def captured(array):
-    """Numbers that come from no input and no size: they are exact, and they are reported."""
+    """The traced array of numbers that come from no input and no size. They count as exact. Arrays of different numbers are
+    reported."""
     known = writer().known_array and writer().known_array(array)
     if known is not None:
         return known
