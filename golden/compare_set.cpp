@@ -22,17 +22,17 @@ distance measure(core::dtype type, double x, double y, double low, double allow)
           apart <= allow};
 }
 
-comparison compare_output(const golden_file& golden, const std::string& name, const core::tensor& came, question kind,
+comparison compare_output(const golden_file& golden, const std::string& name, const core::tensor& given, question kind,
                           core::dtype arithmetic) {
   const core::tensor& right = golden.tensors.at(name);
-  const auto& x = came.values.storage();
+  const auto& x = given.values.storage();
   const auto& y = right.values.storage();
   const auto& low = golden.tensors.at(low_name(name)).values.storage();
   const core::dtype storage = golden.about.type;
   const std::string beside = right.type == storage ? allowance_name(name, kind, storage, arithmetic)
                                                    : allowance_name(name, kind, right.type, right.type);
   const auto& allow = golden.tensors.at(beside).values.storage();
-  comparison c{golden.about.name(), name, false, 0, 0, x.size(), 0, 0, came.shape()};
+  comparison c{golden.about.name(), name, false, 0, 0, x.size(), 0, 0, given.shape()};
   for (std::size_t i = 0; i < x.size(); ++i) {
     const distance d = measure(right.type, x[i], y[i], low[i], allow[i]);
     c.largest_ulp = std::max(c.largest_ulp, d.ulp);

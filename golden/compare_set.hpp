@@ -1,4 +1,4 @@
-// Compares a user's tensors with a golden set, by the assertion that is printed for users without Assay.
+// Compares a user's tensors with a golden set, by the rule that golden/README.md gives to users without Assay.
 #pragma once
 
 #include "golden/golden_set.hpp"
@@ -9,9 +9,10 @@ namespace assay::golden {
 struct distance {
   double ulp = 0;      ///< |x - truth| in ulp of y; 0 where x or y is not finite
   double ratio = 0;    ///< |x - y| / allowance
-  bool right = false;  ///< whether it lies within the allowance; special values must have the right position and sign
+  bool right = false;  ///< x lies within the allowance, or is the same special value as y
 };
 
+/// The distance of the user's number x from the proved y, where the truth is y + low and `allow` is the allowance.
 /// Where the allowance is infinite, any number of finite magnitude is right for a finite y. Two numbers of the same
 /// sign beyond half the largest number agree also where either is infinite.
 distance measure(core::dtype type, double x, double y, double low, double allow);
@@ -28,12 +29,12 @@ struct comparison {
   [[nodiscard]] bool passed() const { return !missing && wrong == 0; }
 };
 
-/// Compares an output with the golden tensor of the same name, by one of its allowances. Precondition: it has the shape
-/// of the golden tensor; `arithmetic` is one of arithmetics_of its dtype.
-comparison compare_output(const golden_file& golden, const std::string& name, const core::tensor& came, question kind,
+/// Compares an output with the golden tensor of the same name, by one of its allowances. Precondition: `given` has the
+/// shape of the golden tensor, and `arithmetic` is one of arithmetics_of its dtype.
+comparison compare_output(const golden_file& golden, const std::string& name, const core::tensor& given, question kind,
                           core::dtype arithmetic);
 
-/// Whether all outputs lie within the allowance.
+/// Whether all elements of all outputs lie within the allowance.
 bool agrees(const golden_file& golden, const core::tensors& outputs, question kind, core::dtype arithmetic);
 
 /// The outputs in a file of a user, by their names; the file may also have inputs and other tensors of the golden file.

@@ -10,7 +10,7 @@
 
 namespace assay::golden {
 
-/// Counts the changes of the generator after which the same recipe gives other bytes.
+/// Counts those changes of the generator that gave the same recipe other bytes.
 inline constexpr std::uint64_t generator_revision = 2;
 /// The first version of the program that makes these bytes.
 inline constexpr const char* generator_version = "0.1.0";
@@ -20,7 +20,8 @@ inline constexpr const char* licence = "CC0-1.0";
 struct set_file {
   std::string set;                ///< the name of the recipe
   std::uint64_t set_version = 1;  ///< counts the changes of the set's values
-  std::string id, reason;
+  std::string id;                 ///< names the entry of the recipe
+  std::string reason;             ///< why the entry is in the set
   const core::operation* operation = nullptr;
   core::attributes attributes;  ///< all settings that the operation declares
   core::dtype type = core::dtype::f64;
@@ -37,18 +38,18 @@ struct set_file {
 std::map<std::string, std::string> roles_of(const core::operation& op, core::dtype type);
 
 /// The texts in "__metadata__" of the file. Axes, settings and roles are JSON objects; flags and reveals are words
-/// between spaces. The same file gives the same texts.
+/// separated by spaces. The same file gives the same texts.
 formats::metadata metadata_of(const set_file& f);
 
 /// Reads the description strictly: operations, dtypes, axes and settings are known, and there is nothing that
-/// metadata_of would not write. The error names the text.
+/// metadata_of would not write. The error names the text that is wrong.
 core::result<set_file> set_file_from(const formats::metadata& about);
 
 /// The same description as the members of an object, for manifests.
 nlohmann::ordered_json to_json(const set_file& f);
 core::result<set_file> set_file_from(const nlohmann::json& j);
 
-/// A member of 64 hexadecimal digits in lower case.
+/// Reads the hash in the member `key`: 64 hexadecimal digits in lower case.
 core::result<std::string> hash_member(const nlohmann::json& j, const char* key);
 
 }  // namespace assay::golden

@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Whether no process has renamed or removed it and ended between our opening and our lock.
+// Whether `path` still names the folder that is open as `descriptor`. Between our opening and our lock, another process
+// may have finished the folder (renamed it) or removed it.
 bool is_still_there(const fs::path& path, int descriptor) {
   struct stat locked = {}, named = {};
   return ::fstat(descriptor, &locked) == 0 && ::lstat(path.c_str(), &named) == 0 && locked.st_ino == named.st_ino &&

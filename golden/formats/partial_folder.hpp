@@ -1,5 +1,5 @@
-// A folder that is filled under another name, so that it is never seen half-full under its own name. It stays if the
-// process is killed.
+// A folder that is filled under another name, so that nobody sees it half-full under its own name. The half-full folder
+// stays if the process is killed.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,8 @@
 
 namespace assay::formats {
 
-/// Owns "<folder>.partial". Unless it is finished, it is removed at the end of the object's life. A killed process
-/// leaves it, and the next process that asks for it finds its files.
+/// Owns the folder "<folder>.partial". If finish() was not called, the folder is removed at the end of the object's
+/// life. A killed process leaves the folder, and the next process that acquires it finds its files.
 class partial_folder {
  public:
   /// Creates the partial folder, or takes over the one that an ended process left. Fails if another process uses it.
@@ -21,7 +21,7 @@ class partial_folder {
   ~partial_folder();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// Removes all files except those with these names, and renames it to the folder.
+  /// Removes all files except those with these names, and renames the partial folder to `folder`.
   core::result<void> finish(const std::set<std::string>& names);
 
  private:

@@ -1,7 +1,8 @@
 // JSON from sources that are not trusted, read strictly.
 //
-// nlohmann::json's own DOM parser uses the last of two equal keys, turns `1e3`, `-1` and 2^64 into integers on request
-// and takes a NUL byte for the end of the text. Here each of these is an error.
+// nlohmann::json's own parser takes the last of two equal keys, and it takes a NUL byte for the end of the text. Here
+// both are errors. Its get<std::uint64_t>() gives a number even for `1e3`, `-1` and 2^64. Here these are errors if
+// json_rules::counts_only is set.
 #pragma once
 
 #include <cstddef>

@@ -7,6 +7,7 @@
 namespace assay::optimized::tests {
 namespace {
 
+// An ulp of Real at an exact number.
 template <class Real>
 long double ulp(long double exact) {
   using limits = std::numeric_limits<Real>;
@@ -25,7 +26,7 @@ template <class Real>
 using function = void (*)(const Real*, Real*, std::size_t) noexcept;
 using oracle = long double (*)(long double);
 
-// NaN counts as an infinite error.
+// Adds the arguments x to `worst`, which keeps the largest error of f against `exact`. NaN counts as an infinite error.
 template <class Real>
 void measure(worst_case<Real>& worst, function<Real> f, oracle exact, const std::vector<Real>& x) {
   std::vector<Real> y(x.size());
@@ -38,7 +39,8 @@ void measure(worst_case<Real>& worst, function<Real> f, oracle exact, const std:
   worst.samples += x.size();
 }
 
-// Measures `per_exponent` arguments in every binade [2^k, 2^(k+1)) up to 2^high, starting with the subnormals.
+// Measures `per_exponent` arguments in every binade [2^k, 2^(k+1)), from the subnormals to k = high. Magnitudes above
+// `limit` are left out.
 template <class Real>
 worst_case<Real> stratified(function<Real> f, oracle exact, Real sign, int high, Real limit, std::size_t per_exponent) {
   using limits = std::numeric_limits<Real>;
@@ -55,7 +57,7 @@ worst_case<Real> stratified(function<Real> f, oracle exact, Real sign, int high,
   return worst;
 }
 
-// Consecutive values around a point where a branch or a rounding changes.
+// Consecutive values of [low, high] around a point where a branch or a rounding changes.
 template <class Real>
 std::vector<Real> neighbourhood(Real centre, Real low, Real high) {
   std::vector<Real> x;
@@ -73,7 +75,7 @@ template <class Real>
 void check_bounds(Real exp_limit, long double exp_bound, long double log1p_bound, std::size_t samples) {
   const auto& k = kernels_for<Real>(active_kernels());
   auto exp_worst = stratified<Real>(k.exp, expl, -1, std::ilogb(exp_limit), exp_limit, samples);
-  for (int n = 1; n < exp_limit / 0.7; ++n)  // points where the nearest integer changes
+  for (int n = 1; n < exp_limit / 0.7; ++n)  // points where the nearest integer of x / log 2 changes
     measure(exp_worst, k.exp, expl,
             neighbourhood<Real>(static_cast<Real>((0.5 - n) * 0.69314718055994531), -exp_limit, 0));
   CAPTURE(exp_worst.argument, exp_worst.samples);

@@ -1,4 +1,5 @@
-// Compares cosines and sines with MPFR. The bounds are those that rotations.hpp states.
+// Compares cosines and sines with MPFR. The bounds of absolute errors are those that rotations.hpp states. The bounds
+// of relative errors of sines lie above the measured error that kernels/rotation.ipp states.
 #include "optimized/rotations.hpp"
 
 #include <fmt/format.h>
@@ -24,8 +25,8 @@ struct worst_rotation {
 
 constexpr double split_bound(double angle) { return 0x1p-78 + 0x1p-105 * angle; }
 
-/// Absolute errors of plain results in units of 2^-53 and of split results in units of split_bound. For small sines,
-/// also relative errors in units of 2^-53.
+/// Absolute errors of plain results in units of 2^-53 and of split results in units of split_bound. For sines of angles
+/// below 0.7, also relative errors in units of 2^-53.
 struct all_errors {
   worst_rotation plain, split, relative;
   void measure(const std::vector<frequency>& theta, const std::vector<double>& positions) {
@@ -37,14 +38,14 @@ struct all_errors {
       prepared.find(active_kernels(), m, parts);
       for (std::size_t t = 0; t < theta.size(); ++t) {
         exact.find(m, theta[t]);
-        const double error_of_sine = exact.sine.distance(found.sine[t]), size = std::fabs(exact.sine.rounded());
+        const double error_of_sine = exact.sine.distance(found.sine[t]), magnitude = std::fabs(exact.sine.rounded());
         plain.add(std::max(exact.cosine.distance(found.cosine[t]), error_of_sine) * 0x1p53, m, theta[t]);
         split.add(std::max(exact.cosine.distance(parts.cosine[t], parts.cosine_low[t]),
                            exact.sine.distance(parts.sine[t], parts.sine_low[t])) /
                       split_bound(std::fabs(exact.angle.rounded())),
                   m, theta[t]);
-        if (std::fabs(exact.angle.rounded()) < 0.7 && size > 0x1p-1000)
-          relative.add(error_of_sine / size * 0x1p53, m, theta[t]);
+        if (std::fabs(exact.angle.rounded()) < 0.7 && magnitude > 0x1p-1000)
+          relative.add(error_of_sine / magnitude * 0x1p53, m, theta[t]);
       }
     }
   }
@@ -71,17 +72,18 @@ all_errors measured(std::size_t rounds) {
   all_errors errors;
   generator random(23);
   for (std::size_t k = 0; k < rounds; ++k) {
-    std::vector<double> whole, real, half_turns;
+    std::vector<double> whole, real, eighth_turns;
     for (int i = 0; i < 8; ++i) {
       whole.push_back(std::floor(std::exp2(random.uniform(0, 31))));
       real.push_back((i % 2 == 0 ? 1 : -1) * std::exp2(random.uniform(-30, 40)));
     }
     errors.measure(geometric_frequencies(random, 23), whole);
     errors.measure(spread_frequencies(random, 23, -40, 0), real);
-    // Angles where the nearest integer changes, and angles where a cosine or a sine is near 0.
+    // Multiples of an eighth of a turn. At odd ones the nearest number of quarter turns changes; at even ones a cosine
+    // or a sine is near 0.
     for (int i = 0; i < 8; ++i)
-      half_turns.push_back(std::floor(std::exp2(random.uniform(0, 20))) * 0.78539816339744831);
-    errors.measure({{1, 0}, {-1, 0}, {0x1p-9, 0}}, half_turns);
+      eighth_turns.push_back(std::floor(std::exp2(random.uniform(0, 20))) * 0.78539816339744831);
+    errors.measure({{1, 0}, {-1, 0}, {0x1p-9, 0}}, eighth_turns);
   }
   return errors;
 }
@@ -142,7 +144,8 @@ TEST_CASE("optimized/rotations/error_outside_of_the_kernels", "[optimized]") {
   });
 }
 
-// Small angles equal their sines down to the subnormals, up to slightly more than half an ulp.
+// Sines of tiny angles are right to an ulp, down to the subnormals. The two parts of a split sine add up to the rounded
+// truth where it is at least 2^-1000. The cosines are 1.
 TEST_CASE("optimized/rotations/sines_of_tiny_angles", "[optimized]") {
   const std::vector<double> thetas{0x1p-1074,  0x1.8p-1073, 0x1p-1022, 0x1.23456789p-1000, 0x1.3p-500,
                                    0x1.3p-499, 0x1.3p-498,  0x1.fp-40, -0x1p-1074,         -0x1.23456789p-600};
@@ -215,6 +218,7 @@ TEST_CASE("optimized/rotations/targets_and_places_agree", "[optimized]") {
         rotations found(count, false), parts(count, true);
         prepared.find(active_kernels(), m, found);
         prepared.find(active_kernels(), m, parts);
+        // The places of `theta` from which these frequencies were taken.
         const auto last = [&](const std::vector<double>& all) {
           return std::vector<double>(all.end() - static_cast<std::ptrdiff_t>(count), all.end());
         };

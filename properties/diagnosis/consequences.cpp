@@ -5,6 +5,9 @@
 namespace assay::properties {
 namespace {
 
+// An implementation that answers as another one does, and gives the truth where the other one's outputs are wrong. With
+// `fresh`, it keeps wrong outputs that a fresh implementation does not give to this call alone: the earlier calls have
+// made them wrong.
 class corrected final : public implementation {
  public:
   corrected(implementation& inner, const fresh_start* fresh) : inner_(inner), fresh_(fresh) {}
@@ -17,6 +20,7 @@ class corrected final : public implementation {
   }
 
  private:
+  // Whether a fresh implementation gives the same outputs to this call alone.
   [[nodiscard]] bool is_given_alone(const request& call, const core::tensors& given) const {
     const auto other = *fresh_ ? (*fresh_)() : nullptr;
     if (!other) return false;
@@ -36,8 +40,8 @@ class corrected final : public implementation {
 
 bool fails_by_wrong_values_alone(const property& failed, const test_case& shown, implementation& under_test,
                                  const fresh_start& fresh) {
-  corrected right(under_test, failed.about_state ? &fresh : nullptr);
-  const status again = failed.check(right, shown).verdict;
+  corrected with_right_values(under_test, failed.about_state ? &fresh : nullptr);
+  const status again = failed.check(with_right_values, shown).verdict;
   return again == status::passed || again == status::uninformative;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using core::attribute;
 
-// The call with other values of settings; unchanged if the values make no valid call.
+// Returns the call with these values of its settings, or the call itself if these values make no valid call.
 request with_values(const request& call, const core::attributes& values) {
   request other = call;
   for (const auto& [name, value] : values) other.attributes[name] = value;
@@ -22,6 +22,7 @@ request with_values(const request& call, const core::attributes& values) {
 /// The value that an implementation takes in place of the one that is set.
 using value_taken = std::function<attribute(const attribute& set)>;
 
+// An entry for an implementation that takes another value of the setting `name`.
 dictionary_entry entry_of(std::string words, const std::string& name, value_taken taken) {
   dictionary_entry e{entry_source::setting, words, words};
   e.answered = [name, taken = std::move(taken)](const request& call) {
@@ -30,7 +31,8 @@ dictionary_entry entry_of(std::string words, const std::string& name, value_take
   return e;
 }
 
-// Values that are taken whatever is requested: of one setting, or of two if neither alone explains the outputs.
+// An entry for an implementation that takes these values of one setting or of two, whatever is requested. `requested`
+// holds the values of these settings that the wrong probes requested; it is empty if they requested several values.
 dictionary_entry behaves_as(const core::attributes& taken, const core::attributes& requested) {
   const auto words_of = [](const core::attributes& values) {
     std::vector<std::string> words;
@@ -38,13 +40,13 @@ dictionary_entry behaves_as(const core::attributes& taken, const core::attribute
     return fmt::format("{}", fmt::join(words, " and "));
   };
   const std::string behaves = "behaves as " + words_of(taken);
-  const bool one_was_requested = requested.size() == taken.size();
+  const bool is_one_request = requested.size() == taken.size();
   dictionary_entry e{taken.size() == 1 ? entry_source::setting : entry_source::two_settings,
-                     one_was_requested ? fmt::format("asked for {}, {}", words_of(requested), behaves)
-                                       : behaves + ", whatever is asked for",
+                     is_one_request ? fmt::format("asked for {}, {}", words_of(requested), behaves)
+                                    : behaves + ", whatever is asked for",
                      ""};
   e.words = e.id;
-  if (one_was_requested) e.implied = " where " + words_of(requested);
+  if (is_one_request) e.implied = " where " + words_of(requested);
   e.answered = [taken](const request& call) { return with_values(call, taken); };
   return e;
 }
@@ -57,7 +59,7 @@ dictionary_entry exchanged(const std::string& name, const attribute& one, const 
                   });
 }
 
-// The values that the wrong probes requested.
+// The values of a setting that the wrong probes requested.
 std::vector<attribute> requested_values(const std::string& name, const std::vector<probe>& probes) {
   std::vector<attribute> requested;
   for (const probe& p : probes) {
@@ -73,8 +75,8 @@ void add_new(std::vector<attribute>& all, const attribute& value) {
   if (std::find(all.begin(), all.end(), value) == all.end()) all.push_back(value);
 }
 
-// The values of a count that the sizes of a call bound, such as pairs of coordinates that rotate; empty for other
-// settings.
+// The values of a setting that is a count and that the sizes of a call bound, such as the pairs of coordinates that
+// rotate. Empty for other settings.
 std::vector<attribute> bounded_counts(const core::attribute_declaration& a, const request& call) {
   constexpr std::int64_t most = 256;
   std::vector<attribute> all;
@@ -114,31 +116,32 @@ std::vector<attribute> values_tried(const core::attribute_declaration& a, const 
   return all;
 }
 
-// A setting that is not a size, the requested values, and the declared values that a fault may take instead.
+// A setting that is not a size, and its values: those that the wrong probes requested, and the other declared values,
+// which a fault may take instead.
 struct convention {
   const core::attribute_declaration* setting;
   std::vector<attribute> requested;
   std::vector<attribute> others{};
 };
 
-// Numbers that no operation declares, for where no declared number explains the wrong probes. Tried last: many large
-// numbers may act alike.
+// Adds usual numbers that a setting does not declare. They are tried after the declared values and the hypotheses
+// (entry_source), because many large numbers may act alike.
 void add_other_numbers(std::vector<dictionary_entry>& all, const std::vector<convention>& conventions,
                        const std::vector<probe>& probes) {
   for (const convention& c : conventions) {
     const std::vector<attribute> declared = values_tried(*c.setting, c.requested, probes);
-    core::attributes one;
-    if (c.requested.size() == 1) one = {{c.setting->name, c.requested.front()}};
+    core::attributes requested;
+    if (c.requested.size() == 1) requested = {{c.setting->name, c.requested.front()}};
     for (const attribute& number : usual_numbers(*c.setting)) {
       if (std::find(declared.begin(), declared.end(), number) != declared.end()) continue;
-      all.push_back(behaves_as({{c.setting->name, number}}, one));
+      all.push_back(behaves_as({{c.setting->name, number}}, requested));
       all.back().from = entry_source::other_number;
     }
   }
 }
 
-// Two settings that take other values than the requested ones. Numbers that sizes bound, such as counts of pairs, take
-// only their declared values: all pairs of values would be thousands.
+// Adds all pairs of settings that take other values than the requested ones. Numbers that sizes bound, such as counts
+// of pairs, take only their declared values: all pairs of values would be thousands.
 void add_pairs(std::vector<dictionary_entry>& all, const std::vector<convention>& conventions) {
   for (std::size_t i = 0; i < conventions.size(); ++i)
     for (std::size_t j = i + 1; j < conventions.size(); ++j) {
@@ -158,15 +161,15 @@ std::vector<dictionary_entry> conventions_of(const core::operation& op, const st
   std::vector<dictionary_entry> all;
   std::vector<convention> conventions;
   for (const core::attribute_declaration& a : op.attributes) {
-    if (!a.axis.empty()) continue;  // another size is another shape
+    if (!a.axis.empty()) continue;  // the setting is a size: another value makes another shape
     const std::vector<attribute> requested = requested_values(a.name, probes);
     const std::vector<attribute> values = values_tried(a, requested, probes);
-    core::attributes one;
-    if (requested.size() == 1) one = {{a.name, requested.front()}};
+    core::attributes one_request;
+    if (requested.size() == 1) one_request = {{a.name, requested.front()}};
     for (const attribute& value : values) {
       if (requested == std::vector{value}) continue;
-      all.push_back(behaves_as({{a.name, value}}, one));
-      // A program that does not know a convention has not declared its usual value either.
+      all.push_back(behaves_as({{a.name, value}}, one_request));
+      // A program that is older than the setting could not declare the value that it takes.
       if (a.is_later() && requested == std::vector{a.standard})
         all.back().words = all.back().id += ": declare it (domain), or mend it";
     }

@@ -16,14 +16,14 @@ dictionary_entry entry_of(const hypothesis& h) {
           [predict = h.predict]() -> wrong_model { return [predict](const request& call) { return predict(call); }; }};
 }
 
-// Summaries of generated mutants begin with the name of their operation.
+// The summary of a variant, without the name of the operation with which summaries of generated mutants begin.
 std::string words_of(const variant& v, const core::operation& op) {
   const std::string prefix = op.name + ": ";
   return v.summary.starts_with(prefix) ? v.summary.substr(prefix.size()) : v.summary;
 }
 
-// Whether the id shows that the mutant is of another operation: creating an instance to ask it takes longer.
-bool is_of_another(const variant& v, const core::operation& op) {
+// Whether the id of a generated mutant names another operation. To create the mutant and to ask it would take longer.
+bool is_of_another_operation(const variant& v, const core::operation& op) {
   const std::string prefix = "generated/";
   if (!v.id.starts_with(prefix) || v.id.starts_with(prefix + op.name + "/")) return false;
   return std::any_of(reference::operations().begin(), reference::operations().end(),
@@ -33,7 +33,7 @@ bool is_of_another(const variant& v, const core::operation& op) {
 void add_variants(std::vector<dictionary_entry>& all, const std::vector<variant>& variants, entry_source from,
                   const core::operation& op, core::dtype type) {
   for (const variant& v : variants) {
-    if (is_of_another(v, op) || !v.make()->describe().offers(op.name, type)) continue;
+    if (is_of_another_operation(v, op) || !v.make()->describe().offers(op.name, type)) continue;
     all.push_back({from, v.id, words_of(v, op), from == entry_source::mutant ? v.models : "",
                    [make = v.make]() -> wrong_model {
                      return [model = std::shared_ptr<implementation>(make())](const request& call) {
@@ -53,7 +53,8 @@ void add_variants(std::vector<dictionary_entry>& all, const std::vector<variant>
 }  // namespace
 
 likeness likeness_to(const dictionary_entry& entry) {
-  // A model rounds in its own arithmetic: at far positions its error may exceed a small allowance.
+  // A model rounds in its own arithmetic: at far positions its error may exceed a small allowance. Where the entry also
+  // has the call that is answered, that call's truth is compared, too.
   return [answered = entry.answered, model = entry.make ? entry.make() : wrong_model()](const probe& p) {
     try {
       if (model) {
@@ -61,9 +62,8 @@ likeness likeness_to(const dictionary_entry& entry) {
         if (predicted && agrees(p, *predicted)) return true;
       }
       return answered && agrees(p, answered(p.c.call));
-    } catch (const reference::no_answer&) {  // the formula of an encoding may not cover the call that is answered in
-                                             // place of the one made
-      return false;
+    } catch (const reference::no_answer&) {
+      return false;  // the formula may not cover the call that is answered in place of the one made
     }
   };
 }

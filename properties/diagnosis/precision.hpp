@@ -1,5 +1,5 @@
-// Whether other precisions of an operation's stages explain all wrong elements: an implementation that computes some
-// stage in less precision than it declares.
+// Whether other precisions of an operation's stages explain all wrong elements. If they do, the implementation computes
+// some stage in less precision than it declares.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,11 @@ namespace assay::properties {
 ///
 /// These stages are computed in the format of the tensors, which is less precise than the declared one. For tensors in
 /// f32 or f64 a narrower format is tried too; then the errors must be correlated with those of plain arithmetic in it.
-/// If several choices explain everything and allow as little, all are said. Wide allowances explain anything: judged by
-/// what the choice allows the wrong elements, at most one in 1000 other faults may be explained by accident. Nothing if
-/// no such formats explain the probes. Errors of the stages that are ruled out do not explain them alone. Precondition:
-/// the probes are of one operation and dtype.
+/// A choice is a set of stages and their format. If several choices explain everything and their allowances are about
+/// equally small, the sentence names all of them. A wide allowance explains anything. Therefore a choice counts only if
+/// it explains other faults by accident at most once in 1000, by what it allows the wrong elements. Returns nothing if
+/// no choice explains the probes. Stages of `ruled_out` are not chosen without another stage. Precondition: the probes
+/// are of one operation and dtype.
 std::optional<std::string> precision_explanation_of(const std::vector<probe>& probes,
                                                     const std::set<std::string>& ruled_out = {});
 

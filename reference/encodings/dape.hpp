@@ -4,11 +4,14 @@
 //
 //   residual  a = s + bias + f(s, bias)    the published code, chuanyang-Zheng/DAPE
 //   plain     a = s + f(s, bias)           as the paper is cited
-//   f(s, bias)_hj = sum_ut w2_hut y_u(j + t) + c2_h,   y_u(j) = leaky(sum_ct w1_uct x_c(j + t) + c1_u),   x = [s; bias]
+//   f(s, bias)_hij = sum_ut w2_hut y_u(i, j + t) + c2_h
+//   y_u(i, j) = leaky(sum_ct w1_uct x_c(i, j + t) + c1_u),   x = [s; bias]
 //
-// Shapes: s, a [B, h, n, m]; bias [h, n, m]; w1 [w, 2h, k]; c1 [w]; w2 [h, w, k]; c2 [h]. `kernel`: both layers see the
-// pair alone (k = 1), or k keys around it (V2): its convolutions run along keys, with zeros before the first key and
-// after the last one. leaky(y) = y where y > 0, else `slope` times y.
+// Here i is a query and j a key, u runs over the w hidden units, c over the 2h elements of x, and t from -(k - 1) / 2
+// to (k - 1) / 2. Shapes: s, a [B, h, n, m]; bias [h, n, m]; w1 [w, 2h, k]; c1 [w]; w2 [h, w, k]; c2 [h]. The setting
+// `kernel` is k. If it is 1, both layers see the pair alone. If it is larger (V2), they see k keys around the pair: the
+// convolutions run along keys, with zeros before the first key and after the last one. leaky(y) = y where y > 0, else
+// `slope` times y.
 //
 // Special values: an element whose bias is -inf is masked: its logit is -inf, and its score and bias count as zeros in
 // every sum. Hidden units exist at masked keys as well, where other heads and neighbours feed them. A NaN reaches all
@@ -37,9 +40,9 @@ struct dape {
   using index = formula::traced_integer;
   /// The steps that variants replace.
   struct scheme : recorded_scheme<scheme> {
-    /// The activation; `vanishes` says that the slope is known to be 0.
+    /// The activation of the hidden units. `vanishes`: the slope below 0 is known to be 0.
     std::function<traced(const traced& y, const traced& slope, bool vanishes)> activation = leaky_relu;
-    /// Whether the network does not see the element of query i and key j.
+    /// Whether the network takes zeros for the score and the bias of query i and key j.
     std::function<truth(const index& i, const index& j, const truth& masked)> hides =
         [](const index&, const index&, const truth& masked) { return masked; };
   };
@@ -92,22 +95,22 @@ inline formula::program dape::recorded(const scheme& steps, const formula::progr
 }
 
 inline core::operation dape::declaration() {
-  const auto logits = [](const char* called, std::vector<std::string> axes, const char* meaning) {
+  const auto pair_input = [](const char* called, std::vector<std::string> axes, const char* meaning) {
     return core::tensor_declaration{
         .name = called, .axes = std::move(axes), .meaning = meaning, .role = core::input_role::logit};
   };
-  core::tensor_declaration bias = logits("bias", {"h", "n", "m"}, "bias of each head; -inf where it is masked");
+  core::tensor_declaration bias = pair_input("bias", {"h", "n", "m"}, "bias of each head; -inf where it is masked");
   bias.domain.minus_infinity = true;
   return {.name = "dape/logits",
           .source = "Zheng et al. 2024, arXiv 2405.14722, and V2, arXiv 2410.04798",
-          .inputs = {logits("s", {"B", "h", "n", "m"}, "scores of queries and keys"), bias,
+          .inputs = {pair_input("s", {"B", "h", "n", "m"}, "scores of queries and keys"), bias,
                      core::parameter("w1", {"w", "2h", "k"}, "weights of the hidden layer: of scores, then of biases"),
                      core::parameter("c1", {"w"}, "its biases"),
                      core::parameter("w2", {"h", "w", "k"}, "weights of the heads"),
                      core::parameter("c2", {"h"}, "their biases")},
           .outputs = {{.name = "a", .axes = {"B", "h", "n", "m"}, .meaning = "logits"}},
           .attributes = {choice("form", {"residual", "plain"},
-                                "what the logits are: s + bias + f, or s + f, f what the network gives"),
+                                "what the logits are: s + bias + f or s + f, where f is the output of the network"),
                          real("slope", {0.01, 0.0, 0.25}, {0.0, 1.0}, "slope of the hidden units below 0"),
                          integer("kernel", {1, 3}, {1, 63}, "how many keys side by side a layer sees; odd", "k")},
           .stages = {{.name = "mlp", .meaning = "hidden units, what the network gives, and the logits", .narrow = true},

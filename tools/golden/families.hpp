@@ -5,8 +5,8 @@
 
 namespace assay::tools {
 
-/// The families of the catalogue. An entry's inputs are those of the case with this seed, these sizes and these
-/// settings.
+/// The families of the catalogue. The inputs of a recipe's entry are those of the case that has its family, its
+/// seed, its sizes and its settings.
 golden::input_families all_families();
 
 }  // namespace assay::tools

@@ -46,7 +46,7 @@ TEST_CASE("golden/temporary_folder/stays_under_its_lasting_name") {
 
 TEST_CASE("golden/temporary_folder/texts_hold_no_name_that_changes") {
   const auto folder = temporary_folder::make().value();
-  const std::string name = folder.path().string(), start = name.substr(0, name.size() - 6);
+  const std::string name = folder.path().string(), start = name.substr(0, name.size() - 6);  // 6 are drawn
   CHECK(formats::without_temporary_folders(name + "/1.out: is cut off; " + name) == "1.out: is cut off; ");
   for (const char* other : {"longer-name", "short", "", "a b c d/"})
     CHECK(formats::without_temporary_folders(start + other) == start + other);

@@ -1,4 +1,4 @@
-// Laws of Fourier series in place of single frequencies.
+// Laws of FoPE, whose pairs have Fourier series in place of single frequencies.
 #include <cmath>
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@ void reverse_frequencies(core::tensors& all);  // variants.cpp
 
 namespace {
 
-/// Calls visit(pair, its first element, its second element) for all vectors.
+/// Calls visit(pair, element of its first coordinate, element of its second one) for all pairs of all vectors.
 template <class Visit>
 void for_pairs(const core::axis_sizes& s, Visit visit) {
   const std::size_t pairs = s.at("d") / 2;
@@ -20,7 +20,7 @@ void for_pairs(const core::axis_sizes& s, Visit visit) {
     for (std::size_t o = 0; o < pairs; ++o) visit(o, 2 * v * pairs + o, (2 * v + 1) * pairs + o);
 }
 
-// sin 0 = 0 and cos 0 = 1.
+// sin 0 = 0 and cos 0 = 1: a pair is multiplied by the sum of its column of c_cos.
 void check_position_0(experiment& e) {
   test_case still = e.c;
   for (double& m : still.call.inputs.at("position").values.storage()) m = 0.0;
@@ -39,19 +39,24 @@ void check_position_0(experiment& e) {
       e.equal(x[i] * factor, y[i], "element {} at position 0, and x times the sum of its column", i);
   });
 }
+// The pairs without a column are padded. By ones they are multiplied by 1 + i, by the identity they stay as they are.
+// The other pairs are the same with both.
 void check_padding(experiment& e) {
   const core::axis_sizes s = sizes_of(e.c);
-  const numbers y(e.call(with_setting(e.c, "padding", std::string("ones"))), "y"),
-      z(e.call(with_setting(e.c, "padding", std::string("identity"))), "y");
+  const numbers by_ones(e.call(with_setting(e.c, "padding", std::string("ones"))), "y"),
+      by_identity(e.call(with_setting(e.c, "padding", std::string("identity"))), "y");
   const given_numbers x(e.c, "x");
   for_pairs(s, [&](std::size_t o, std::size_t first, std::size_t second) {
     const bool padded = o >= s.at("O");
-    e.equal(padded ? x[first] - x[second] : z[first], y[first], "element {} of padding by ones", first);
-    e.equal(padded ? x[first] + x[second] : z[second], y[second], "element {} of padding by ones", second);
+    e.equal(padded ? x[first] - x[second] : by_identity[first], by_ones[first], "element {} of padding by ones", first);
+    e.equal(padded ? x[first] + x[second] : by_identity[second], by_ones[second], "element {} of padding by ones",
+            second);
     for (const std::size_t i : {first, second})
-      if (padded) e.equal(x[i], z[i], "element {} of padding by the identity", i);
+      if (padded) e.equal(x[i], by_identity[i], "element {} of padding by the identity", i);
   });
 }
+
+// The power of two by which check_columns multiplies a column.
 double factor_of_column(std::size_t o) { return std::ldexp(1.0, static_cast<int>(o % 3)); }
 void check_columns(experiment& e) {
   const core::axis_sizes s = sizes_of(e.c);
@@ -60,11 +65,11 @@ void check_columns(experiment& e) {
     auto& c = scaled.call.inputs.at(name).values.storage();
     for (std::size_t i = 0; i < c.size(); ++i) c[i] *= factor_of_column(i % s.at("O"));
   }
-  const numbers y(e.call(), "y"), z(e.call(scaled), "y");
+  const numbers y(e.call(), "y"), y_of_scaled(e.call(scaled), "y");
   const bool normalized = setting_of<bool>(e.c.call, "normalized");
   for_pairs(s, [&](std::size_t o, std::size_t first, std::size_t second) {
     for (const std::size_t i : {first, second})
-      e.equal(normalized || o >= s.at("O") ? y[i] : exactly(factor_of_column(o)) * y[i], z[i],
+      e.equal(normalized || o >= s.at("O") ? y[i] : exactly(factor_of_column(o)) * y[i], y_of_scaled[i],
               "element {} where columns are multiplied by powers of two", i);
   });
 }
@@ -81,11 +86,12 @@ std::vector<property> laws() {
   const law_scope usual{{"fope/rotate"}, {"mild", "left_padding", "decode", "dense"}};
   return {
       law("fope_position_0", "at position 0 pairs are multiplied by the sums of columns", usual, {1, check_position_0}),
-      law("fope_padding", "padding by ones multiplies by 1 + i, and that by the identity by 1", usual,
-          {2, check_padding}),
-      law("fope_columns", "a column times a power of two: its pair as well, or nothing where it is normalized", usual,
-          {2, check_columns}),
-      law("fope_order", "frequencies in another order, with their coefficients: the same", usual,
+      law("fope_padding", "padding by ones multiplies a pair by 1 + i, and padding by the identity leaves it unchanged",
+          usual, {2, check_padding}),
+      law("fope_columns",
+          "a column times a power of two multiplies its pair by it, or changes nothing if columns are normalized",
+          usual, {2, check_columns}),
+      law("fope_order", "frequencies in another order, with their coefficients, give the same outputs", usual,
           agree_after(with_reversed_frequencies, "frequencies in another order")),
   };
 }
