@@ -239,7 +239,7 @@ measure operation_measure(measure m,
       names.push_back(op.name);
       if (!grows_along_axis(op)) continue;
       for (const properties::family& f : properties::families_of(op))
-        if (!f.is_mild && f.tells_along == core::axis_with(op, *op.grows_with->along))
+        if (!f.is_mild && f.long_axis == core::axis_with(op, *op.grows_with->along))
           names.push_back(op.name + "," + f.name);
     }
     return names;
