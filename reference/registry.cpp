@@ -38,8 +38,8 @@ owner_list encodings_of_the_list() {
 
 void check_algorithms(const declared_operation& d) {
   const auto& own = d.algorithms;
-  if (own.empty() || own.front() == accuracy_class::uniform || !std::is_sorted(own.begin(), own.end()))
-    throw core::contract_violation(d.declaration.name + ": its algorithms are none, or do not ascend");
+  if (own.empty() || own.front() != accuracy_class::sequential || !std::is_sorted(own.begin(), own.end()))
+    throw core::contract_violation(d.declaration.name + ": its algorithms do not begin with sequential, or do not ascend");
 }
 
 void check_owner(const formula_owner& owner) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "reference/core/operation.hpp"
 
@@ -18,12 +20,18 @@ double largest_in(const tensor& t) {
   return largest;
 }
 
+// The smallest and the largest finite number; nothing where there is none.
+std::optional<std::pair<double, double>> finite_range_of(const tensor& t) {
+  std::pair<double, double> range{HUGE_VAL, -HUGE_VAL};
+  for (const double x : t.values.storage())
+    if (std::isfinite(x)) range = {std::min(range.first, x), std::max(range.second, x)};
+  return range.first <= range.second ? std::optional(range) : std::nullopt;
+}
+
 double largest_distance(const tensor& query_positions, const tensor& key_positions) {
-  const auto &query = query_positions.values.storage(), &key = key_positions.values.storage();
-  if (query.empty() || key.empty()) return 0;
-  const auto [first_query, last_query] = std::minmax_element(query.begin(), query.end());
-  const auto [first_key, last_key] = std::minmax_element(key.begin(), key.end());
-  return std::max(std::fabs(*last_query - *first_key), std::fabs(*last_key - *first_query));
+  const auto query = finite_range_of(query_positions), key = finite_range_of(key_positions);
+  if (!query || !key) return 0;
+  return std::max(std::fabs(query->second - key->first), std::fabs(key->second - query->first));
 }
 
 }  // namespace

@@ -137,8 +137,8 @@ tracked power(const tracked& x, rational e) {
   const double exponent = e.to_double(), r = std::pow(x.number, exponent);
   if (x.number == 0.0 && x.error == 0.0) return tracked(r);
   const auto by_logarithm = [&] {
-    return by_exponential(r, 0.0, propagate(std::fabs(exponent / x.number), x.error),
-                          std::fabs(exponent * std::log(std::fabs(x.number))));
+    const double log_r = exponent * std::log(std::fabs(x.number));
+    return by_exponential(r, log_r, propagate(std::fabs(exponent / x.number), x.error), std::fabs(log_r));
   };
   if (e.q == 1) return integer_power(x, exponent, by_logarithm);
   return x.number == 0.0 ? tracked(r, unbounded) : by_logarithm();

@@ -5,6 +5,7 @@
 
 #include "reference/core/counter_random.hpp"
 #include "reference/oracle.hpp"
+#include "reference/primitives/power.hpp"
 #include "reference/readings/rounded.hpp"
 
 using namespace assay;
@@ -26,6 +27,18 @@ TEST_CASE("reference/tracked/powers_of_two_round_nothing", "[unit]") {
   CHECK((tracked(0x1.8p-126) * tracked(1.0)).error == 0.0);
   CHECK((tracked(0x1.8p-126) * tracked(0.5)).error >= tracked::tau());
   CHECK((tracked(0x1p-126, 0x1p-110) * tracked(1.0)).error >= tracked::tau());
+}
+
+// The allowance of such a power was 1 once: every answer below 1 passed.
+TEST_CASE("reference/tracked/powers_that_underflow_have_small_allowances", "[unit]") {
+  const computing_in format(dtype::f64);
+  for (const double x : {1e-200, -1e-200, 1e-170, 0x1p-1074})
+    for (const rational e : {rational{2, 1}, rational{3, 1}, rational{4, 1}, rational{5, 2}}) {
+      if (x < 0.0 && e.q > 1) continue;
+      INFO(x << " to the power of " << e.to_double());
+      CHECK(power(tracked(x), e).error <= 4 * tracked::tau());
+    }
+  CHECK(power(tracked(1e-200, 4e-200), {2, 1}).error <= 4 * tracked::tau());
 }
 
 TEST_CASE("reference/tracked/plain_arithmetic_agrees_on_powers_of_two", "[property]") {

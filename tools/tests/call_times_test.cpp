@@ -203,7 +203,8 @@ TEST_CASE("assay/call_times/work_that_grows_with_all_elements_is_seen_along_the_
   CHECK_FALSE(gate.guarded.would_outlast(scan_of(65537, 3, 2)));
   REQUIRE(gate.said().size() == 1);
   INFO(gate.said().front());
-  CHECK(gate.said().front().find("beyond B = 130: at about 640 us for each of B, B = 65537 would outlast") !=
+  CHECK(gate.said().front().find(
+            "beyond B = 130: a call takes about 640 us for each of B, and with B = 65537 it would outlast") !=
         std::string::npos);
 }
 

@@ -49,9 +49,14 @@ inline std::vector<planned_case> quick_cases(const core::operation& op, const st
   std::vector<planned_case> all;
   for (const case_key& key : plan_of(*find_property(property), description{}, op, core::dtype::f32, options))
     if (key.size.is_given()) {
-      // Where the key gives every size, the inputs, which would be large, are not drawn.
-      if (op.conflict == nullptr && key.size.axes.size() == core::axis_symbols(op).size()) {
-        all.push_back({key.family, key.size.axes, settings_of(key)});
+      // Where key and settings give every size, the inputs, which would be large, are not drawn.
+      const core::attributes settings = settings_of(key);
+      core::axis_sizes sizes = key.size.axes;
+      for (const core::attribute_declaration& a : op.attributes)
+        if (!a.axis.empty()) sizes[a.axis] = static_cast<std::size_t>(core::setting<std::int64_t>(settings, a.name));
+      const bool all_given = sizes.size() == core::axis_symbols(op).size();
+      if (all_given && (op.conflict == nullptr || op.conflict(settings, sizes).empty())) {
+        all.push_back({key.family, sizes, settings});
       } else {
         const test_case c = make_case(key);
         all.push_back({key.family, sizes_of(c), c.call.attributes});
