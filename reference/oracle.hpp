@@ -41,8 +41,8 @@ struct certified {
   xt::xarray<double> radius;       ///< bound on the distance of rounded + low from the truth
   std::vector<std::uint8_t> rung;  ///< the rung of the ladder that proved the element; or `undecided`
 
-  /// The truth as a double, and the signed error of `x` against it (0 where both are the same infinity,
-  /// NaN where one is NaN and the other is not).
+  /// The truth as a double, and the signed error of `x` against it (0 where both are NaN or the same infinity, NaN
+  /// where one is NaN and the other is not).
   [[nodiscard]] double truth(std::size_t i) const;
   [[nodiscard]] double error_of(double x, std::size_t i) const;
 };
@@ -65,11 +65,11 @@ enum class proof : std::uint8_t { value, distance, value_and_low };
 /// The correctly rounded outputs of a call, found on all cores. Precondition: check_request accepts the call. Elements
 /// that none of the first `precisions` intervals decides are marked; their rounded + low is still within radius of the
 /// truth. Only intervals prove value_and_low: no rung below them proves `low`. For `distance` more intervals follow
-/// while an element is not known to a thousandth: a loop may widen them with every turn.
+/// while some element is not known to a thousandth, since every turn of a loop may widen its interval.
 certified_outputs certify(const core::request& call, std::size_t precisions = precision_digits.size(),
                           proof wanted = proof::value);
-/// About how many seconds the truth of a call takes on this machine, estimated before the computation: within a factor
-/// of ten.
+/// An estimate of the seconds that the truth of a call takes on this machine, made before the computation. It is within
+/// a factor of ten.
 double seconds_of_truth(const core::request& call);
 /// The truth for measuring errors: found by bounds and balls, and by one interval where these do not decide.
 inline certified_outputs truth_of(const core::request& call) { return certify(call, 1, proof::distance); }
@@ -92,7 +92,7 @@ allowances allow(const core::request& call, const core::precisions& compute,
 core::tensors evaluate(const core::request& call, accuracy_class c);
 
 /// The derivatives of the outputs of a forward operation along a direction, a tensor for each differentiable input, by
-/// dual numbers at 100 digits: what gradients are checked with.
+/// dual numbers at 100 digits. Gradients are checked against them.
 std::map<std::string, xt::xarray<double>> derivative_along(const core::request& call, const core::tensors& direction);
 
 }  // namespace assay::reference

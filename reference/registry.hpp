@@ -12,8 +12,8 @@ namespace assay::reference {
 /// nothing is added, where
 /// - some code has looked up an operation or an encoding before: whoever sees the list sees all of it;
 /// - the name is empty, has a slash or a colon, or belongs to another owner;
-/// - an operation is not called after its owner, is there twice, is a derivative of no function of the owner, has no
-///   algorithm, or has axes or inputs without a role (core::check_roles).
+/// - an operation is not called after its owner, is there twice, is a derivative whose function does not stand before
+///   it, has no algorithm, has algorithms that do not ascend, or breaks a rule of core::check_roles.
 void add_formula_owner(std::unique_ptr<const formula_owner> added);
 
 /// All owners: the encodings in the order of their list, then the owners that were added. Like every look-up, this

@@ -16,7 +16,7 @@
 
 namespace assay::reference {
 
-/// The errors of one output against the truth, by element; NaN where either is no number.
+/// The errors of one output against the truth, by element; NaN where the error is not finite.
 struct scatter {
   std::vector<std::vector<double>> at_random;  ///< the errors of each run
   std::vector<double> to_nearest;              ///< the errors of plain arithmetic

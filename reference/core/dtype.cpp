@@ -25,7 +25,7 @@ constexpr std::array<dtype_name, 7> names{{{dtype::f64, "f64", 8},
 // 2^e for an exponent of a normal double, without a call: this is the inner loop of every simulated format.
 constexpr double power_of_two(int e) { return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + e) << 52); }
 
-// floor(log2 |x|) for a normal double; below the smallest format's exponents for a subnormal one.
+// floor(log2 |x|) for a normal double; -1023 for a subnormal one, which is below emin of every format.
 int exponent_of(double x) { return static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023; }
 
 // Exponent of the last place of a format narrower than f64 at a finite x != 0.

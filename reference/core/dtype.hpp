@@ -59,7 +59,7 @@ double round_to(dtype t, double x);
 ///
 ///     const double rounding = core::half_ulp(core::dtype::f32, 1.0);  // 2^-24
 double half_ulp(dtype t, double x);
-/// The same of a finite x in a floating-point format.
+/// The same for a finite x, in a floating-point format.
 inline double half_ulp(const float_format& f, double x) {
   const int exponent = static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023;
   const int last = (exponent > f.min_exponent ? exponent : f.min_exponent) - f.precision;

@@ -22,8 +22,8 @@ inline constexpr list_version newest_list{0, 2};
 
 /// "0.2"
 std::string to_string(list_version version);
-/// Reads two numbers with a point between them, from the first list to the newest. Text after them is ignored: "0.2.1"
-/// is "0.2".
+/// Reads two numbers with a point between them. What follows a second point is ignored: "0.2.1" is "0.2". Nothing for
+/// other text, and for a version before the first list or after the newest one.
 std::optional<list_version> list_version_from(std::string_view text);
 
 }  // namespace assay::core

@@ -41,8 +41,8 @@ enum class error_scale {
 /// A rule for the numbers of an input together, beyond the domain of each.
 enum class value_rule {
   none,
-  unit,       ///< the Euclidean norm along its last axis is 1, to rounding
-  ascending,  ///< along its last axis
+  unit,       ///< the Euclidean norm along the last axis is 1, to rounding
+  ascending,  ///< the numbers ascend along the last axis; equal ones may follow one another
   offsets,    ///< ascending from 0 to the size of the axis `index_into`: where its parts begin, and where they end
   one_in_each_row,  ///< for truths: at least one is true along the last axis
   as_drawn,         ///< the numbers are those that operation::drawn gives: nothing else is known about them
@@ -50,7 +50,8 @@ enum class value_rule {
 
 struct tensor_declaration {
   std::string name;
-  /// Symbols such as "n", or multiples of one such as "2d", "s+1", "2s-1"; an output may have "d/2" and "h*w+k" too.
+  /// Symbols such as "n", or sizes made from one such as "2d", "s+1", "2s-1", "h*u" (u is a setting); an output may
+  /// have "d/2" and "h*w+k" too.
   std::vector<std::string> axes;
   std::string meaning{};
   value_domain domain{};
@@ -234,7 +235,7 @@ attributes without_unasked(const operation& op, attributes set);
 /// attribute.
 result<void> check_attributes(const operation& op, const attributes& set);
 
-/// An error that names the first attribute that the operation does not declare.
+/// Nothing where the operation declares every attribute; otherwise an error that names the first that it does not.
 result<void> check_declared(const operation& op, const attributes& set);
 
 /// The sizes of all axes. Where the attributes are wrong, or inputs are missing or have another dtype than declared or
@@ -247,11 +248,12 @@ result<void> check_outputs(const operation& op, dtype type, const axis_sizes& si
 /// The sizes of all axes of a call that check_request accepts, without checking it again.
 axis_sizes sizes_of(const request& call);
 
-/// The strict contract: an error that names the first tensor and index outside the declared domain, or the tensor that
-/// breaks its rule.
+/// The strict contract. Nothing where all numbers lie in their domains and all inputs keep their rules; otherwise an
+/// error that names the first tensor and index outside its domain, or the tensor that breaks its rule.
 result<void> check_domain(const operation& op, const tensors& inputs);
 
-/// An error that names the first input that breaks its rule.
+/// Nothing where every input keeps its rule; otherwise an error that names the first input that breaks it. The rules
+/// `offsets` and `as_drawn` are not checked here.
 result<void> check_rules(const operation& op, const tensors& inputs);
 
 }  // namespace assay::core

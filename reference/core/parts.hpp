@@ -29,7 +29,8 @@ tensor part_of_output(const tensor_declaration& output, const kept_positions& ke
 tensors outputs_of_part(const part_of_call& part, const tensors& whole);
 
 /// The size of an axis along which a call may be split. Nothing where the axis is not independent, where no input fixes
-/// its size, or where an output does not have it exactly once and as itself.
+/// its size, where an output does not have it exactly once and as itself, or where an input has it twice or as a
+/// multiple.
 std::optional<std::size_t> splittable_size(const request& call, const std::string& symbol);
 
 /// The size of parts of a call: about `elements` of its largest tensor. They have more, `most_elements` at most, where
@@ -39,7 +40,8 @@ struct part_size {
   std::size_t elements, lanes = 1, most_elements;
 };
 /// A part that is large enough for a thread of its own, and small enough for a cache. A recurrence computes many lanes
-/// side by side. `forward` is the operation, or the operation whose derivative it is.
+/// side by side. `forward` is the operation of the call; for a call of a derivative, the operation that is
+/// differentiated.
 part_size usual_part_of(const operation& forward);
 
 /// The positions that each part of the call keeps, where its independent axes allow parts. The parts cover the call,

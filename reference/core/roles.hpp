@@ -55,7 +55,7 @@ axis_sizes sizes_by_role(const operation& op, const std::map<axis_role, std::siz
 
 /// The inputs that say where an element stands; null where there are none.
 struct place_inputs {
-  const tensor_declaration* own = nullptr;  ///< positions, or distances; where `key` is set, positions of queries
+  const tensor_declaration* own = nullptr;  ///< the positions or distances; where `key` is set, positions of queries
   const tensor_declaration* key = nullptr;  ///< positions of keys: what counts is how far they are from the queries
 };
 place_inputs places_of(const operation& op);

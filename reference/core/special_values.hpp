@@ -1,4 +1,4 @@
-// Values that many files name.
+// The infinity of doubles.
 #pragma once
 
 #include <limits>

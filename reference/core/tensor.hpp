@@ -55,7 +55,8 @@ tensor unwritten(dtype type, const shape& s);
 ///     core::tensors inputs{{"scores", core::zeros(core::dtype::f32, {heads, queries, keys})}};
 tensor zeros(dtype type, const shape& s);
 
-/// A tensor of the given values, each rounded to `type`. Precondition: as many values as the shape holds.
+/// A tensor of the given values, each rounded to `type` if this is a floating-point dtype. Preconditions: as many
+/// values as the shape holds; for an integer dtype, values of that dtype.
 ///
 ///     const core::tensor slopes = core::make_tensor(core::dtype::f32, {2, 1, 1}, {0.5, 0.25});
 tensor make_tensor(dtype type, const shape& s, const std::vector<double>& values);

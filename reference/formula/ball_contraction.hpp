@@ -14,7 +14,8 @@ namespace assay::reference::formula {
 /// sum, and r and s are the radii of x and y (Higham, "Accuracy and Stability of Numerical Algorithms", sections 3.1
 /// and 4.2). In two doubles the rounding errors are known: products and sums are split without error (Ogita, Rump and
 /// Oishi 2005, "Accurate sum and dot product"), and a sum is exact where nothing is lost.
-/// Nothing where an operand is not finite, or sums are short. `mask` says where a sum exists; elsewhere is 0.
+/// Nothing where an operand is not finite, or where sums have fewer than 8 or more than 2^20 terms. `mask` says where a
+/// sum exists; elsewhere the result is 0.
 template <class Number>
 std::optional<reals<ball<Number>>> contracted_by_bounds(const reals<ball<Number>>& x, const reals<ball<Number>>& y,
                                                         const contracted_places& places, const truths* mask = nullptr);

@@ -16,7 +16,8 @@
 //   pow            0 in x where y is 0; 0 in y where x is 0 and y is not below 0
 //   power          p/q x^(p/q - 1): infinite at 0 below 1, and NaN times a cotangent of 0
 //   log, log1p     1 / x and 1 / (1 + x) also where the function itself has no value
-//   log_sum_exp    0 in a row of -inf alone, log_add_exp likewise; NaN where one is inf
+//   log_sum_exp    0 in a row of -inf alone; NaN where one is inf
+//   log_add_exp    0 where both are -inf; NaN where both are inf
 //   softmax        NaN where the row has no softmax. For allowances the mean sum_j g_j y_j may also be G . o, where all
 //                  uses of the weights are o = sum_j y_j v_j, as in kernels of attention
 //   right_as_well  g for x, where 0 is right as well, and 0 for y, where g is right as well
@@ -40,8 +41,8 @@ struct gradient_form {
 };
 
 /// Inputs: those of p, and after them grad_NAME for every real output, with its shape. Outputs: grad_NAME for every
-/// real input, or for those with these names. An error where p has no such input, or has its own input grad_NAME,
-/// or where the gradient exceeds the limits of programs.
+/// real input, or for those with these names. An error where p has none of these inputs, or has its own input
+/// grad_NAME, or where the gradient exceeds the limits of programs.
 ///
 ///     const auto gradient = formula::differentiate(p, {{"scores", "slopes"}});
 ///     if (!gradient) throw std::runtime_error(gradient.error().message);

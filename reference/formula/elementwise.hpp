@@ -47,7 +47,7 @@ class elementwise_run {
     for (std::size_t first = 0; first < count; first += tile) {
       const std::size_t size = std::min(tile, count - first);
       find_places(size);
-      // These say which branches are wanted.
+      // The early steps say which branches are wanted.
       for (step& s : steps_)
         if (s.is_early) evaluate(s, size);
       find_wanted(size);
@@ -88,8 +88,8 @@ class elementwise_run {
     }
   };
   struct operand {
-    std::size_t member;     ///< its number, where it is a member of the run
-    const array<R>* whole;  ///< its array, where it is not a member
+    std::size_t member;     ///< the number of the operand's step, where the operand is a member of the run
+    const array<R>* whole;  ///< the array of the operand, where the operand is not a member
     walk_by_rows walker;
     std::vector<std::size_t> places;  ///< places for the lanes of a tile
   };

@@ -1,8 +1,9 @@
 // The order in which the nodes of a program are evaluated, and which of them are evaluated together.
 //
-// A run is a group of elementwise nodes of one shape that no node outside the run uses. They are evaluated in tiles of
-// lanes, so that no intermediate result is ever a whole array. A real number of a run that only a branch uses is not
-// evaluated for lanes whose condition rules the branch out, if that condition depends on no real number of the run.
+// A run is a group of elementwise nodes of one shape; no node outside the run uses any of them but the last. They are
+// evaluated in tiles of lanes, so that no intermediate result is ever a whole array. A real number of a run that only a
+// branch uses is not evaluated for lanes whose condition rules the branch out, if that condition depends on no real
+// number of the run.
 #pragma once
 
 #include <span>

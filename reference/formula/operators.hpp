@@ -126,7 +126,7 @@ enum class family : std::uint8_t {
   cast_or_choice,
   movement,
   scattering,  ///< the transposes of gather and take_along: x, indices, and the numbers that are added to x there
-  reduction,   ///< of reals along axes, which vanish
+  reduction,   ///< along axes, which vanish; of reals, or of booleans (any, all)
   along_axis,
   loop
 };

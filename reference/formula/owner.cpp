@@ -362,7 +362,8 @@ core::tensors evaluate_recorded(const recorded_operation& r, const core::request
 
 core::tensors program_owner::evaluate_in(const core::request& call, const core::precisions& formats,
                                          accuracy_class c) const {
-  // Runs with random roundings take the right ways in turn; every other run takes those of the formula.
+  // Runs with random roundings compute the forms in turn. A run with an odd seed also takes the other ways within its
+  // form (rounded::takes_other_ways).
   const recorded_operation& r = recorded_of(call);
   const auto seed = formats.seed();
   const std::size_t form = seed ? *seed / 2 % (r.other_ways_of(call) + 1) : 0;

@@ -40,8 +40,8 @@ struct program_sizes {
   const core::attributes& settings;  ///< all settings that the operation declares
   const core::axis_sizes& axes;
   purpose for_what = purpose::truth;
-  accuracy_class algorithm = accuracy_class::sequential;  ///< whose algorithm; that of sequential is the formula
-  std::size_t form = 0;  ///< for a law and for any way: 0 is the formula, k is the k-th other way (recorded_operation)
+  accuracy_class algorithm = accuracy_class::sequential;  ///< the class whose algorithm it is; sequential: the formula
+  std::size_t form = 0;  ///< 0 is the formula; k is the k-th other way (recorded_operation)
 
   bool is_of_gradient = false;  ///< differentiate() takes the program
 

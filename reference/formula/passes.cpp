@@ -62,7 +62,7 @@ core::result<program> without_dead_nodes(program p) {
   return needed_nodes(std::move(p), p.inputs(), p.outputs(), each_itself(p));
 }
 
-// A node with alternatives stays where the other way has more axes: broadcasting is then part of the node.
+// A node whose type differs from that of its first operand stays: it also broadcasts the operand.
 core::result<program> without_alternatives(program p) {
   std::vector<node_id> same_as = each_itself(p);
   for (node_id k = 0; k < same_as.size(); ++k) {

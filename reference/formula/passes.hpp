@@ -13,7 +13,8 @@ core::result<program> part_of(const program& p, const std::vector<node_id>& inpu
 /// The program with all inputs; of the other nodes it has those that an output needs.
 core::result<program> without_dead_nodes(program p);
 
-/// The program without the nodes that count for allowances alone, except where these have more axes.
+/// The program with the first operand in place of each right_as_well, another_way, off_by and with_gradient_of, except
+/// where the other operand broadcasts the first one.
 core::result<program> without_alternatives(program p);
 
 }  // namespace assay::reference::formula

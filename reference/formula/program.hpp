@@ -40,7 +40,8 @@ struct node {
   /// The attributes of the operator that are integers or lists of integers, in the order of its attributes; kinds and
   /// truths are numbers, too.
   std::array<std::vector<std::int64_t>, 3> integers{};
-  std::string text{};                     ///< the name of an input; the letters of a contraction
+  std::string text{};                     ///< the name of an input; the letters of a contraction; the stage that
+                                          ///< `taken_by` takes from
   double number = 0.0;                    ///< the value of a number
   std::vector<double> values{};           ///< the values of data, whatever its kind; truths are 0 and 1
   std::string stage{};                    ///< the stage whose format it is computed in; empty: the format of all

@@ -1,4 +1,5 @@
-// Writes nodes after those of a program, in one stage at a time. A node that exists already is not written again.
+// Writes nodes after those of a program, in one stage at a time. A node that exists already is not written again,
+// unless it is data.
 #pragma once
 
 #include <stdexcept>
@@ -27,7 +28,7 @@ class program_writer {
   /// A copy of the shape, which stays valid.
   [[nodiscard]] core::shape shape_of(node_id k) const { return program_.type_of(k).shape; }
 
-  /// Whether x was written as zeros, moved or not: it holds nothing.
+  /// Whether x was written as zeros, which may have been moved since.
   [[nodiscard]] bool is_zeros(node_id x) const;
 
   /// Throws unwritable where the program cannot have the node.

@@ -401,7 +401,8 @@ struct steps {
   }
 };
 
-constexpr std::int64_t most_known_steps = 4096;  // steps up to this number are stored one by one
+// If all steps lie within this number of integers, the value of each integer is stored.
+constexpr std::int64_t most_stored_values = 4096;
 
 }  // namespace
 
@@ -411,7 +412,7 @@ traced_integer stepwise(const traced_integer& x, std::int64_t low, std::int64_t 
   all.add(low, std::min<std::int64_t>(high, -1), f);
   all.add(std::max<std::int64_t>(low, 0), high, f);
   const std::int64_t last = all.first.back(), before = all.first.size() > 1 ? all.first[1] - 1 : last;
-  if (last - before < most_known_steps) {
+  if (last - before < most_stored_values) {
     std::vector<std::int64_t> values;
     for (std::size_t k = 0; k < all.first.size(); ++k) {
       const std::int64_t end = k + 1 < all.first.size() ? all.first[k + 1] : last + 1;

@@ -51,12 +51,12 @@ core::result<array_type> scanned(const node& n, const types& in) {
   const auto most = static_cast<std::int64_t>(in.size());
   if (!n.body) return failure("it has no body");
   if (turns < 1 || turns > most_turns || carried < 0 || carried > most || stepped < 0 || stepped > most - carried)
-    return failure("its turns are 1 and more, and it takes all that is carried and stepped");
+    return failure("it needs at least 1 turn, and it must take all carried and stepped arrays");
   const program& body = *n.body;
   const scan_counts counts(n);
   if (const auto ok = check_taken(counts, body, in); !ok) return tl::make_unexpected(ok.error());
   if (body.outputs().empty() || body.outputs().size() < counts.carried)
-    return failure("its body gives all that is carried");
+    return failure("its body must give all carried arrays");
   std::uint64_t size = 0;
   for (std::size_t k = 0; k < body.outputs().size(); ++k) {
     const array_type& given = body.type_of(body.outputs()[k].node);

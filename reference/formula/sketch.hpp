@@ -10,7 +10,7 @@
 namespace assay::reference::formula {
 
 /// An estimate of sum |slope| roundoff for every element of every output, in units of u of compute.unit(). The number
-/// of experiments is a multiple of 16. With 256 it is within 0.93 and 1.14 of the sum for nineteen elements in twenty.
+/// of experiments is a multiple of 16. With 256 it is 0.82 to 1.22 of the sum for nineteen elements in twenty.
 /// Infinite or NaN where an element has no such sum. Nothing where a program is too large for this.
 ///
 ///     const auto estimate = formula::sketch_of(p, inputs, core::dtype::f32, {}, 256);

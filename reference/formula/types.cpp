@@ -52,7 +52,7 @@ result<array_type> leaf(const node& n) {
       constexpr std::int64_t limit = std::int64_t{1} << 53;
       const std::int64_t p = n.integer(0), q = n.integer(1);
       if (p <= -limit || p >= limit || q <= 0 || q >= limit)
-        return failure("its numerator lies below 2^53 in magnitude, and its denominator between");
+        return failure("its numerator lies below 2^53 in magnitude, and its denominator between 0 and 2^53");
       return array_type{};
     }
     case op::integer:
@@ -98,7 +98,7 @@ result<array_type> reduced(const node& n, const array_type& x) {
     if (!std::binary_search(axes.begin(), axes.end(), static_cast<std::int64_t>(k)))
       made.shape.push_back(x.shape[k]);
     else if (x.shape[k] == 0 && (n.what == op::mean || n.what == op::largest || n.what == op::largest_share))
-      return failure("of no elements there is none");
+      return failure(fmt::format("there is no {} of no elements", row_of(n.what).name));
   }
   return made;
 }

@@ -132,7 +132,8 @@ result<array_type> scattered(const node& n, const types& in) {
   if (const auto ok = require_kinds({in[0], in[2]}, {number_kind::real}); !ok) return tl::make_unexpected(ok.error());
   const auto taken = gathered(n, {in[0], in[1]});
   if (!taken) return taken;
-  if (taken->shape != in[2]->shape) return failure("what is added has not the shape that its indices take of x");
+  if (taken->shape != in[2]->shape)
+    return failure("the numbers that are added do not have the shape that the indices take of x");
   return *in[0];
 }
 
@@ -142,7 +143,8 @@ result<array_type> moved(const node& n, const types& in) {
     case op::reshape: {
       auto s = shape_from(n.integers[0]);
       if (!s) return tl::make_unexpected(s.error());
-      if (elements_of(*s) != elements_of(x.shape)) return failure("as many elements as before");
+      if (elements_of(*s) != elements_of(x.shape))
+        return failure("the shapes before and after must have the same number of elements");
       return array_type{x.kind, std::move(*s)};
     }
     case op::broadcast: {

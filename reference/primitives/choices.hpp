@@ -28,7 +28,7 @@ ball<Number> either(boost::tribool condition, const ball<Number>& x, const ball<
 tracked either(boost::tribool condition, const tracked& x, const tracked& y);
 rounded either(boost::tribool condition, const rounded& x, const rounded& y);
 
-/// The larger one; NaN if either is.
+/// The larger number; NaN if either is NaN.
 value larger(const value& x, const value& y);
 enclosure larger(const enclosure& x, const enclosure& y);
 template <class Number>
@@ -45,7 +45,7 @@ ball<Number> floor(const ball<Number>& x);
 tracked floor(const tracked& x);
 rounded floor(const rounded& x);
 
-/// For adjoints that split cotangents by sign; an enclosure may not know.
+/// For adjoints that split cotangents by sign. Enclosures have no such function: the sign may be unknown.
 bool is_positive(const value& x);
 bool is_positive(const rounded& x);
 

@@ -17,7 +17,7 @@ enclosure pi<enclosure>() {
   mpfi_const_pi(r.data());
   return r;
 }
-// pi = 3.14159... + 1.2246...e-16 - 2.99...e-33: the part that each of them leaves out is below the radius.
+// pi = 3.14159... + 1.2246...e-16 - 2.99...e-33: the part that each ball leaves out is below its radius.
 template <>
 double_ball pi<double_ball>() {
   return {std::numbers::pi, 1.3e-16};
@@ -26,7 +26,7 @@ template <>
 two_double_ball pi<two_double_ball>() {
   return {two_double{std::numbers::pi, 0x1.1a62633145c07p-53}, 3e-33};
 }
-// The error is within half an ulp, which is at most u pi.
+// Rounding pi to the working format errs by at most half an ulp, which is at most u pi.
 template <>
 tracked pi<tracked>() {
   return {std::numbers::pi, std::numbers::pi};

@@ -7,8 +7,8 @@ namespace assay::reference {
 
 struct two_double;
 
-/// pi in the reading R. For `tracked` and `rounded` it is the nearest number of the working format. In numbers that
-/// carry derivatives its derivative is 0.
+/// pi in the reading R. For `rounded` it is the nearest number of the working format; for `tracked` it is the nearest
+/// double, with the error of that rounding. In numbers that carry derivatives its derivative is 0.
 template <class R>
 R pi() {
   return R(pi<typename R::underlying>());

@@ -7,7 +7,7 @@
 namespace assay::reference {
 
 namespace accuracy {
-/// The error of Ci, in units of u of its terms where it is small: about 2 ulp.
+/// The error of gamma + log|x| - Ci(|x|), in units of u of the sum of the magnitudes of these terms: about 2 ulp.
 inline constexpr double cosine_integral = 4;
 }  // namespace accuracy
 
@@ -20,8 +20,8 @@ enclosure entire_cosine_integral(const enclosure& x);
 /// Unknown except at 0 and infinity: intervals decide.
 template <class Number>
 ball<Number> entire_cosine_integral(const ball<Number>& x);
-/// Computed as gamma + log|x| - Ci(|x|), the form with the larger error. The slope is (1 - cos x) / x: the slopes of
-/// the logarithm and of Ci cancel near 0.
+/// Computed as gamma + log|x| - Ci(|x|), the form with the larger error. The slope (1 - cos x) / x counts as its bound
+/// 2 / |x|, and as 1 at 0.
 tracked entire_cosine_integral(const tracked& x);
 rounded entire_cosine_integral(const rounded& x);
 

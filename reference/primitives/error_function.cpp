@@ -43,7 +43,7 @@ ball<Number> erf(const ball<Number>& x) {
   if (x.is_unknown()) return ball<Number>(Number(0.0), 1.0);
   mpfr_scratch centre(160);
   mpfr_set_d(centre, leading(x.centre), MPFR_RNDN);
-  mpfr_add_d(centre, centre, trailing(x.centre), MPFR_RNDN);  // exact: trailing is below an ulp of leading
+  mpfr_add_d(centre, centre, trailing(x.centre), MPFR_RNDN);  // rounds to 2^-160 of it, which number_from covers
   mpfr_erf(centre, centre, MPFR_RNDN);
   return ball<Number>(number_from(centre, x.centre), slope_beyond(x.smallest()) * x.radius);
 }

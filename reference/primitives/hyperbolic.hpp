@@ -12,7 +12,7 @@ inline constexpr double tanh = 2;
 
 value tanh(const value& x);
 enclosure tanh(const enclosure& x);
-/// Near 0 the result is as accurate as the number 1, and not as x.
+/// Near 0 its error is that of a number near 1, and does not shrink with x.
 template <class Number>
 ball<Number> tanh(const ball<Number>& x);
 /// |dr| <= (1 - t^2) E_x + C_t |r|, where t is the number nearest to 0 within the error of x.

@@ -12,7 +12,7 @@ inline constexpr double log = 2;
 
 value log(const value& x);
 enclosure log(const enclosure& x);
-/// Unknown where 0 lies in the ball, and where x is above 2^930 or below its reciprocal.
+/// Unknown where the ball holds 0 and other numbers, and where its centre is above 2^929 or below 2^-929.
 template <class Number>
 ball<Number> log(const ball<Number>& x);
 /// |dr| <= E_x / |x| + C_l |r|.

@@ -28,7 +28,7 @@ rounded sigmoid(const rounded& z);
 /// {sigmoid(z), sigmoid(-z)}; neither is computed by subtraction.
 weight_pair<value> carry_weights(const value& z);
 weight_pair<enclosure> carry_weights(const enclosure& z);
-/// The slope w v of both weights grows by less than e^r over the ball.
+/// Over the radius r the slope w v of both weights grows by a factor below e^r.
 template <class Number>
 weight_pair<ball<Number>> carry_weights(const ball<Number>& z);
 /// v may be formed as sigmoid(-z), or as 1 - w multiplied by the adjoint: the latter costs 3w.

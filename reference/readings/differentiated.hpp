@@ -1,9 +1,9 @@
 // Numbers that carry derivatives: their arithmetic and their primitives, each with its exact partial derivatives,
-// written once. Dual numbers (tangent.hpp) take these as the slopes of a direction.
+// written once. Dual numbers (tangent.hpp) are such numbers.
 //
 // Such a number D has a `number` of the reading that it differentiates, D::underlying, and D::made(r, parts...), which
-// makes the result r of a function from its operands. A part is the slope of the result in one operand: D::along(x),
-// with the slope 1; D::against(x), with -1; D::by(x, f), with the slope f(); D::over(x, f), with 1 / f().
+// makes the result r of a function. A part is what one operand x contributes to the derivative of r: its own derivative
+// times the slope of r in x. D::along(x) has the slope 1; D::against(x), -1; D::by(x, f), f(); D::over(x, f), 1 / f().
 //
 // A branch that depends on a comparison has the slopes of the branch that is taken.
 #pragma once

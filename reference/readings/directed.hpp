@@ -72,7 +72,7 @@ struct result_ends {
 ///     LSE(high) <= x_high + L + E / (1 + E) (t (1 +- 0.01) + 1.01 (|d| + 1) 2^(1-p) + 2^(3-p)):
 ///
 /// d, E and L were each rounded down, and L <= 2 E / (1 + E). Returns false, with r unusable, where an end is infinite,
-/// t is not narrow or E underflows.
+/// |t| or the error of d is at least narrow / 2, or E underflows.
 inline bool log_sum_exp_of_narrow(result_ends r, ends x, ends y) {
   if (!x.are_finite() || !y.are_finite()) return false;
   if (mpfr_less_p(x.low, y.low) != 0) return log_sum_exp_of_narrow(r, y, x);

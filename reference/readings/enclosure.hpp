@@ -11,8 +11,8 @@
 //
 // Where the truth may lie beyond the domain of a function, or may be no number, nothing is known about the result. It
 // is *unknown*, and so is everything that is computed from it, even by a factor of 0 or by a choice. NaN is proved
-// where the whole argument lies outside the domain. A zero knows its sign where the sign was given, or where the zero
-// is a product or the negative of such zeros.
+// where the whole argument lies outside the domain. A zero knows its sign where the sign was given, where it is the
+// negative of such a zero, or where it is a product or quotient of operands whose signs are known.
 //
 // A comparison has three values. Where the intervals overlap it is indeterminate, and a result that depends on it is
 // the hull of both branches (Kleene 1952, section 64).
@@ -80,8 +80,8 @@ class enclosure {
   /// 0 times infinity is NaN. An end that is infinite because it overflowed is no infinity, and 0 times a number below
   /// it is 0.
   friend enclosure operator*(const enclosure& x, const enclosure& y);
-  /// An end is called open only where its rounding shows this. 0 / 0 is NaN, and another number over a 0 of known sign
-  /// is infinite. Where the divisor may be 0, the result is unknown.
+  /// An end is called open only where its rounding shows this. 0 / 0 is NaN, and another number of known sign over a 0
+  /// of known sign is infinite. Otherwise the result is unknown where the divisor may be 0.
   friend enclosure operator/(const enclosure& x, const enclosure& y);
 
   // For primitives: the ends to be filled, and the facts known about them.
@@ -96,7 +96,7 @@ class enclosure {
   static enclosure unknown();
   static enclosure zero(int sign);
 
-  /// Says which ends the truth differs from. An infinite end is attained, and NaN has no ends: these stay closed.
+  /// Says which ends the truth differs from. Where an end is infinite or NaN, both ends stay closed.
   enclosure& with_open_ends(bool low, bool high);
   /// The same from MPFI's flags of inexact ends.
   enclosure& with_inexact_ends(int inexact);

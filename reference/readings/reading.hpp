@@ -14,9 +14,10 @@
 //   stored_as_logarithm(x)  x, stored as log|x|
 //   exp_of_roundings(x)     exp(x), where x is 0 apart from the rounding of its terms: 1 where nothing is rounded
 //
-// The readings: `value` (multiprecision), `enclosure` (outward-rounded interval), `tracked` (allowance), `tangent`
-// (dual number), `rounded` (the plain arithmetic of a format). The format that `tracked` and `rounded` compute in, and
-// the precision of enclosures, are set for each thread (working_format.hpp, enclosure.hpp).
+// The readings: `value` (multiprecision), `enclosure` (outward-rounded interval), `ball` (number and radius), `tracked`
+// (allowance), `sketched` (allowance by random experiments; for programs alone), `tangent` (dual number), `rounded`
+// (the plain arithmetic of a format). The format that `tracked`, `sketched` and `rounded` compute in, and the precision
+// of enclosures, are set for each thread (working_format.hpp, enclosure.hpp).
 #pragma once
 
 #include <cstddef>

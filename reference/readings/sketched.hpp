@@ -113,7 +113,7 @@ struct sketched {
   }
 };
 
-/// Terms of a sum whose own roundings are 0 add no noise.
+/// A term adds its changes to the sum. The roundings of the whole sum are drawn once, for its total.
 template <>
 class accumulator<sketched> {
  public:

@@ -30,8 +30,8 @@ concept computes_in_formats = requires(const R& x) {
   x.rounded_once();
 };
 
-/// A step of a scheme, which algorithms, laws and mutants replace. All of these readings compute in formats. A proof
-/// reads the formula as it stands, and a pointer to it compiles faster.
+/// A step of a scheme. Algorithms, laws and mutants replace steps; all of them are evaluated in readings that compute
+/// in formats. A proof evaluates the formula as it stands, so a pointer to the step is enough, and compiles faster.
 template <class R, class Signature>
 using scheme_step = std::conditional_t<computes_in_formats<R>, std::function<Signature>, Signature*>;
 

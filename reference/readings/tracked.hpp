@@ -27,8 +27,8 @@ namespace assay::reference {
 /// |x|, or 0 where x is infinite or NaN: such a number carries no rounding error.
 inline double finite_magnitude(double x) { return std::isfinite(x) ? std::fabs(x) : 0.0; }
 
-/// slope * error. A slope of 0 makes even an infinite error 0, but not the error of a number that may be NaN: 0 times
-/// infinity and 0 times NaN are NaN.
+/// slope * error. A slope of 0 makes even an infinite error 0, since 0 times any finite number is 0. It does not do so
+/// for an error of NaN: the number may be an infinity or NaN, and 0 times these is NaN.
 inline double propagate(double slope, double error) {
   return error == 0.0 || (slope == 0.0 && !std::isnan(error)) ? 0.0 : slope * error;
 }

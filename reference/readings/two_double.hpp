@@ -1,7 +1,7 @@
 // Numbers of one double and of two. Their arithmetic says how far its results may lie from the exact ones.
 //
-// The bounds hold for round to nearest in binary64 without contraction (assay_fp_strict). Where a result is exact, the
-// bound is 0. Overflow is not bounded: if finite operands give a result that is not finite, nothing is known.
+// The bounds hold for round to nearest in binary64 without contraction (assay_fp_strict). A bound of 0 means that the
+// result is exact. Overflow is not bounded: if finite operands give a result that is not finite, nothing is known.
 #pragma once
 
 #include <cmath>
@@ -104,12 +104,12 @@ inline bounded<two_double> product(const two_double& x, const two_double& y) {
   return {two_double(exact_sum(p.product, c)), 0x1p-102 * size + underflow + 0x1p-1070};
 }
 
-/// The remainder x - q y is known to within a rounding of its parts.
 inline bounded<double> quotient(double x, double y) {
   const double q = x / y;
   if (x == 0.0) return {q, 0.0};
   return {q, rounded_up(0x1p-53 * std::fabs(q) + 0x1p-1074)};
 }
+/// The remainder x - q y is known to within the roundings of its parts.
 inline bounded<two_double> quotient(const two_double& x, const two_double& y) {
   const double first = x.high / y.high;
   if (x.high == 0.0) return {two_double(first), 0.0};

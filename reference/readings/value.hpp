@@ -1,4 +1,4 @@
-// The truth at 100 decimal digits (335 bits), without a proof: it checks the other readings. MPFR's functions are
+// The truth at 100 decimal digits (334 bits), without a proof: it checks the other readings. MPFR's functions are
 // correctly rounded, so the error of each operation is at most half a unit of the last digit.
 #pragma once
 

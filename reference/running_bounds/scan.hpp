@@ -3,8 +3,8 @@
 //
 // Numbers are rounded to nearest, and subnormal numbers are kept (no FTZ, no DAZ): the bounds rely on both.
 //
-// Special values: -inf is exact in log_p, h and s0, and either infinity in gate logits. Any other lane that holds NaN,
-// +inf or numbers above 2^900 stays undecided.
+// Special values: -inf is exact in log_p, h and s0, and both infinities are exact in gate logits. A lane that holds any
+// other infinity, NaN, or a number of 2^900 or more by magnitude stays undecided.
 #pragma once
 
 #include "reference/rung_output.hpp"

@@ -109,7 +109,7 @@ TEST_CASE("formula/text/what_is_refused", "[unit]") {
   CHECK(
       refused(
           R"({"op": "input", "name": "x", "kind": "real", "shape": [2, 3]}, {"op": "reshape", "in": [0], "shape": [5]})") ==
-      "node 1 (reshape): as many elements as before");
+      "node 1 (reshape): the shapes before and after must have the same number of elements");
   CHECK(refused(vector_x + R"(, {"op": "contract", "in": [0, 0], "of": "a,b->a"})") ==
         "node 1 (contract): 'b' of one input alone is not in the result: sum it before");
   CHECK(refused(R"({"op": "power", "in": [0], "p": 2, "q": 4})").starts_with("node 0 (power): takes node 0"));
