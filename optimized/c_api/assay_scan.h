@@ -42,7 +42,7 @@ enum {
   ASSAY_SCAN_STRIDE = 4,    /* a negative stride, or elements of an output that share a place */
   ASSAY_SCAN_ALIGNMENT = 5, /* an address that is no multiple of the size of an element */
   ASSAY_SCAN_OVERLAP = 6,   /* an output shares elements with another array */
-  ASSAY_SCAN_EXECUTION = 7, /* an instruction set that this processor lacks, or a negative number of threads */
+  ASSAY_SCAN_EXECUTION = 7, /* an instruction set that this processor lacks, or a number of threads below -1 */
   ASSAY_SCAN_NO_MEMORY = 8, /* the workspace was too small and no memory could be allocated */
   ASSAY_SCAN_INTERNAL = 9   /* a fault of this library */
 };
@@ -70,7 +70,7 @@ typedef struct assay_array {
 
 /* The means of a call. A null pointer or {0} means one thread, the fastest instruction set, and memory of its own. */
 typedef struct assay_scan_execution {
-  int32_t threads;       /* the largest number of threads; 0 means 1; -1: one per processor */
+  int32_t threads;       /* the largest number of threads; above 1024 means 1024; 0 means 1; -1: one per processor */
   const char* target;    /* an instruction set by its name from assay_scan_target; NULL or "best": the fastest */
   void* workspace;       /* memory for the call; it shares none with an array or another call; may be NULL */
   size_t workspace_size; /* bytes; see assay_scan_workspace_size */

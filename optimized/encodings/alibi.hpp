@@ -13,7 +13,7 @@ namespace assay::optimized::alibi {
 
 /// The rules for the slopes of all heads. `official` is the paper's rule: if the number of heads is no power of two, it
 /// takes the slopes of the power of two below and then every second slope of the next power. `mpt` is MPT's rule, which
-/// orders the slopes differently. `naive` gives 2^(-alpha k / heads), k = 1..heads, for any number of heads.
+/// gives the same slopes in the same order. `naive` gives 2^(-alpha k / heads), k = 1..heads, for any number of heads.
 enum class slope_rule { official, mpt, naive };
 
 /// A part of the heads of a model, for example the heads on one of several devices.

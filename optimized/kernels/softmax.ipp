@@ -1,9 +1,9 @@
 // The weights of a query, e^(l - largest l) / sum, for its logits l, and the adjoint.
 //
 // Domain: all logits. A logit of -inf has weight 0; if all logits are -inf, all weights are 0. A NaN makes all weights
-// NaN, except those of logits of -inf. If a logit is +inf, its own weight is NaN and all other weights are 0. Logits,
-// their differences and all sums are doubles; exp and its results have type Real. The division is in double, and the
-// weight is rounded once more.
+// NaN, except those whose exponential is 0 (a logit of -inf, or far below the largest). If a logit is +inf, its own
+// weight is NaN and all other weights are 0. Logits, their differences and all sums are doubles; exp and its results
+// have type Real. The division is in double, and the weight is rounded once more.
 //
 // Bound of the relative error of a weight, to first order, in units of 2^-24. It is the sum of three parts: |l -
 // largest l| + 1.57, for the rounded difference and for exp; the mean of this over the weights, for the sum, which is

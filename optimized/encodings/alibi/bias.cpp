@@ -19,9 +19,10 @@ struct exponent {
 // alpha_max is a multiple of 1 / parts.
 constexpr long parts = 16;
 
-// Takes half of the exponents of the next power of two, those with an even number first. If the number of heads is a
-// power of two, takes all exponents in order.
-exponent mpt_exponent(long head, long heads, long alpha) {
+// The exponent by the rules `official` and `mpt`. If the number of heads is a power of two, the exponents are alpha k /
+// heads, k = 1..heads, in order. Otherwise they are those of the next power of two: first those with an even k, then
+// those with an odd k.
+exponent exponent_by_powers(long head, long heads, long alpha) {
   long power = 1;
   while (power < heads) power *= 2;
   const long place = power == heads ? head : head <= power / 2 ? 2 * head : 2 * (head - power / 2) - 1;
@@ -54,7 +55,7 @@ void slopes(slope_rule rule, double alpha_max, const model_heads& model, const v
   for (long k = 0; k < here; ++k) {
     const long head = first + k + 1;
     const exponent e =
-        rule == slope_rule::naive ? exponent{alpha * head, parts * heads} : mpt_exponent(head, heads, alpha);
+        rule == slope_rule::naive ? exponent{alpha * head, parts * heads} : exponent_by_powers(head, heads, alpha);
     *slopes.at(k) = static_cast<Real>(geometric_frequency(2.0, e.p, e.q).high);
   }
 }

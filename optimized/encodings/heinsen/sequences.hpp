@@ -118,8 +118,9 @@ inline bool is_shared(const execution& on, const scan_sizes& size) {
   return on.threads > 1 && size.batch * size.tokens * size.features >= least_shared_work;
 }
 
-/// Calls on_threads(sequence, threads) for each sequence. If there are fewer sequences than threads, a sequence gets
-/// more than one thread.
+/// Calls on_threads(sequence, threads) for each sequence. If the number of sequences is a multiple of the number of
+/// threads, or at least 4 times as large, the threads share the sequences. Otherwise the sequences follow one another,
+/// each on all threads.
 template <class Function>
 void for_each_sequence(const execution& on, const scan_sizes& size, Function on_threads) {
   const auto threads = static_cast<std::size_t>(on.threads);
