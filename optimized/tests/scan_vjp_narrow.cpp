@@ -7,7 +7,8 @@
 namespace assay::optimized::tests {
 namespace {
 
-// Blocks have up to 2048 elements. Only the last block may end within a register.
+// Blocks have up to 512 elements on one thread, and at least 2048 on several threads. Only the last block may end
+// within a register.
 constexpr std::size_t few_tokens[] = {64, 65, 71, 150, 2049};
 
 scan_problem<float> with_resets(scan_sizes shape, bool gated, std::uint64_t seed) {

@@ -32,7 +32,7 @@ core::result<node_id> program::append(node n, array_type type) {
     return refuse(fmt::format("loops are nested at most {} deep", most_nested_loops));
   if (n.what == op::input)
     for (const node_id other : inputs_)
-      if (nodes_[other].text == n.text) return refuse(fmt::format("there is an input '{}'", n.text));
+      if (nodes_[other].text == n.text) return refuse(fmt::format("there is already an input '{}'", n.text));
   elements_ += elements_of(type.shape) + (n.body ? n.body->elements_ : 0);
   if (elements_ > most_elements_of_all) return refuse(fmt::format("more than {} elements", most_elements_of_all));
   const auto id = static_cast<node_id>(nodes_.size());

@@ -33,12 +33,12 @@ core::result<void> check_taken(const scan_counts& counts, const program& body, c
     array_type one = *in[k];
     if (k >= counts.carried && k < counts.carried + counts.stepped) {
       if (one.shape.empty() || one.shape.front() != counts.turns)
-        return failure(fmt::format("what it takes as number {} has no axis of its {} turns", k, counts.turns));
+        return failure(fmt::format("its array {} has no axis of its {} turns", k, counts.turns));
       one.shape.erase(one.shape.begin());
     }
     if (body.type_of(body.inputs()[k]) != one)
       return failure(
-          fmt::format("what it takes as number {} is no '{}' of its body", k, body.nodes()[body.inputs()[k]].text));
+          fmt::format("its array {} has not the type of '{}' of its body", k, body.nodes()[body.inputs()[k]].text));
   }
   return {};
 }

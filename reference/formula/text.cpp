@@ -126,7 +126,7 @@ result<node> node_from(const json& j, std::size_t depth) {
       return failure(fmt::format("{}: {} cannot be {}", row->name, name, shown(j[name])));
     ++known;
   }
-  if (known != j.size()) return failure(fmt::format("{} has a member that it does not know", row->name));
+  if (known != j.size()) return failure(fmt::format("{} has an unknown member", row->name));
   return n;
 }
 
@@ -147,11 +147,11 @@ result<program> program_from(const json& j, std::size_t depth) {
         each.is_object() && each.size() == 2 && each.contains("node") ? integer_of(each["node"]) : std::nullopt;
     if (!id || *id < 0 || !each.contains("name") || !is_name(each["name"]) ||
         *id >= static_cast<std::int64_t>(most_nodes))
-      return failure("an output has a name and a node");
+      return failure("an output must have a name and a node");
     if (auto ok = p.name_output(each["name"].get<std::string>(), static_cast<node_id>(*id)); !ok)
       return tl::make_unexpected(ok.error());
   }
-  if (p.outputs().empty()) return failure("a program has an output");
+  if (p.outputs().empty()) return failure("a program must have an output");
   return p;
 }
 
@@ -208,8 +208,9 @@ json json_of(const program& p) {
 result<program> read_program(std::string_view text) {
   if (text.size() > longest_text) return failure(fmt::format("a program has at most {} bytes", longest_text));
   const json j = json::parse(text.begin(), text.end(), nullptr, false);
-  if (j.is_discarded()) return failure("a program is JSON, and this is none");
-  if (!j.is_object() || j.value("schema", json()) != schema) return failure(fmt::format("its schema is no {}", schema));
+  if (j.is_discarded()) return failure("the text is not JSON");
+  if (!j.is_object() || j.value("schema", json()) != schema)
+    return failure(fmt::format("its schema is not {}", schema));
   return program_from(j, 0);
 }
 

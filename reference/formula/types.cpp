@@ -52,7 +52,7 @@ result<array_type> leaf(const node& n) {
       constexpr std::int64_t limit = std::int64_t{1} << 53;
       const std::int64_t p = n.integer(0), q = n.integer(1);
       if (p <= -limit || p >= limit || q <= 0 || q >= limit)
-        return failure("its numerator lies below 2^53 in magnitude, and its denominator between 0 and 2^53");
+        return failure("its numerator must lie below 2^53 in magnitude, and its denominator between 0 and 2^53");
       return array_type{};
     }
     case op::integer:
@@ -91,7 +91,7 @@ result<array_type> reduced(const node& n, const array_type& x) {
   const list& axes = n.integers[0];
   if (axes.empty() || !std::is_sorted(axes.begin(), axes.end()) ||
       std::adjacent_find(axes.begin(), axes.end()) != axes.end())
-    return failure("its axes are distinct and ascend");
+    return failure("its axes must be distinct and ascend");
   for (const std::int64_t axis : axes)
     if (const auto ok = axis_within(axis, x.shape); !ok) return tl::make_unexpected(ok.error());
   for (std::size_t k = 0; k < x.shape.size(); ++k) {
@@ -137,7 +137,7 @@ result<array_type> frequencies(const node& n, const array_type& base) {
   const std::int64_t first = n.integer(0), count = n.integer(1), steps = n.integer(2);
   if (base.kind != number_kind::real) return failure("its bases are real numbers");
   if (first < 0 || first >= limit || count < 0 || count >= limit || steps <= 0 || steps >= limit)
-    return failure("first and count are not below 0, steps is above, and all are below 2^31");
+    return failure("first and count must not be below 0, steps must be above 0, and all must be below 2^31");
   list sizes(base.shape.begin(), base.shape.end());
   sizes.push_back(count);
   auto s = shape_from(sizes);
@@ -149,7 +149,7 @@ result<array_type> frequencies(const node& n, const array_type& base) {
 result<array_type> interpolated(const node& n, const types& in) {
   if (const auto ok = require_kinds(in, {number_kind::real}); !ok) return tl::make_unexpected(ok.error());
   core::shape x = in[0]->shape, places = in[1]->shape;
-  if (x.empty() || places.empty()) return failure("takes no number");
+  if (x.empty() || places.empty()) return failure("its tables and places must have an axis");
   if (n.what == op::interpolation_shares) {
     if (x != places) return failure("its cotangents are not of the shape of its places");
     places.back() = static_cast<std::size_t>(n.integer(0));
@@ -198,7 +198,7 @@ result<void> check_power(const node& n) {
   constexpr std::int64_t limit = std::int64_t{1} << 31;
   const std::int64_t p = n.integer(0), q = n.integer(1);
   if (p <= -limit || p >= limit || q <= 0 || q >= limit || std::gcd(p, q) != 1)
-    return failure("p and q are coprime, below 2^31 in magnitude, and q is above 0");
+    return failure("p and q must be coprime, below 2^31 in magnitude, and q above 0");
   return {};
 }
 

@@ -18,7 +18,8 @@ result<core::shape> shape_from(const list& sizes) {
   std::size_t elements = 1;
   bool is_empty = false;
   for (const std::int64_t size : sizes) {
-    if (size < 0 || static_cast<std::uint64_t>(size) > most_elements) return failure(fmt::format("a size of {}", size));
+    if (size < 0 || static_cast<std::uint64_t>(size) > most_elements)
+      return failure(fmt::format("a size of {} is not allowed", size));
     s.push_back(static_cast<std::size_t>(size));
     is_empty = is_empty || size == 0;
     if (size > 0) elements = elements > most_elements ? elements : elements * s.back();
@@ -88,7 +89,7 @@ result<array_type> concatenated(const node& n, const types& in) {
   if (!axis) return tl::make_unexpected(axis.error());
   for (std::size_t k = 1; k < in.size(); ++k) {
     core::shape other = in[k]->shape;
-    if (other.size() != made.shape.size()) return failure("its inputs have not the same number of axes");
+    if (other.size() != made.shape.size()) return failure("its inputs must have the same number of axes");
     made.shape[*axis] += other[*axis];
     other[*axis] = made.shape[*axis];
     if (other != made.shape) return failure(fmt::format("the shapes of its inputs differ beside axis {}", *axis));
@@ -116,7 +117,7 @@ result<array_type> updated(const node& n, const types& in) {
   if (const auto ok = require_one_kind(in); !ok) return tl::make_unexpected(ok.error());
   const core::shape &x = in[0]->shape, &part = in[1]->shape;
   if (part.size() != x.size() || n.integers[0].size() != x.size())
-    return failure(fmt::format("the part and its start have {} axes", x.size()));
+    return failure(fmt::format("the part and its start must have {} axes", x.size()));
   for (std::size_t k = 0; k < x.size(); ++k) {
     const std::int64_t start = n.integers[0][k];
     if (start < 0 || start > static_cast<std::int64_t>(x[k]) || part[k] > x[k] - static_cast<std::size_t>(start))

@@ -95,9 +95,8 @@ TEST_CASE("formula/text/what_is_refused", "[unit]") {
   CHECK(refused(R"({"op": "expp"})") == "node 0: there is no operator 'expp'");
   CHECK(refused(vector_x + R"(, {"op": "exp", "in": [1]})") == "node 1 (exp): takes node 1, which is not before it");
   CHECK(refused(vector_x + R"(, {"op": "add", "in": [0]})") == "node 1 (add): takes 2 inputs, and not 1");
-  CHECK(refused(vector_x + "," + vector_x) == "node 1 (input): there is an input 'x'");
-  CHECK(refused(vector_x + R"(, {"op": "exp", "in": [0], "axis": 0})") ==
-        "node 1: exp has a member that it does not know");
+  CHECK(refused(vector_x + "," + vector_x) == "node 1 (input): there is already an input 'x'");
+  CHECK(refused(vector_x + R"(, {"op": "exp", "in": [0], "axis": 0})") == "node 1: exp has an unknown member");
   CHECK(refused(vector_x + R"(, {"op": "sum", "in": [0]})") == "node 1: sum needs the member axes");
   CHECK(refused(vector_x + R"(, {"op": "sum", "in": [0], "axes": [1]})") ==
         "node 1 (sum): axis 1 of an array with 1 axes");

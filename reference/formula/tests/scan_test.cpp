@@ -188,14 +188,14 @@ TEST_CASE("formula/scan/bad_loops_are_refused", "[unit]") {
   };
   CHECK(why_not(x + "," + loop("[0]", 4, 0, 1, one, output("y", 0))).empty());
   refused(loop("[0]", 3, 0, 1, one, output("y", 0)), "has no axis of its 3 turns");
-  refused(loop("[0]", 4, 0, 0, one, output("y", 0)), "is no 'x' of its body");
-  refused(loop("[0]", 4, 1, 1, one, output("y", 0)), "turns are 1 and more");
-  refused(loop("[0]", 0, 0, 1, one, output("y", 0)), "turns are 1 and more");
+  refused(loop("[0]", 4, 0, 0, one, output("y", 0)), "not the type of 'x' of its body");
+  refused(loop("[0]", 4, 1, 1, one, output("y", 0)), "at least 1 turn");
+  refused(loop("[0]", 0, 0, 1, one, output("y", 0)), "at least 1 turn");
   refused(loop("[0, 0]", 4, 0, 1, one, output("y", 0)), "takes 1 arrays, and it has 2");
   refused(loop("[0]", 4, 0, 1, one + R"(, {"op": "is_nan", "in": [0]})", output("y", 1)), "is no real");
   refused(loop("[0]", 4, 1, 0, x + R"(, {"op": "sum", "in": [0], "axes": [0]})", output("y", 1)),
           "is not what it carries");
-  refused(loop("[0]", 4, 0, 1, one, ""), "a program has an output");
+  refused(loop("[0]", 4, 0, 1, one, ""), "a program must have an output");
   refused(loop("[0]", 4, 0, 1, one + R"(, {"op": "exp", "in": [7]})", output("y", 1)), "its body: node 1");
   refused(loop("[0]", 1 << 30, 0, 0, x, output("y", 0)), "more than");
   std::string deep = loop("[0]", 2, 0, 0, x, output("y", 0));
