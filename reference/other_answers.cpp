@@ -164,15 +164,17 @@ class attention_call {
     return {o.values.storage().begin(), o.values.storage().end()};
   }
 
-  // Whether a row of [B, h, n] may have gradients of NaN: through the inputs of `grad_v` alone, or through all inputs.
-  [[nodiscard]] bool is_spoiled(std::size_t row, bool values_alone) const {
+  // Whether a NaN may reach a gradient through a row of [B, h, n]. The gradient of the values does not depend on the
+  // values themselves.
+  [[nodiscard]] bool is_spoiled(std::size_t row, bool is_gradient_of_values) const {
     const std::size_t head = row / queries_ % heads_, batch = row / queries_ / heads_;
     if (rows_[row] || empty_[row]) return true;
     if (key_heads_ == 0) return false;
     const std::size_t key_head = batch * key_heads_ + head_of_keys(head);
     const auto first = components_.begin() + static_cast<std::ptrdiff_t>(key_head * width_);
-    return spoiled_keys_[key_head] || (!values_alone && std::find(first, first + static_cast<std::ptrdiff_t>(width_),
-                                                                  1) != first + static_cast<std::ptrdiff_t>(width_));
+    return spoiled_keys_[key_head] ||
+           (!is_gradient_of_values && std::find(first, first + static_cast<std::ptrdiff_t>(width_), 1) !=
+                                          first + static_cast<std::ptrdiff_t>(width_));
   }
 
   // A NaN in a row reaches the elements in the same place of the batch and in the same head, or the head of its keys.
@@ -211,8 +213,9 @@ class attention_call {
   const certified_outputs& truth_;
   core::request forward_;
   std::size_t heads_ = 0, queries_ = 0, key_heads_ = 0, keys_ = 0, width_ = 0;
-  flags components_, spoiled_keys_;  ///< NaN or an infinity in [B, g, e] of the values, in [B, g] of the keys
-  flags rows_, empty_;  ///< rows of queries or cotangents [B, h, n] that hold them; and rows that see no key
+  flags components_,
+      spoiled_keys_;    ///< whether NaN or an infinity is in [B, g, e] of the values, in [B, g] of the keys
+  flags rows_, empty_;  ///< whether NaN or an infinity is in [B, h, n] of queries or cotangents; whether no key is seen
 };
 
 // A part without keys has the weight 0, and some kernels leave NaN in it. In merged attention the NaN reaches o and the

@@ -14,8 +14,8 @@
 // cotangents of NaN meet the weight 0, the gradients of keys and values are NaN likewise. A NaN stays within its row of
 // the batch and its head or group; a NaN of values stays within its component. A NaN anywhere else is wrong.
 //
-// Every judge asks here: the verdict, and so the gate and `judge`. Golden files have one right answer for each element:
-// no scheme hides a NaN.
+// The verdict uses these answers, and so do the gate and `judge`. Golden files have one right answer for each element:
+// in their inputs no mask hides a NaN.
 #pragma once
 
 #include <cstdint>

@@ -11,9 +11,9 @@ namespace {
 struct axis {
   std::size_t factor = 1;
   std::string_view symbol;
-  std::string_view each{};
-  std::size_t more = 0, less = 0, parts = 1;
-  std::string_view behind{};  // the symbol whose size is added
+  std::string_view each{};                    // the symbol whose size is a further factor
+  std::size_t more = 0, less = 0, parts = 1;  // the numbers that are added, subtracted and divided by
+  std::string_view behind{};                  // the symbol whose size is added
 
   [[nodiscard]] bool is_plain() const {
     return factor == 1 && each.empty() && more == 0 && less == 0 && parts == 1 && behind.empty();

@@ -97,8 +97,8 @@ part_size usual_part_of(const operation& forward) {
 namespace {
 
 std::size_t pieces_wanted(const part_size& part, std::size_t elements, std::size_t lanes) {
-  const auto in_parts_of = [&](std::size_t size) { return (elements + size - 1) / std::max<std::size_t>(size, 1); };
-  return std::max(in_parts_of(part.most_elements), std::min(in_parts_of(part.elements), lanes / part.lanes));
+  const auto parts_of = [&](std::size_t size) { return (elements + size - 1) / std::max<std::size_t>(size, 1); };
+  return std::max(parts_of(part.most_elements), std::min(parts_of(part.elements), lanes / part.lanes));
 }
 
 }  // namespace

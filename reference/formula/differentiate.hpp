@@ -18,8 +18,8 @@
 //   log, log1p     1 / x and 1 / (1 + x) also where the function itself has no value
 //   log_sum_exp    0 in a row of -inf alone; NaN where one is inf
 //   log_add_exp    0 where both are -inf; NaN where both are inf
-//   softmax        NaN where the row has no softmax. For allowances the mean sum_j g_j y_j may also be G . o, where all
-//                  uses of the weights are o = sum_j y_j v_j, as in kernels of attention
+//   softmax        NaN where the row has no softmax. For allowances the mean sum_j g_j y_j may also be G . o, where the
+//                  only use of the weights is o = sum_j y_j v_j with the cotangent G, as in kernels of attention
 //   right_as_well  g for x, where 0 is right as well, and 0 for y, where g is right as well
 //   tanh, sigmoid  by products of sigmoids, which lose no digits far from 0; for allowances also by 1 - tanh^2 and
 //                  s (1 - s), as in frameworks

@@ -301,7 +301,7 @@ traced summed_by_place(const traced& x, const traced_integer& places, std::size_
 traced cumulative_sum(const traced& x, std::size_t axis);
 /// Sums of an element and all elements after it.
 traced sums_from_each_on(const traced& x, std::size_t axis);
-/// The same, computed as the sum of all less the elements before.
+/// The same, computed as the sum of all elements less the sum of those before.
 traced sums_from_each_on_by_total(const traced& x, std::size_t axis);
 /// Cumulative sums along the last axis of rows [..., 1, m], twice: the first are added, and the second are subtracted
 /// from them. A part that cancels in their gradients is no term of these sums [..., 2, m].

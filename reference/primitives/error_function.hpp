@@ -16,7 +16,7 @@ enclosure erf(const enclosure& x);
 /// MPFR computes the centre; the radius is multiplied by the largest slope in the ball.
 template <class Number>
 ball<Number> erf(const ball<Number>& x);
-/// |dr| <= 2 / sqrt(pi) exp(-t^2) E_x + C_erf |r|, where t is the number nearest to 0 within the error of x.
+/// |dr| <= 2 / sqrt(pi) exp(-t^2) E_x + C_erf |r| + tau, where t is the number nearest to 0 within the error of x.
 tracked erf(const tracked& x);
 rounded erf(const rounded& x);
 

@@ -15,7 +15,7 @@ enclosure tanh(const enclosure& x);
 /// Near 0 its error is that of a number near 1, and does not shrink with x.
 template <class Number>
 ball<Number> tanh(const ball<Number>& x);
-/// |dr| <= (1 - t^2) E_x + C_t |r|, where t is the number nearest to 0 within the error of x.
+/// |dr| <= (1 - t^2) E_x + C_t |r| + tau, where t = tanh of the number nearest to 0 within the error of x.
 tracked tanh(const tracked& x);
 rounded tanh(const rounded& x);
 

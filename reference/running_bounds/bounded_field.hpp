@@ -15,8 +15,8 @@ struct target_format {
 };
 
 /// An output. For each element: the truth rounded to the format, a remainder `low`, and a bound `radius` on the
-/// distance of the truth from their sum. Where the bound does not decide how the truth rounds, `radius` is less than 0
-/// and the bound is -radius.
+/// distance of the truth from their sum. Where the bound does not decide how the truth rounds, `radius` has a minus
+/// sign (also at 0) and the bound is -radius.
 struct bounded_field {
   double *value, *low, *radius;
 };
@@ -37,8 +37,8 @@ struct scan_call {
 };
 inline constexpr double largest_input = 0x1p900;
 
-/// Its adjoint, as in algorithms/adjoint.hpp. Cotangents are below `largest_input` by magnitude. The lanes of
-/// grad_s0 are [batch, features].
+/// The adjoint of the recurrence, as in algorithms/adjoint.hpp. Cotangents are below `largest_input` by magnitude. The
+/// lanes of grad_s0 are [batch, features].
 struct adjoint_call {
   lanes_shape shape;
   const double *decay, *h, *s0, *grad_s, *grad_s_n;
@@ -46,8 +46,8 @@ struct adjoint_call {
   bounded_field grad_decay, grad_h, grad_s0;
 };
 
-/// Its derivative along a direction, as in algorithms/forward_derivative.hpp. Tangents are below `largest_input` by
-/// magnitude.
+/// The derivative of the recurrence along a direction, as in algorithms/forward_derivative.hpp. Tangents are below
+/// `largest_input` by magnitude.
 struct tangent_call {
   lanes_shape shape;
   const double *decay, *h, *s0, *tangent_decay, *tangent_h, *tangent_s0;

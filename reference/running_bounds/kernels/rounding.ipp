@@ -8,7 +8,7 @@ struct bounded_pack {
   masks above, vanishes;
 };
 
-// Where nothing is decided, the radius is less than 0, and its negative is the bound.
+// Where nothing is decided, the radius has a minus sign (also at 0), and its negative is the bound.
 struct rounded_pack {
   pack value, low, radius;
 };
