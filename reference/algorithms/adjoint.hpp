@@ -2,7 +2,7 @@
 //
 // With cotangents gbar_i of s_i: lambda_n = gbar_n, lambda_i = gbar_i + w_{i+1} lambda_{i+1}, and
 //   d/d log p_i = w_i lambda_i,   d/d h_i = v_i lambda_i,   d/d s_0 = w_1 lambda_1,
-// w_i = exp(a_i + s_{i-1} - s_i) the carry weight and v_i = exp(h_i - s_i) = 1 - w_i.
+// where w_i = exp(a_i + s_{i-1} - s_i) is the carry weight, and v_i = exp(h_i - s_i) = 1 - w_i.
 //
 // Where a state is -inf: s_i = -inf -> every contribution through token i is 0; h_i = -inf, s_i finite ->
 // w_i = 1, v_i = 0; a_i + s_{i-1} = -inf, h_i finite -> w_i = 0, v_i = 1.
@@ -15,7 +15,7 @@
 
 namespace assay::reference {
 
-/// w = sigmoid(z), v = sigmoid(-z), z = a + s' - h: never 1 - w.
+/// w = sigmoid(z) and v = sigmoid(-z), not 1 - w, with z = a + s' - h; s' is the state before.
 struct sigmoid_form {
   template <class R>
   static weight_pair<R> weights(const R& t, const R& h, const R&) {

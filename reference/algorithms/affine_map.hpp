@@ -2,7 +2,7 @@
 // heinsen::embed_position):
 //   inputs(), outputs()                                   sizes
 //   accumulate(x, y)                                      y[o] += map(x)[o], into accumulators
-//   gradients                                             a type with reductions of the parameters' gradients
+//   gradients                                             a type with accumulators for gradients of the parameters
 //   pull_back(x, grad_y, grad_x, parameter_gradients)     grad_x[k] += ..., into accumulators
 #pragma once
 

@@ -68,7 +68,8 @@ square_matrix<R> by_parts(const square_matrix<R>& x, std::size_t b, Dense dense)
   }
   return r;
 }
-// L(X, G) by parts. For two coordinates that X connects with no other, it is G. Between parts where G is 0, it is 0.
+// L(X, G) by parts; dense() gives L(X, G) of all coordinates together. For two coordinates that X connects with no
+// other, it is G. Between parts where G is 0, it is 0.
 template <class R, class Dense>
 square_matrix<R> slope_by_parts(const square_matrix<R>& x, const square_matrix<R>& g, std::size_t b, Dense dense) {
   for (const auto* m : {&x, &g})

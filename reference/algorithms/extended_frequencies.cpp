@@ -56,7 +56,7 @@ std::int64_t length_of_turn(double base, std::size_t t, std::size_t pairs) {
 }
 
 double steps_of_length(const extension& e) {
-  double steps = 1.0;  // 2^k, where k is the least with L <= 2^k L0; for shorter lengths k is 0 or below
+  double steps = 1.0;  // 2^k, where k >= 0 is the least with L <= 2^k L0
   while (steps * e.trained_length < e.length) steps *= 2.0;
   return std::max(1.0, 2.0 * steps - 1.0);
 }
@@ -107,8 +107,8 @@ traced extended_frequencies(const extension& e, const traced& s, const std::opti
   switch (e.rule) {
     case kind::yarn:
     case kind::llama3:
-      return e.factor == 1.0 ? covering(theta, blended) : blended();  // the shares add up to 1, but no interval proves
-                                                                      // it
+      // For the factor 1 the shares add up to 1, but no interval proves it.
+      return e.factor == 1.0 ? covering(theta, blended) : blended();
     case kind::ntk_fixed:
       return theta * formula::geometric_frequencies(s, 1, e.pairs, e.pairs);
     case kind::ntk_mixed: {
@@ -126,7 +126,7 @@ traced extended_frequencies(const extension& e, const traced& s, const std::opti
   }
 }
 
-traced magnitude_at(const core::attributes& settings, const traced& factor) {
+traced magnitude_of_extension(const core::attributes& settings, const traced& factor) {
   enum class rule { yarn, ratio, su };
   const auto by =
       core::chosen<rule>(settings, "rule", {{"yarn", rule::yarn}, {"ratio", rule::ratio}, {"su", rule::su}});

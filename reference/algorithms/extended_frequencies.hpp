@@ -59,13 +59,13 @@ struct extension : trained_pairs {
 std::string conflict_of_extension(const core::attributes& settings);
 
 /// The first length, in tokens, at which base^(-t/pairs) makes a turn: ceil(2 pi base^(t/pairs)), decided by intervals;
-/// `no_turn` where it is beyond 2^51. Precondition: base >= 1 is finite.
+/// `no_turn` where base^(t/pairs) is beyond 2^49. Precondition: base >= 1 is finite.
 inline constexpr std::int64_t no_turn = std::int64_t{1} << 53;
 std::int64_t length_of_turn(double base, std::size_t t, std::size_t pairs);
 /// 2^(ceil(log2(L / L0)) + 1) - 1, computed from integers; at least 1.
 double steps_of_length(const extension& e);
 
-/// c(beta): pi being transcendental, that of a finite base is no integer.
+/// c(beta). It is no integer for a finite base, since pi is transcendental.
 template <class R>
 R index_of_turns(const trained_pairs& e, const R& base, double beta) {
   const R turns = from_setting<R>(e.trained_length) / (R(2.0) * pi<R>() * from_setting<R>(beta));
@@ -78,12 +78,12 @@ std::optional<formula::traced> ramp_of(const extension& e, const formula::traced
 /// The share, 0 to 1, of each frequency that is kept, by its turns. No pair lies between equal ends: pi is
 /// transcendental, so the turns of a finite base are no rational number.
 formula::traced kept_by_turns(const extension& e, const formula::traced& theta);
-/// The extension of theta = base^(-t/r) [k, r] by the factor s and that ramp. Precondition: the settings have no
+/// The extension of theta = base^(-t/r) [k, r] by the factor s and the given ramp. Precondition: the settings have no
 /// conflict; base > 1 for yarn.
 formula::traced extended_frequencies(const extension& e, const formula::traced& s,
                                      const std::optional<formula::traced>& ramp, const formula::traced& theta);
 
 /// The number that multiplies queries and keys where contexts are `factor` times as long.
-formula::traced magnitude_at(const core::attributes& settings, const formula::traced& factor);
+formula::traced magnitude_of_extension(const core::attributes& settings, const formula::traced& factor);
 
 }  // namespace assay::reference

@@ -1,7 +1,7 @@
 // The directional derivative of the log-linear recurrence, hand-written, for every reading.
 //
 // Along (da, dh, ds_0):  ds_i = w_i (da_i + ds_{i-1}) + v_i dh_i,
-// w_i = exp(a_i + s_{i-1} - s_i) the carry weight and v_i = exp(h_i - s_i) = 1 - w_i.
+// where w_i = exp(a_i + s_{i-1} - s_i) is the carry weight, and v_i = exp(h_i - s_i) = 1 - w_i.
 //
 // Where a state is -inf, as in the adjoint: s_i = -inf -> ds_i = 0; h_i = -inf, s_i finite -> w_i = 1,
 // v_i = 0; a_i + s_{i-1} = -inf, h_i finite -> w_i = 0, v_i = 1. No tokens: the derivative of the last state

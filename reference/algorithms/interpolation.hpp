@@ -46,7 +46,7 @@ class place_in_table {
       while (first_ < last_ && surely(!less(p, whole(first_ + 1.0)))) ++first_;
   }
   [[nodiscard]] bool is_nan() const { return std::isnan(x_); }
-  [[nodiscard]] bool is_beyond() const { return is_beyond_; }  ///< far beyond the end: a constant
+  [[nodiscard]] bool is_beyond() const { return is_beyond_; }  ///< more than 1 after the last one
   /// The first and last of the lower positions that p may be at or above.
   [[nodiscard]] double first() const { return first_; }
   [[nodiscard]] double last() const { return last_; }
@@ -55,7 +55,7 @@ class place_in_table {
   /// The upper position; it is the lower one where p is exactly there.
   [[nodiscard]] double next(double k) const { return surely(!less(whole(k), p_)) ? k : k + 1.0; }
   [[nodiscard]] R way_from(double k) const { return p_ - whole(k); }
-  /// f of the lower position, whichever position that is.
+  /// f(k) for the position k that lies below p.
   template <class F>
   [[nodiscard]] R of_lower(F f) const {
     R x = f(first_);

@@ -62,6 +62,9 @@ inline void widen_by_scans(accuracy_class c, const_lane<tracked> a, const_lane<t
 ///
 ///   y_k = G (q + |L| + |log G| + |log G - L| + C_l) + w_{k+1} y_{k+1} + lambda_k (R + 0.3 + C_e + C_l),
 ///   R = |log lambda_k - L_k|; 0.3 bounds the rounding of a log-sum-exp's difference, max |z| min(w, v).
+///
+/// y_k is the error of lambda_k, apart from the inherited error of G = |gbar_k|. L_k = s_k - A_k has the error q. C_l
+/// and C_e are the errors of log and exp. All errors are in units of u.
 inline void widen_by_cumsum_autograd(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
                                      const_lane<tracked> grad_s, const tracked& grad_last,
                                      scan_gradients<tracked> grad) {

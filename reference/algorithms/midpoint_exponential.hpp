@@ -62,8 +62,8 @@ struct floating_arithmetic {
   }
   // out = (sum of products) / k, plus the identity where it is wanted. Returns a bound on the error in Frobenius's
   // norm: for m terms (m + 8) eps / (1 - (m + 8) eps), of which 6 are for a division, times the products of the
-  // absolute values, and eps of the result for the identity (Higham 2002, section 3.5). Products below 2^-960 may lose
-  // 2^-1060 each.
+  // absolute values, and 2 eps of the result for the identity (Higham 2002, section 3.5). Products below 2^-960 may
+  // lose 2^-1060 each.
   double product(matrix& out, std::initializer_list<pair> pairs, double k, bool with_identity) const {
     matrix r = zero();
     double sizes = 0.0;
@@ -174,8 +174,8 @@ struct computed {
 struct scaling {
   double norm;  // norm of the scaled matrix: at least its 2-norm
   int halvings, terms;
-  scaling(double norm_of_x, int beyond, int bits, std::size_t b) : norm(norm_of_x) {
-    halvings = norm > 0.0 ? std::max(0, std::ilogb(norm) + 1 + beyond) : 0;
+  scaling(double norm_of_x, int further_halvings, int bits, std::size_t b) : norm(norm_of_x) {
+    halvings = norm > 0.0 ? std::max(0, std::ilogb(norm) + 1 + further_halvings) : 0;
     norm = std::ldexp(norm, -halvings);
     // The remainders are 2 b y^(K+1) / (K+1)! for the series, and 2 y^K / K! for its derivative, with y <= 1/2.
     // Horner's rule needs at least one term.
@@ -187,7 +187,8 @@ struct scaling {
   }
 };
 
-// exp(2^s Y), and its slope along 2^s H. The header derives the bounds. `size` is at least Frobenius's norm of H.
+// exp(2^s Y), and its slope along 2^s H. skew_exponential.hpp derives the bounds. `size` is at least Frobenius's norm
+// of H.
 template <class Arithmetic>
 computed<Arithmetic> exponentiate(const Arithmetic& in, const scaling& scaled, const typename Arithmetic::matrix& y,
                                   const typename Arithmetic::matrix* h, double size) {
@@ -217,7 +218,7 @@ computed<Arithmetic> exponentiate(const Arithmetic& in, const scaling& scaled, c
 // The 2-norm of a skew-symmetric matrix is at most its largest row sum, and at most Frobenius's norm.
 struct norms {
   double squares = 0.0, row = 0.0, largest = 0.0;
-  [[nodiscard]] double two() const { return std::min(root_up(squares), up(largest)); }
+  [[nodiscard]] double two_norm() const { return std::min(root_up(squares), up(largest)); }
 };
 template <class Size>
 norms norms_of(std::size_t b, Size size) {

@@ -4,8 +4,9 @@
 //   K      linear: 1 - |x| up to 1; cubic: (A + 2)|x|^3 - (A + 3)|x|^2 + 1 up to 1, A (|x|^3 - 5|x|^2 + 8|x| - 4) up
 //          to 2 (Keys 1981), A = -3/4; with antialiasing A = -1/2, as in Pillow
 //   src    half pixels: (i + 1/2) s - 1/2 with s = from / to; aligned corners: i (from - 1) / (to - 1), 0 for one
-//   number outside the old numbers, the first one and the last one are repeated. With antialiasing they are left out,
-//          the weights are divided by their sum, and stretch is s where that is more than 1.
+//   ends   outside the old numbers the first and the last one are repeated. With antialiasing, weights outside are left
+//          out, and the others are divided by their sum.
+//   stretch  s with antialiasing, where s is more than 1; else 1
 //
 // All of this is rational: here distances and weights are exact, as quotients of integers.
 #pragma once
@@ -27,11 +28,11 @@ struct resampling {
   /// s = from / (to + 1/10), with which DINOv2 makes sure of the size.
   bool has_offset = false;
   std::int64_t sharpness = antialiased ? -2 : -3;  ///< 4 A
-  std::int64_t shift = 1;                          ///< twice the number of pixels by which src is shifted, and shifted
-                                                   ///< back
+  /// Twice the number of pixels by which src is shifted, and shifted back.
+  std::int64_t shift = 1;
 
-  static constexpr std::int64_t most = 1024;  ///< largest `from` and `to`: so that weights are exact integers of 53
-                                              ///< bits
+  /// The largest `from` and `to`, so that weights are exact integers of 53 bits.
+  static constexpr std::int64_t most = 1024;
 };
 
 /// The old numbers from which each new number is made: `taps` for each, in row-major order; some new numbers have
@@ -46,7 +47,7 @@ struct resampled_axis {
   /// Whole numbers in proportion to the weights of each new number, and their sums [to].
   [[nodiscard]] traced whole_weights() const { return index_number(formula::known_integers(shape(), whole)); }
   [[nodiscard]] traced whole_sums() const { return index_number(formula::known_integers({sums.size()}, sums)); }
-  /// The same in proportion to all weights, so that all sums are one number; 0 where that number is no exact double.
+  /// The sum that all new numbers share if their whole weights are scaled to one sum; 0 where it is above 2^40.
   [[nodiscard]] std::int64_t common_sum() const;
   [[nodiscard]] traced weights_of_common_sum() const;
   /// K of distances [to, taps]; divided by its sum where weights are normalised.
@@ -61,12 +62,12 @@ struct resampled_axis {
 
   resampling settings;
   std::size_t taps = 0;
-  std::vector<std::int64_t> place, number;  ///< clamped, and not clamped
-  std::vector<std::int64_t> distance, reach;
+  std::vector<std::int64_t> place, number;    ///< which old number a weight is for: clamped to the old numbers, and not
+  std::vector<std::int64_t> distance, reach;  ///< src - k, in units of 1 / per_number, and its error in units of u
   std::vector<bool> is_there;
   std::vector<std::int64_t> whole, sums;
-  std::int64_t unit = 1, per_number = 1;  ///< distances are divided by `unit`; `per_number` is the distance from one
-                                          ///< number to the next
+  /// Distances are divided by `unit`; `per_number` is the distance from one old number to the next.
+  std::int64_t unit = 1, per_number = 1;
 
  private:
   [[nodiscard]] core::shape shape() const { return {static_cast<std::size_t>(settings.to), taps}; }
@@ -116,7 +117,7 @@ inline resampled_axis::resampled_axis(const resampling& requested) : settings(re
   for (std::size_t k = 0; k < whole.size(); ++k) sums[k / taps] += whole[k] /= common;
 }
 
-/// 4 unit^3 K, or unit K.
+/// 4 unit^3 K where K is cubic, unit K where it is linear.
 inline std::int64_t resampled_axis::whole_weight(std::size_t k) const {
   const std::int64_t x = std::abs(distance[k]), d = unit, a = settings.sharpness;
   if (!is_there[k]) return 0;

@@ -103,10 +103,10 @@ class scan_laws {
  private:
   struct one_lane {
     accuracy_class reached = accuracy_class::uniform;
-    std::vector<tracked> states, linear_states;  ///< states of the class that is reached; states of linear, from that
-                                                 ///< class on
+    std::vector<tracked> states;         ///< of the class that is reached
+    std::vector<tracked> linear_states;  ///< of class linear, once it is reached
     bool has_linear_gradients = false;
-    std::vector<tracked> grad_a, grad_h;  ///< gradients of linear
+    std::vector<tracked> grad_a, grad_h;  ///< gradients of class linear
     tracked grad_s0;
     std::vector<double> dual_trees;  ///< errors of the sigmoid form, from class tree on
     std::vector<tracked> linear_ds;

@@ -20,7 +20,7 @@ enum class waveform { zero, sine, cosine };
 
 struct column {
   waveform function = waveform::zero;
-  std::size_t pair = 0;  ///< which frequency
+  std::size_t pair = 0;  ///< the index of its frequency
 };
 
 /// `leading` columns of one function and `trailing` columns of the other; `trailing` is equal, or one fewer.

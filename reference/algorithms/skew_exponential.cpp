@@ -68,7 +68,8 @@ std::optional<integer_result> in_fixed_point(std::size_t b, mpfr_prec_t precisio
       return size_of_ends(low, high);
     };
   };
-  const double norm = norms_of(b, size(x)).two(), norm_of_g = wants_slope ? root_up(norms_of(b, size(g)).squares) : 0.0;
+  const double norm = norms_of(b, size(x)).two_norm(),
+               norm_of_g = wants_slope ? root_up(norms_of(b, size(g)).squares) : 0.0;
   if (!(norm < largest_norm) || !std::isfinite(norm_of_g)) return std::nullopt;
   const int bits = static_cast<int>(precision) + 64 + 2 * std::max(0, std::ilogb(norm == 0.0 ? 1.0 : norm)) +
                    fixed_arithmetic::halvings;

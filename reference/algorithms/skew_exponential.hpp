@@ -55,7 +55,7 @@ square_matrix<ball<Number>> exponential_of(const square_matrix<ball<Number>>& x,
 square_matrix<value> exponential_slope(const square_matrix<value>& x, const square_matrix<value>& g, std::size_t b);
 square_matrix<enclosure> exponential_slope(const square_matrix<enclosure>& x, const square_matrix<enclosure>& g,
                                            std::size_t b);
-/// `size` is the norm of the cotangents by magnitude, in Frobenius's norm.
+/// `size` is Frobenius's norm of the cotangents, each counted by magnitude.
 square_matrix<tracked> exponential_slope(const square_matrix<tracked>& x, const square_matrix<tracked>& g,
                                          std::size_t b, double size);
 template <class Number>

@@ -70,7 +70,7 @@ std::vector<double> in_double(std::vector<double> x, std::vector<double> g, std:
                          std::all_of(g.begin(), g.end(), [](double y) { return std::isfinite(y); });
   if (!is_finite || !(sizes.largest < 0x1p500))
     return std::vector<double>(b * b, std::numeric_limits<double>::quiet_NaN());
-  const scaling scaled(sizes.two(), floating_arithmetic<double>::halvings, floating_arithmetic<double>::bits, b);
+  const scaling scaled(sizes.two_norm(), floating_arithmetic<double>::halvings, floating_arithmetic<double>::bits, b);
   for (auto* m : {&x, &g})
     for (double& y : *m) y = std::ldexp(y, -scaled.halvings);
   computed<floating_arithmetic<double>> r = exponentiate(in, scaled, x, g.empty() ? nullptr : &g, 0.0);
@@ -84,7 +84,7 @@ square_matrix<ball<Number>> exponential_of(const square_matrix<ball<Number>>& x,
   return by_parts(x, b, [](const square_matrix<ball<Number>>& own, std::size_t n) {
     if (!is_known(own)) return unknown_matrix<Number>(n);
     midpoints<Number> y(own, n, true);
-    const double norm = y.sizes.two();
+    const double norm = y.sizes.two_norm();
     if (!(norm < largest_norm_of_doubles) || norm < smallest_norm_of_doubles) return unknown_matrix<Number>(n);
     const scaling scaled(norm, arithmetic::halvings, arithmetic::bits, n);
     y.halve(scaled.halvings);
@@ -99,7 +99,7 @@ square_matrix<ball<Number>> exponential_slope(const square_matrix<ball<Number>>&
   return slope_by_parts(x, g, b, [&] {
     if (!is_known(x) || !is_known(g)) return unknown_matrix<Number>(b);
     midpoints<Number> y(x, b, true), h(g, b, false);
-    const double norm = y.sizes.two(), norm_of_g = root_up(h.sizes.squares);
+    const double norm = y.sizes.two_norm(), norm_of_g = root_up(h.sizes.squares);
     if (!(norm < largest_norm_of_doubles) || norm < smallest_norm_of_doubles || !(norm_of_g < 0x1p400) ||
         norm_of_g < smallest_norm_of_doubles)
       return unknown_matrix<Number>(b);

@@ -27,10 +27,10 @@
 //
 // `alibi/attention`: softmax(scale q k^T + factor B) v as in fused kernels, which take slopes, and no bias. Tokens are
 // counted as they lie: key j stands at j, query i at i + m - n, or at i. Slopes are constants of this operation. Rows
-// of logits may differ by constants. Where no key after the query counts by its distance, causal kernels add m j
-// (Dao-AILab/flash-attention, csrc/flash_attn/src/alibi.h); their tests and MPT add m (j - last). Both lose digits as
-// the number of keys grows, and are of class linear; m (j - i) is sequential. Falcon scales the bias together with
-// q . k: `bias_factor` inverse_sqrt.
+// of logits may differ by constants. Unless the bias is -m |i - j|, kernels may add m j, as causal ones do
+// (Dao-AILab/flash-attention, csrc/flash_attn/src/alibi.h), or m (j - last), as their tests and MPT do. Both lose
+// digits as the number of keys grows, and are of class linear; m (j - i) is of class sequential. Falcon scales the bias
+// together with q . k: `bias_factor` inverse_sqrt.
 //
 // Special values: a slope of NaN or infinity gives m c by IEEE 754 (infinity times 0 is NaN). A masked pair is -inf
 // whatever the slope is. Gradients: B is linear in m; cotangents of masked pairs belong to a constant.
@@ -107,12 +107,12 @@ class alibi_products {
 struct alibi_pair {
   formula::traced_integer query, key, last;
 };
-/// The bias of a pair: m (j - i), or -m |i - j| in both directions.
+/// The bias of a pair: m (j - i), or -m |i - j| if `both` directions count by their distance.
 inline formula::traced alibi_bias(const formula::traced& slope, bool both, const alibi_pair& places) {
   const formula::traced_integer apart = places.key - places.query, none = formula::traced_integer::constant(0);
   return slope * to_real(both ? none - magnitude_of(apart) : apart);
 }
-/// m j in place of m (j - i): rows differ by a constant.
+/// m j in place of m (j - i), from which rows differ by a constant; -m |i - j| if `both` is true.
 inline formula::traced alibi_bias_of_key(const formula::traced& slope, bool both, const alibi_pair& places) {
   return both ? alibi_bias(slope, both, places) : slope * to_real(places.key);
 }
@@ -159,9 +159,9 @@ struct alibi {
             {integer("heads", {8, 1, 2, 3, 4, 5, 6, 7, 12, 16, 40, 71, 112}, {1, 1024}, "how many heads there are",
                      "h"),
              integer("all_heads", {0, 12, 40, 1024}, {0, 1024},
-                     "how many heads the model has, where these are some of them; 0: these are the last ones"),
+                     "how many heads the model has; 0: the heads of the call are its last ones"),
              integer("first_head", {0, 1, 7, 30}, {0, 1023},
-                     "which head of the model is the first of these, counted from 0"),
+                     "which head of the model is the first head of the call, counted from 0"),
              choice("rule", {"official", "naive", "mpt"},
                     "how slopes are chosen for H heads: as Press et al. do, as 2^(-alpha_max h / H), or as MPT does"),
              real("alpha_max", {8, 4, 16}, {1.0 / alibi_rule::alpha_parts, 64},

@@ -5,9 +5,9 @@
 // `attention/output`: bias [h, n, m], shared by the rows of the batch; -inf is the mask. It is added to the scaled
 // product: code that scales both (Falcon's ALiBi) computes another function.
 //
-// `attention/grouped_query`, `attention/sinks`, `attention/lse`: no bias, but settings that hide keys and cap logits. h
-// u heads of queries use h heads of keys and values, `group` = u heads one after the other (Ainslie et al. 2023, arXiv
-// 2305.13245; the gradients of k and v are sums over them). `causal`, `alignment`, `window_left` and `window_right`:
+// `attention/grouped_query`, `attention/sinks`, `attention/lse`: no bias, but settings that hide keys and cap logits.
+// Each head of keys and values serves `group` = u heads of queries, one after the other (Ainslie et al. 2023, arXiv
+// 2305.13245); the gradients of k and v are sums over these. `causal`, `alignment`, `window_left` and `window_right`:
 // see kinds/attention_of_places.hpp; a window of w keys that includes the query's own, as in Mistral, is window_left =
 // w - 1. `chunk`: queries see keys of their own chunk alone (Llama 4; attention_chunk of FlashAttention 3). `softcap`
 // c: logits are c tanh(scale q . k / c) before keys are hidden (Gemma 2, arXiv 2408.00118); 0 means no cap. Laws of
@@ -88,7 +88,7 @@ struct attention {
   static formula::program lse(const scheme& steps, const formula::program_sizes& call);
   static formula::program merge(const scheme& steps, const formula::program_sizes& call);
 
-  /// Logits [B, h u, n, m], and the keys that are seen.
+  /// Logits [B, h u, n, m], and which keys each query sees.
   struct logits_in_sight {
     traced logits;
     traced_truth seen;
@@ -141,7 +141,7 @@ inline core::operation attention::lse_declaration() {
   op.outputs = {{.name = "lse", .axes = {"B", "h*u", "n"}, .meaning = "logarithms of the sums of exp(logits)"}};
   op.attributes.push_back(choice("base", {"e", "2"}, "base of the logarithm"));
   op.attributes.push_back(
-      choice("empty", {"minus_infinity", "plus_infinity"}, "which infinity the lse is of a query that sees no key"));
+      choice("empty", {"minus_infinity", "plus_infinity"}, "which infinity is the lse of a query that sees no key"));
   op.stages.erase(op.stages.begin() + static_cast<std::ptrdiff_t>(attention_stage::output));
   op.named_only = true;
   return op;

@@ -1,7 +1,7 @@
 // Positions of images and sound by real coordinates, and by convolutions.
 //
-//   coordinates/fourier_features  sin and cos of 2 pi (2 x - 1) . G, with frequencies G that are drawn once, or learned
-//     (Tancik et al. 2020, arXiv 2006.10739; PositionEmbeddingRandom of facebookresearch/segment-anything,
+//   coordinates/fourier_features  sine and cosine of 2 pi (2 x - 1) . G, with frequencies G that are drawn once, or
+//     learned (Tancik et al. 2020, arXiv 2006.10739; PositionEmbeddingRandom of facebookresearch/segment-anything,
 //     SamPositionalEmbedding of huggingface/transformers; Li et al. 2021, "Learnable Fourier features", arXiv
 //     2106.02795, eq. (2): factor "one", first "cosine", scale "inverse_sqrt")
 //   coordinates/rotate            RoPE whose positions are the centers of patches in [-1, 1] (Simeoni et al. 2025,
@@ -15,9 +15,9 @@
 //     buckets of T5 in both directions (Xu et al. 2021, "LayoutLMv2", arXiv 2012.14740, spatial-aware
 //     self-attention; LayoutLMv3 of huggingface/transformers)
 //
-// Shapes: points [B, n, a] and matrix [a, r] to y [B, n, 2r], sines first; x [B, n, h, d], d a multiple of 4; x [B, n,
-// d], weight [d, 3, 3], bias [d]; x [B, n, g c], weight [g c, c, k], bias [g c] for g groups of c channels; position, x
-// and y [B, n], table [h, b], x_table and y_table [h, w] to bias [B, h, n, n].
+// Shapes: points [B, n, a] and matrix [a, r] to y [B, n, 2r], sines first unless `first` is "cosine"; x [B, n, h, d], d
+// a multiple of 4; x [B, n, d], weight [d, 3, 3], bias [d]; x [B, n, g c], weight [g c, c, k], bias [g c] for g groups
+// of c channels; position, x and y [B, n], table [h, b], x_table and y_table [h, w] to bias [B, h, n, n].
 //
 // Where there is a grid, it is the last rows * columns tokens, row by row. The tokens before it, class tokens and
 // registers, stay as they are. Row i of H has the coordinate 2 (i + 1/2) / N - 1, where N = H, or the larger or smaller
@@ -86,7 +86,7 @@ struct coordinates {
         };
     /// The coordinate of a place, for this number of places.
     std::function<traced(const index& place, std::int64_t size)> center = center_of;
-    /// 1 / T.
+    /// 1 / T_t for the r periods T_t.
     std::function<traced(const recorded_call& in, std::size_t r)> frequencies = frequencies_of;
     /// The first of the `grid` tokens among n that are the grid.
     std::function<std::size_t(std::size_t n, std::size_t grid)> first_of_grid = [](std::size_t n, std::size_t grid) {
@@ -323,7 +323,7 @@ inline formula::program coordinates::bias_by_buckets(const scheme& steps, const 
 }
 
 inline std::vector<core::attribute_declaration> coordinates::grid_settings() {
-  return {integer("rows", {2, 1, 3}, {1, 0x1p20}, "H: how many rows the grid has, which is the last tokens"),
+  return {integer("rows", {2, 1, 3}, {1, 0x1p20}, "H: how many rows the grid has; its places are the last tokens"),
           integer("columns", {3, 1, 2}, {1, 0x1p20}, "W: how many columns it has")};
 }
 inline std::string coordinates::conflict_of_grid(const core::attributes& settings, const core::axis_sizes& sizes) {
@@ -421,7 +421,7 @@ inline core::operation coordinates::line_declaration() {
           .independent = {"B"},
           .axis_roles = {{"g", core::axis_role::parameter}, {"c", core::axis_role::parameter}},
           .conflict = [](const core::attributes&, const core::axis_sizes& sizes) -> std::string {
-            return sizes.at("k") > 0 ? "" : "a kernel has a number at least";
+            return sizes.at("k") > 0 ? "" : "k = 0: a kernel has at least one number";
           },
           .named_only = true};
 }

@@ -37,7 +37,7 @@
 
 namespace assay::reference::encodings {
 
-/// The settings of the rows of its tables.
+/// The settings by which a distance chooses a row of the tables K and Q.
 struct deberta_rows {
   std::int64_t span = 256, max_distance = 512;
   bool logarithmic = true, clamp_first = true;

@@ -9,7 +9,7 @@
 //      of each feature, w or 1 + w, for each head (Qwen3: huggingface/transformers, Qwen3Attention; Gemma 3: 1 + w);
 //      `norm` "after": this comes after the rotation (Llama 4, without weights)
 //   2. rotation by position (Su et al. 2021, arXiv 2104.09864)
-//   3. queries times a temperature of their place p = 1, 2, ...: "log_n", log p / log L0 where p > L0 (Qwen); or
+//   3. queries times a temperature of p = position + 1: "log_n", log p / log L0 where p > L0, else 1 (Qwen); or
 //      "floored", 1 + 0.1 log(floor(p / L0) + 1) (Llama 4; Nakanishi 2025, arXiv 2501.19399)
 //   4. logits s = scale q . k, capped as c tanh(s / c)
 //   5. minus slope |distance| where `alibi` is set (Press et al. 2022, arXiv 2108.12409)
@@ -75,7 +75,7 @@ struct decoder {
         [](const traced& x, const traced& epsilon, bool is_of_gradient) {
           return over_root(square_norm::mean, x, epsilon, is_of_gradient);
         };
-    /// The temperature of queries at these places 1, 2, ...
+    /// The temperature of queries at the places p = position + 1.
     std::function<traced(const index& places, const std::string& rule, std::int64_t trained)> temperature =
         temperature_of;
     std::function<traced(const traced& slope, const index& distance)> bias =
@@ -106,7 +106,7 @@ struct decoder {
   /// Queries or keys as they enter the product, at their positions [B, .].
   static traced prepared(const scheme& steps, const recorded_call& in, const traced& rows, const traced& weights,
                          const index& positions);
-  /// The part of [B, m] that belongs to the last n tokens.
+  /// The part of numbers of tokens [B, m] that belongs to the queries, the last n tokens: [B, n].
   static index part_of_queries(const recorded_call& in, const index& numbers_of_tokens) {
     return between(numbers_of_tokens, 1, in.size("m") - in.size("n"), in.size("m"));
   }
@@ -128,7 +128,7 @@ inline core::tensor_declaration positions() {
 inline std::string conflict_of_queries(const core::axis_sizes& sizes) {
   if (sizes.at("n") <= sizes.at("m")) return {};
   return "n = " + std::to_string(sizes.at("n")) + " queries are more than the m = " + std::to_string(sizes.at("m")) +
-         " tokens, the last of which they are";
+         " tokens; queries are the last of these tokens";
 }
 inline core::attribute_declaration causal() { return query_places::declared(true).front(); }
 inline core::attribute_declaration base() {
@@ -160,7 +160,8 @@ inline core::operation decoder::attention_declaration() {
            core::parameter("sink", {"h*u"}, "logits of a key without a value, where `sinks`; -inf: there is none",
                            {.low = -largest, .high = largest, .minus_infinity = true}),
            decoder_declarations::positions(),
-           decoder_declarations::tokens("document", "which document a token is of: others are hidden",
+           decoder_declarations::tokens("document",
+                                        "the document of each token; a query sees only tokens of its own document",
                                         {-0x1p31, 0x1p31}, core::input_role::value)})
     op.inputs.push_back(std::move(d));
   const std::vector<core::attribute_declaration> own{

@@ -11,7 +11,8 @@
 // causal rows that begin at key 0. `future`: keys after the query are masked, count as the distance 0, or have their
 // own distance.
 //
-// Special values: x is in [0, 1], and 0 at t = 0. Where max(L, i) or c is 0, x is 0 / epsilon; NaN without epsilon.
+// Special values: x is 0 at t = 0, and in [0, 1] for keys up to the query; later keys that have their own distance may
+// have x > 1. Where c is 0, or both t and max(L, i) are 0, x is 0 / epsilon; NaN without epsilon.
 // Gradients where the formula has a kink: at a hidden unit of 0 either slope is right. At L = i the multiplier has half
 // of the gradient, and all and none are right, too. |c| and |multiplier| have the gradient 0 at 0.
 // Law: log1p is of class sequential; log(1 + y), which loses y beside 1, is of class linear.
@@ -61,7 +62,7 @@ inline fire::traced fire::argument(const recorded_pairs& pairs, const scheme& st
   return either(is_whole, whole_length(t, c, least, larger_length), share);
 }
 
-/// psi(t) / psi(max(L, t)) for L <= t. It is exactly 1, which no interval of a quotient proves. At L = t its derivative
+/// psi(t) / psi(max(L, t)) for L <= t: exactly 1, which no interval of a quotient proves. At L = t its derivative
 /// in L is half of -psi'(t) / psi(t). At t = 0 it is 0 / 0, and so is its derivative.
 inline fire::traced fire::whole_length(const traced& t, const traced& c, const traced& least, const traced& length) {
   const traced zero(0.0), one(1.0), product = c * t;

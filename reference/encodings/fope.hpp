@@ -37,7 +37,7 @@
 
 namespace assay::reference::encodings {
 
-/// The rule for the frequencies that are kept.
+/// The rule that says how many frequencies are kept, the fastest ones first.
 struct kept_rule {
   using index = formula::traced_integer;
   std::size_t pairs;
@@ -54,7 +54,7 @@ struct kept_rule {
   /// The number of kept frequencies at these lengths [n].
   [[nodiscard]] index number_of_kept(const index& lengths) const {
     if (counts) return index::constant(std::min(count, all()));
-    std::vector<std::int64_t> first{0};  // the first lengths at which none is kept, one, two, ...
+    std::vector<std::int64_t> first{0};  // element c: the least length at which c are kept
     for (std::size_t t = 0; t < pairs; ++t) first.push_back(length_of_turn(base, t, pairs));
     return last_reached(lengths, std::move(first), no_turn);
   }
@@ -135,12 +135,12 @@ inline formula::program fope::rotate(const scheme& steps, const formula::program
 }
 
 inline std::string fope::conflict(const core::attributes&, const core::axis_sizes& sizes) {
-  const auto said = [&](const char* axis) { return std::string(axis) + " = " + std::to_string(sizes.at(axis)); };
-  if (sizes.at("d") % 2 != 0) return said("d") + " is odd, and its halves are paired";
+  const auto size_of = [&](const char* axis) { return std::string(axis) + " = " + std::to_string(sizes.at(axis)); };
+  if (sizes.at("d") % 2 != 0) return size_of("d") + " is odd, and its halves are paired";
   if (sizes.at("O") > sizes.at("d") / 2)
-    return said("O") + " columns of coefficients are more than the pairs of " + said("d");
+    return size_of("O") + " columns of coefficients are more than the pairs of " + size_of("d");
   if (sizes.at("g") == 0 ? sizes.at("h") > 0 : sizes.at("h") % sizes.at("g") != 0)
-    return said("g") + " heads of coefficients do not divide " + said("h") + " heads";
+    return size_of("g") + " heads of coefficients do not divide " + size_of("h") + " heads";
   return {};
 }
 

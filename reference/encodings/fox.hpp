@@ -50,7 +50,7 @@ struct fox {
     double hidden = -std::numeric_limits<double>::infinity();  ///< D of keys that are not seen
   };
 
-  /// Sums of segments have no shorter tree of their own.
+  /// There is no algorithm of class tree: sums of segments by trees are covered by sequential ones.
   static scheme algorithm(accuracy_class c) {
     scheme steps;
     if (c == accuracy_class::cumsum) steps.sums = totals_less_prefixes;

@@ -59,7 +59,7 @@ struct kerple {
     return in_stage<traced>(stage::product, [&] { return -(x * y); });
   }
   /// x; 0 is right as well where it contains a power 0^0.
-  static traced or_nothing(const recorded_pairs& p, const char* exponent, const traced& x) {
+  static traced or_zero(const recorded_pairs& p, const char* exponent, const traced& x) {
     const traced zero(0.0);
     const formula::traced_truth is_zero_to_zero =
         equal(p.distance(), formula::traced_integer::constant(0)) && equal(p[exponent], zero);
@@ -70,11 +70,9 @@ struct kerple {
     const traced x = in_stage<traced>(stage::distance, [&] { return p["r2"] * t; });
     return less_product(p["r1"], in_stage<traced>(stage::function, [&] { return steps.log_of_one_plus(x); }));
   }
-  static traced power_bias(const recorded_pairs& p) {
-    return or_nothing(p, "r2", less_product(p["r1"], power(p, "r2")));
-  }
+  static traced power_bias(const recorded_pairs& p) { return or_zero(p, "r2", less_product(p["r1"], power(p, "r2"))); }
   static traced weighted_score(const recorded_pairs& p) {
-    const traced exponent = or_nothing(p, "w2", less_product(p["w1"], power(p, "w2")));
+    const traced exponent = or_zero(p, "w2", less_product(p["w1"], power(p, "w2")));
     const traced bias = power_bias(p), weight = in_stage<traced>(stage::function, [&] { return exp(exponent); });
     return in_stage<traced>(stage::product, [&] { return p["s"] * weight + bias; });
   }
@@ -82,7 +80,7 @@ struct kerple {
     if (kind == form::log) return logarithm(p, distance(p), steps);
     if (kind == form::power) return power_bias(p);
     if (kind == form::weighted_scores) return weighted_score(p);
-    return or_nothing(p, "r3", logarithm(p, power(p, "r3"), steps));
+    return or_zero(p, "r3", logarithm(p, power(p, "r3"), steps));
   }
 };
 

@@ -11,8 +11,8 @@
 // models/rope_vit.py), or "difference", all of it (Longin-Yu/ComRoPE, model.py): there the symmetric part of U has no
 // effect, and has the gradient 0.
 //
-// The released code subtracts 1/2 of U before it takes the difference, which changes only the roundings; the allowance
-// covers them. Rotations depend on differences of positions where generators commute, and not otherwise.
+// The released code holds U + 1/2, and subtracts 1/2 before it uses U. This changes only the roundings; the allowance
+// of "upper" covers them. Rotations depend on differences of positions where generators commute, and not otherwise.
 #pragma once
 
 #include <array>

@@ -58,17 +58,18 @@ struct linear_attention {
   enum class stage { writes, state, output, gates = 4 };
 
   using traced = formula::traced;
-  /// The numbers of a token: rows [B, h, d] or [B, h, e]; the fading is a row or one number. `read_at` is k as it reads
-  /// the state; `last` is 1, and carries the gradient that the state after the last token gives to sums of gates.
+  /// The numbers of a token: rows [B, h, d] or [B, h, e]; the fading is a row or one number. `reading_key` is k as it
+  /// reads the state; `last` is 1, and carries the gradient that the state after the last token gives to sums of gates.
   struct token {
-    traced q, k, v, read_at;
+    traced q, k, v, reading_key;
     std::optional<traced> fading, beta, a, b, last;
   };
   /// The steps that variants replace.
   struct scheme : recorded_scheme<scheme> {
     /// exp(g) for logits [B, n, h, 1 or d].
     std::function<traced(const traced& g)> fading = [](const traced& g) { return exp(g); };
-    /// The row that is written at k: v, or beta times the part of v that the state lacks there. `before` has not faded.
+    /// The row that is written at k: v, or beta times the part of v that the state lacks there. `before` is the state
+    /// before it fades, and `faded` the state after that.
     std::function<traced(const token& now, const traced& before, const traced& faded)> write = written;
     std::function<traced(const token& now, const traced& before, const traced& faded, const traced& write)> next =
         next_state;
@@ -92,7 +93,7 @@ struct linear_attention {
   static traced met(const traced& rows, const traced& state) { return contracted(rows, state, "bhd,bhde->bhe"); }
   static traced outer(const traced& x, const traced& y);
   static traced written(const token& now, const traced&, const traced& faded) {
-    return now.beta ? *now.beta * (now.v - met(now.read_at, faded)) : now.v;
+    return now.beta ? *now.beta * (now.v - met(now.reading_key, faded)) : now.v;
   }
   static traced next_state(const token& now, const traced& before, const traced& faded, const traced& write);
   static traced over_length(const traced& rows, bool is_of_gradient);
@@ -133,7 +134,7 @@ inline linear_attention::token linear_attention::tokens_of(const scheme& steps, 
     return in_stage<traced>(stage::writes, [&] { return steps.normalize(in[called], in.is_of_gradient()); });
   };
   token all{over_length_of("q"), over_length_of("k"), in["v"], {}, {}, {}, {}, {}, {}};
-  all.read_at = all.k;
+  all.reading_key = all.k;
   if (in.has("a")) all.a = in["a"], all.b = in["b"];
   if (in.has("beta")) all.beta = reshaped(in["beta"], {rows, n, heads, 1});
   if (!in.has("g") && !in.has("log_decay")) return all;
@@ -150,7 +151,7 @@ inline linear_attention::traced linear_attention::by_sums_of(const traced& g, to
   const auto exactly = [](const traced& x) { return without_error(detach(x)); };
   const auto zero = [&](const traced& x) { return x - exactly(x); };
   const traced reads = one + zero(sums), writes = one - zero(sums);
-  all.q = all.q * reads, all.read_at = all.k * reads, all.k = all.k * writes;
+  all.q = all.q * reads, all.reading_key = all.k * reads, all.k = all.k * writes;
   // `a` reads before its token fades the state, after G_t - g_t.
   if (all.a) all.a = *all.a * exp(detach((sums - g) - before)) * (one + zero(before)), all.b = *all.b * writes;
   all.last = reads;
@@ -162,7 +163,7 @@ inline formula::program linear_attention::attend(const scheme& steps, const form
   const token tokens = tokens_of(steps, in);
   std::vector<traced> stepped;
   const auto step_through = [&](const traced& x) { stepped.push_back(transposed(x, {1, 0, 2, 3})); };
-  for (const traced& x : {tokens.q, tokens.k, tokens.v, tokens.read_at}) step_through(x);
+  for (const traced& x : {tokens.q, tokens.k, tokens.v, tokens.reading_key}) step_through(x);
   for (const std::optional<traced>& x : {tokens.fading, tokens.beta, tokens.a, tokens.b})
     if (x) step_through(*x);
 

@@ -59,7 +59,7 @@ struct log_space {
 
   /// A function that computes states [n, B, d] from shares and g.
   using scan_of_states =
-      std::function<traced(const shares& factors, const shares& logs, const traced& new_ones, const traced& h0)>;
+      std::function<traced(const shares& factors, const shares& logs, const traced& g, const traced& h0)>;
   /// The steps that variants replace.
   struct scheme : recorded_scheme<scheme> {
     /// y [n, B, d] from x.

@@ -40,7 +40,7 @@ struct nope {
   using index = formula::traced_integer;
   /// The steps that variants replace.
   struct scheme : attention_scheme, recorded_scheme<scheme> {
-    /// How often a position has passed the end of a floor; the first position is 0, and -1 has passed none.
+    /// The number of whole floors, of `floor_scale` positions each, among the positions 0 to `position`.
     std::function<index(const index& position, const index& floor_scale)> step_of = [](const index& position,
                                                                                        const index& floor_scale) {
       return floor_divide(position + index::constant(1), floor_scale);

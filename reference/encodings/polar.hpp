@@ -76,14 +76,14 @@ struct polar {
     std::function<traced(const traced& base, std::size_t r)> frequencies = [](const traced& base, std::size_t r) {
       return geometric_frequencies(base, r, r);
     };
-    /// The delta that is used.
+    /// The delta that takes effect where `bound` is "clamped".
     std::function<traced(const traced& delta)> clamped = cut_at_a_turn;
     /// The delta of queries, if they have one.
     std::function<std::optional<traced>(const traced& delta)> of_queries = [](const traced&) { return std::nullopt; };
     std::function<traced(const traced& turned, const traced& delta)> angle =
         [](const traced& turned, const traced& delta) { return turned + delta; };
     std::function<complex_numbers(const traced& turned, const traced& delta, const traced& angle)> wave = wave_at;
-    /// The features without a phase, as they are multiplied.
+    /// The features without a phase, as they enter the products of queries and keys.
     std::function<traced(const traced& rest)> rest = [](const traced& x) { return x; };
   };
   static scheme algorithm(accuracy_class c) {
@@ -128,7 +128,7 @@ inline core::operation polar::scores_operation() {
                       choice("bound", {"clamped", "free"}, "whether delta is cut at -2 pi and 0"),
                       softplus_setting("what the magnitude of a large x is"),
                       choice("heads", {"in_groups", "tiled"},
-                             "which heads of q share a head of k: so many one behind the other, or every h-th one")},
+                             "which heads of q share a head of k: u consecutive heads, or every h-th head")},
        .conflict = [](const core::attributes&, const core::axis_sizes& sizes) -> std::string {
          if (sizes.at("r") <= sizes.at("d")) return {};
          return std::to_string(sizes.at("r")) + " phases are more than d = " + std::to_string(sizes.at("d"));

@@ -85,7 +85,7 @@ struct rope {
                          const std::optional<traced>& ramp, const traced& theta)>
         extend = [](const extension& by, const traced&, const traced& factor, const std::optional<traced>& share,
                     const traced& theta) { return extended_frequencies(by, factor, share, theta); };
-    std::function<traced(const core::attributes& settings, const traced& factor)> magnitude = magnitude_at;
+    std::function<traced(const core::attributes& settings, const traced& factor)> magnitude = magnitude_of_extension;
   };
   static std::vector<recorded_formula<scheme>> formulas();
 
@@ -98,9 +98,9 @@ struct rope {
   static formula::program divided(const scheme& steps, const formula::program_sizes& call);
   static formula::program switched(const scheme& steps, const formula::program_sizes& call);
   static formula::program magnitudes(const scheme& steps, const formula::program_sizes& call);
-  /// Whether the setting is a ratio of equal magnitudes.
+  /// Whether the magnitude is a ratio of equal numbers, which is 1.
   static bool is_ratio_of_equal(const core::attributes& settings);
-  /// The factor of the coordinates that rotate, from a rule or given; nothing where it is 1.
+  /// The factor of the coordinates that rotate, from a rule or given; no value where settings make it exactly 1.
   static std::optional<traced> magnitude_of(const scheme& steps, const recorded_call& in);
   /// The frequencies of a base, extended for longer contexts where the operation has those settings.
   static traced frequencies_in_layout(const scheme& steps, const recorded_call& in, const rotary_layout& layout);
@@ -128,7 +128,7 @@ inline formula::program rope::frequencies(const scheme& steps, const formula::pr
   return in.finish(by == scaling::interpolation ? theta / factor : theta);
 }
 
-/// The same for longer contexts (algorithms/extended_frequencies.hpp).
+/// Frequencies for longer contexts (algorithms/extended_frequencies.hpp).
 inline formula::program rope::extended(const scheme& steps, const formula::program_sizes& call) {
   recorded_call in(call);
   const extension by(call.settings);
@@ -402,11 +402,12 @@ inline std::array<core::operation, 10> rope::declarations() {
 }
 
 inline std::vector<recorded_formula<rope::scheme>> rope::formulas() {
-  const auto [bases, extended_ones, divided_ones, switched_ones, factors, rotation, extended_rotation, divided_rotation,
-              rotation_by, pairs_operation] = declarations();
-  return {{bases, frequencies},     {extended_ones, extended}, {divided_ones, divided},     {switched_ones, switched},
-          {factors, magnitudes},    {rotation, rotate},        {extended_rotation, rotate}, {divided_rotation, rotate},
-          {rotation_by, rotate_by}, {pairs_operation, scores}};
+  const auto [plain_frequencies, longer_frequencies, divided_frequencies, switched_frequencies, magnitude, rotation,
+              extended_rotation, divided_rotation, rotation_by_theta, rotated_scores] = declarations();
+  return {{plain_frequencies, frequencies}, {longer_frequencies, extended}, {divided_frequencies, divided},
+          {switched_frequencies, switched}, {magnitude, magnitudes},        {rotation, rotate},
+          {extended_rotation, rotate},      {divided_rotation, rotate},     {rotation_by_theta, rotate_by},
+          {rotated_scores, scores}};
 }
 
 }  // namespace assay::reference::encodings

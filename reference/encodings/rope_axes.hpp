@@ -5,8 +5,8 @@
 //     (Wang et al. 2024, "Qwen2-VL", arXiv 2409.12191, section 2.1)
 //   rope_axes/rotate_by  sum_k p_k theta_k   of all axes, with frequencies of each head: mixed (eq. (10))
 //
-// Shapes: x [B, n, h, d], position [B, n, a] -> y [B, n, h, d]. Positions are i64 (exact), or real with theta [h, a,
-// r].
+// Shapes: x [B, n, h, d], position [B, n, a] -> y [B, n, h, d]; theta [h, a, r] of rotate_by. Positions are i64 (exact)
+// in rotate, and real in rotate_by.
 //
 // Pairs are divided among the axes:
 //   `section_0` to `section_2`: the numbers of pairs of the first three axes. Where all are 0, each of the a axes has
@@ -15,12 +15,12 @@
 //   `assignment` "blocks": the pairs of the first axis, then those of the second (rope-vit; Qwen2-VL: 16, 24, 24);
 //     "alternating": one of each axis in turn; pairs that an axis lacks belong to the first axis (Qwen3-VL: 24, 20,
 //     20).
-//   `exponent` e of pair t, which is number i of its axis k; the axis has s pairs, and m axes have pairs:
+//   `exponent` e of pair t, which is number i of its axis k; the axis has s pairs, and m axes have a section:
 //     "per_axis" i/s (rope-vit, Llama 4), "shared" t/r (M-RoPE), "by_turns" (m i + k)/r < 1 (Pixtral)
 //   `halves` of the layout half_split: "vector": the halves of all pairs; "axis": each axis has a block of coordinates,
 //     and its pairs are the halves of this block (croco's RoPE2D, of DUSt3R and MASt3R; VGGT). Not where axes
 //     alternate.
-//   `order` "xy": the first of these axes is the first number of a position; "yx": axes count from the last one.
+//   `order` "xy": the first axis is the first number of a position; "yx": axes count from the last one.
 //
 // Position 0 on all axes is the identity: class tokens.
 #pragma once
@@ -102,7 +102,7 @@ inline std::string rope_axes::conflict(const core::attributes& settings, const c
   if (axes == 0) return a + ": there is no axis";
   if (counts.size() > axes) return a + " axes are fewer than the " + std::to_string(counts.size()) + " sections";
   if (rotary_layout::has(settings, "halves", "axis") && alternates(settings))
-    return "halves = \"axis\" are those of blocks, and assignment = \"alternating\" has none";
+    return "halves = \"axis\" needs blocks, and assignment = \"alternating\" has none";
   if (counts.empty() && pairs % axes != 0)
     return a + " axes do not divide the " + std::to_string(pairs) + " pairs of d = " + std::to_string(sizes.at("d"));
   // With alternating axes the first axis also has the pairs that the others lack. With "by_turns" its exponents stay

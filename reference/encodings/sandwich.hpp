@@ -10,9 +10,9 @@
 // NeMo, whose attention masks them), or have their own distance.
 //
 // Special values: with the offset the bias is 0 at t = 0 and between -d / c_h and 0 elsewhere. It is not monotone.
-// Errors are measured against 1: without the offset the sum passes through zero. They grow with t, as errors of angles
-// do. Law: -2 sum_k sin^2(t theta_k / 2), whose terms have one sign, is of class sequential. The sum of cosines less
-// d/2, as published, loses terms that are small beside d/2: it is of class linear.
+// Errors are measured against max(1, |B|): without the offset the sum passes through zero. They grow with t, as errors
+// of angles do. Law: -2 sum_k sin^2(t theta_k / 2), whose terms have one sign, is of class sequential. The sum of
+// cosines less d/2, as published, loses terms that are small beside d/2: it is of class linear.
 #pragma once
 
 #include "reference/kinds/pair_bias.hpp"

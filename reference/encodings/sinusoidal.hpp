@@ -135,7 +135,7 @@ inline sinusoidal::traced sinusoidal::rows(const scheme& steps, const std::vecto
                                            const traced& position, const traced& theta) {
   const std::size_t n = shape_of(position)[0];
   const traced m = reshaped(position, {n, 1});
-  const auto columns_at = [](const traced& x, const std::vector<std::int64_t>& places, std::size_t axis) {
+  const auto gathered_columns = [](const traced& x, const std::vector<std::int64_t>& places, std::size_t axis) {
     bool are_all = places.size() == shape_of(x)[axis];
     for (std::size_t k = 0; k < places.size(); ++k) are_all = are_all && places[k] == static_cast<std::int64_t>(k);
     return are_all ? x : gathered(x, formula::known_integers({places.size()}, places), axis);
@@ -152,9 +152,9 @@ inline sinusoidal::traced sinusoidal::rows(const scheme& steps, const std::vecto
     }
     if (pairs.empty()) continue;
     all.push_back(function == waveform::zero ? broadcast(traced(0.0), {n, pairs.size()})
-                                             : steps.wave(function, m, columns_at(theta, pairs, 0)));
+                                             : steps.wave(function, m, gathered_columns(theta, pairs, 0)));
   }
-  return all.empty() ? broadcast(traced(0.0), {n, 0}) : columns_at(formula::joined(all, 1), places, 1);
+  return all.empty() ? broadcast(traced(0.0), {n, 0}) : gathered_columns(formula::joined(all, 1), places, 1);
 }
 
 /// The table; its frequencies follow from the settings.

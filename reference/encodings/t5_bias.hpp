@@ -3,7 +3,8 @@
 // memory position less query position), B_hij = table[h, bucket(rho)].
 //
 // Let one direction have N buckets (all buckets, or half of them where both directions count). Let E = floor(N / 2),
-// and let D be the largest distance that buckets tell apart. n = |rho| in both directions, n = max(-rho, 0) in one:
+// and let D be `max_distance`: all distances from D on share the last bucket, and so do some below D. n = |rho| in both
+// directions, n = max(-rho, 0) in one:
 //
 //   bucket = base + n                                                              for n < E
 //            base + min(N - 1, E + floor((N - E) log(n / E) / log(D / E)))         otherwise      (tensorflow/mesh)

@@ -12,9 +12,10 @@
 // einsum computes this, since its second index is not in its output.
 //
 // Special values: mix = 0 or U = 0, the initial values, leave finite states as they are. States are neither normalised
-// nor kept on the circle: after three layers of mix = 1/2, |e| is between 0.24 and 3.4 (tests/drift_test.cpp). Laws:
-// those of sums of products. Errors are measured against max(1, |f|), and errors of y against its row. The gradient of
-// silu may contain y (1 - y) with y = sigmoid, as in automatic differentiation.
+// nor kept on the circle: after three layers of mix = 1/2, |e| is between 0.24 and 3.4
+// (properties/encodings/tape/tests/drift_test.cpp). Laws: those of sums of products. Errors are measured against max(1,
+// |f|), and errors of y against its row. The gradient of silu may contain y (1 - y) with y = sigmoid, as in automatic
+// differentiation.
 #pragma once
 
 #include <string>
@@ -85,7 +86,7 @@ inline core::operation tape::states_operation(const char* called, std::vector<co
       .name = called,
       .source = source,
       .inputs = {states("e_cos", "cosines of the states"), states("e_sin", "sines of the states")},
-      .outputs = {states("f_cos", "the cosines after it"), states("f_sin", "the sines after it")},
+      .outputs = {states("f_cos", "the changed cosines"), states("f_sin", "the changed sines")},
       .stages = {{.name = "product", .meaning = "sums of products, and what is made of them", .narrow = true},
                  {.name = std::string(core::accumulation), .meaning = "sums of products, in gradients too"}}};
   op.inputs.insert(op.inputs.end(), others.begin(), others.end());
@@ -94,7 +95,7 @@ inline core::operation tape::states_operation(const char* called, std::vector<co
 
 inline core::operation tape::mix_declaration() {
   core::operation op = states_operation(
-      "tape/mix", {{.name = "weights", .axes = {"B", "h", "n", "n"}, .meaning = "of queries for keys"},
+      "tape/mix", {{.name = "weights", .axes = {"B", "h", "n", "n"}, .meaning = "weights of queries for keys"},
                    core::parameter("mix", {"h", "h"}, "weight of post_attention_linear, output by input")});
   op.attributes = {
       flag("across_heads", false, "whether heads are mixed; else each has the sum of its row of mix as a factor")};

@@ -18,7 +18,7 @@
 // queries ("leak": Appendix B does not say so, and the program does not mask them); or there is 0, or -inf.
 // `transformer_xl/shift_both_sides` is the shift of XLNet (Yang et al. 2019, arXiv 1906.08237; rel_shift of
 // zihangdai/xlnet): x [B, h, n, 2n] holds the distances n to 1 - n, y_ij = x_{i, n - i + j}. No pair uses the first
-// column: programs with 2n - 1 columns (Conformer, Gulati et al. 2020) have the others. Both operations copy: no
+// column: programs with 2n - 1 columns (Conformer, Gulati et al. 2020) have the others. Both shifts copy: no
 // element is rounded, whatever it is, and gradients are copies as well.
 #pragma once
 
@@ -43,7 +43,7 @@ struct transformer_xl {
 
   /// The steps that variants replace.
   struct scheme : score_scheme, recorded_scheme<scheme> {
-    /// The row of p for query i and key j, or none: the key is masked.
+    /// The row of p for query i and key j; a negative number means that the key is masked.
     std::function<std::ptrdiff_t(std::size_t i, std::size_t j, std::size_t n, std::size_t m)> distance =
         [](std::size_t i, std::size_t j, std::size_t n, std::size_t m) {
           return static_cast<std::ptrdiff_t>(i + m) - static_cast<std::ptrdiff_t>(n + j);
@@ -80,8 +80,9 @@ inline core::operation transformer_xl::shift_declaration(bool causal) {
   core::operation shift{
       .name = causal ? "transformer_xl/shift" : "transformer_xl/shift_both_sides",
       .source = causal ? "Dai et al. 2019, arXiv 1901.02860, Appendix B" : "zihangdai/xlnet, modeling.py, rel_shift",
-      .inputs = {logits("x", causal ? "m" : "2n", "of each query, by distance from the largest on")},
-      .outputs = {logits("y", causal ? "m" : "n", "of each query, by key")},
+      .inputs = {logits("x", causal ? "m" : "2n",
+                        "the numbers of each query, by distance, from the largest distance on")},
+      .outputs = {logits("y", causal ? "m" : "n", "the numbers of each query, by key")},
       .independent = {"B", "h"},
       .named_only = true};
   shift.inputs.front().differentiable = false;

@@ -83,7 +83,7 @@ struct vision {
       return (apart.row + size.row / 2) * size.column + apart.column + size.column / 2;
     };
     /// The rows of the class token for three cases: it is the query, it is the key, it is both.
-    std::array<std::int64_t, 3> of_class{0, 1, 2};
+    std::array<std::int64_t, 3> class_rows{0, 1, 2};
     /// The sum of q . rel_rows [b, H, W, H] and q . rel_columns [b, H, W, W], for queries, rows of keys and columns of
     /// keys.
     std::function<traced(const traced& row_terms, const traced& column_terms)> sum_of_axes = summed_over_grid;
@@ -115,7 +115,7 @@ struct vision {
 
  private:
   static std::string conflict_of_window(const core::attributes&, const core::axis_sizes& sizes) {
-    return sizes.at("H") > 0 && sizes.at("W") > 0 ? "" : "a window has a row and a column at least";
+    return sizes.at("H") > 0 && sizes.at("W") > 0 ? "" : "H = 0 or W = 0: a window has at least one row and one column";
   }
   static core::operation interpolated_declaration();
   static core::operation bias_declaration(bool with_class);
@@ -195,7 +195,7 @@ inline formula::program vision::bias(const scheme& steps, const formula::program
     for (std::int64_t j = -before; j < count; ++j) {
       const std::size_t token_class = i < 0 ? (j < 0 ? 2 : 0) : 1;
       all.push_back(i < 0 || j < 0
-                        ? entries + steps.of_class[token_class]
+                        ? entries + steps.class_rows[token_class]
                         : steps.entry({sign * (i / columns - j / columns), sign * (i % columns - j % columns)}, size));
     }
   const std::size_t h = in.size("h");
@@ -306,7 +306,7 @@ inline core::operation vision::interpolated_declaration() {
                        .axes = {"Y*X+k", "d"},
                        .meaning = "the kept rows, and one for each place of the new grid, row by row"}},
           .attributes = {size("rows", "Y"), size("columns", "X"),
-                         choice("mode", {"bicubic", "bilinear"}, "how is interpolated on either axis"),
+                         choice("mode", {"bicubic", "bilinear"}, "how numbers are interpolated along each axis"),
                          flag("align_corners", false, "whether the corners of both grids lie on one another"),
                          flag("antialias", false, "whether a smaller grid takes weighted means of the larger one"),
                          choice("scale", {"sizes", "offset"},
@@ -324,11 +324,13 @@ inline core::operation vision::interpolated_declaration() {
             const bool aligned = core::setting<bool>(settings, "align_corners"),
                        offset = core::setting<std::string>(settings, "scale") == "offset";
             if (aligned && core::setting<bool>(settings, "antialias"))
-              return "antialias = true has no align_corners = true: PyTorch has the scale of one and the centers of "
+              return "antialias = true and align_corners = true exclude each other: PyTorch mixes the scale of one and "
+                     "the centers of "
                      "the other";
             if (offset && (aligned || core::setting<bool>(settings, "antialias") ||
                            core::setting<std::string>(settings, "mode") != "bicubic"))
-              return "scale = \"offset\" is for plain bicubic weights: others PyTorch leaves out on an axis whose size "
+              return "scale = \"offset\" is for plain bicubic weights: with others PyTorch does not resample an axis "
+                     "whose size "
                      "stays";
             for (const char* axis : {"H", "W"})
               if (sizes.at(axis) < 1 || sizes.at(axis) > static_cast<std::size_t>(resampling::most))
@@ -417,10 +419,11 @@ inline core::operation vision::sinusoids_declaration(bool masked) {
 
 inline core::operation vision::coordinates_declaration() {
   const auto distances = [](const char* called, const char* axis) {
-    return core::integers(called, {axis}, "of a key from a query", {-0x1p31, 0x1p31}, core::input_role::position);
+    return core::integers(called, {axis}, "the distance of a key from a query", {-0x1p31, 0x1p31},
+                          core::input_role::position);
   };
   const auto window = [](const char* called) {
-    return integer(called, {8, 2, 7, 24}, {2, 0x1p20}, "the size of the window, as it was trained with");
+    return integer(called, {8, 2, 7, 24}, {2, 0x1p20}, "the size of the window in training");
   };
   return {.name = "vision/log_coordinates",
           .source = "Liu et al. 2021, arXiv 2111.09883, eq. (5); microsoft/Swin-Transformer, swin_transformer_v2.py",

@@ -152,8 +152,8 @@ inline std::array<core::operation, 3> xpos::declarations() {
 }
 
 inline std::vector<recorded_formula<xpos::scheme>> xpos::formulas() {
-  const auto [scale_declaration, rotate_declaration, pairs_declaration] = declarations();
-  return {{scale_declaration, scale}, {rotate_declaration, rotate}, {pairs_declaration, scores}};
+  const auto [scale_declaration, rotate_declaration, scores_operation] = declarations();
+  return {{scale_declaration, scale}, {rotate_declaration, rotate}, {scores_operation, scores}};
 }
 
 }  // namespace assay::reference::encodings

@@ -26,8 +26,8 @@ formula::traced log_sum_exp_of_seen(const formula::traced& logits, const formula
 struct attention_scheme {
   std::function<formula::traced(const formula::traced& logits, const formula::traced_truth& seen)> weights =
       softmax_of_seen;
-  /// o_i = sum_j E_ij v_j / sum_j E_ij, E = exp(S - max S), as fused kernels compute it: in the gradient g . o takes
-  /// the place of the mean of g . v (Dao et al. 2022, FlashAttention, arXiv 2205.14135, Algorithm 4).
+  /// Whether o_i is sum_j E_ij v_j / sum_j E_ij with E = exp(S - max S), as in fused kernels. The gradient then
+  /// has g . o in place of the mean of g . v (Dao et al. 2022, FlashAttention, arXiv 2205.14135, Algorithm 4).
   bool mean_from_output = false;
   std::function<formula::traced(const formula::traced& product, const formula::traced& bias,
                                 const formula::traced& scale)>
@@ -40,8 +40,8 @@ struct attention_scheme {
 formula::traced logits_of(const attention_scheme& steps, const recorded_call& in, const formula::traced& bias,
                           const formula::traced_truth& seen);
 
-/// The output of queries for given weights: these are the weights of the stage softmax, cast as the stage output takes
-/// them.
+/// Makes the output of queries from weights. The weights come from the stage softmax, cast to the format in which the
+/// stage output takes them.
 using reading_of_weights = std::function<formula::traced(const formula::traced& weights)>;
 
 /// The output of queries; `read` makes it from the weights. Allowances of gradients cover the errors of both ways of
@@ -66,14 +66,14 @@ class recorded_places : public query_places {
  private:
   std::size_t queries_, keys_;
 };
-/// Attention with a bias [h, n, m] that is made from those places, in a stage of its own after the stages of attention,
-/// and multiplied by the setting `bias_factor`.
+/// Attention with a bias [h, n, m] that `bias` makes from these places. The bias has a stage of its own after the
+/// stages of attention, and is multiplied by the setting `bias_factor`.
 formula::traced attended_by_places(const attention_scheme& steps, const recorded_call& in,
                                    const std::function<formula::traced(const recorded_places&)>& bias);
 
 /// Whether each query sees each of m keys, [n, m], row by row, where the queries are the last n of the keys.
 std::vector<bool> seen_by_last_queries(std::size_t n, std::size_t m, bool causal);
-/// The same truths for all rows and heads.
+/// The truths [n, m], repeated for all batch rows and heads: [B, h, n, m].
 formula::traced_truth seen_of(const recorded_call& in, const std::vector<bool>& seen_pairs);
 
 }  // namespace assay::reference

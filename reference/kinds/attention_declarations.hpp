@@ -25,7 +25,7 @@ inline std::vector<core::stage_declaration> attention_stages() {
           {.name = std::string(core::accumulation), .meaning = "the sums of q . k and of weights times v"}};
 }
 
-/// An operation of this kind, with keys along the axis `keys`.
+/// An attention operation with the inputs q, k and v; `keys` is the axis symbol of the keys.
 inline core::operation attention_operation(const char* called, const char* keys) {
   using std::string;
   return {.name = called,
@@ -43,7 +43,7 @@ inline core::operation attention_operation(const char* called, const char* keys)
                           .values = {string("inverse_sqrt"), string("one")}}},
           .stages = attention_stages()};
 }
-/// The same with the input from which the bias is made.
+/// The same, with one more input: the one from which the bias is made.
 inline core::operation attention_operation(const char* called, const char* keys, core::tensor_declaration bias_input) {
   core::operation op = attention_operation(called, keys);
   op.inputs.push_back(std::move(bias_input));

@@ -1,6 +1,6 @@
-// The places of queries among the keys, and the declarations of operations that make the bias themselves, from those
-// places and a parameter. Tokens are counted as they lie: key j at j, and query i at i + m - n, as after cached keys,
-// or at i.
+// The places of queries among the keys, and the declarations of operations that make their bias from these places and a
+// parameter. Padding is counted too: key j has the place j, and query i has the place i + m - n, as after cached keys,
+// or i.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ struct query_places {
     return ahead >= -left && ahead <= right && (!causal || ahead <= 0.0) &&
            std::floor(position(query) / chunk) == std::floor(static_cast<double>(key) / chunk);
   }
-  /// Whether the query sees one of these keys.
+  /// Whether the query sees at least one of the first `keys` keys.
   [[nodiscard]] bool sees_any(std::size_t query, std::size_t keys) const {
     const double here = position(query), start = std::isinf(chunk) ? 0.0 : std::floor(here / chunk) * chunk;
     const double last = std::min({static_cast<double>(keys) - 1.0, here + (causal ? 0.0 : right), start + chunk - 1.0});

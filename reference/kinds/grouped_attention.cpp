@@ -53,7 +53,6 @@ traced kept_beside(const grouped_scheme& steps, const recorded_call& in, const t
 
 }  // namespace
 
-/// Attention in which the sink is the logit of one more key.
 traced attended_beside_sink(const grouped_scheme& steps, const recorded_call& in, const traced& logits,
                             const traced_truth& seen, const traced& sinks, const reading_of_weights& read) {
   core::shape one = shape_of(logits);

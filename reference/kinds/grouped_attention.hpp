@@ -39,12 +39,12 @@ inline core::attribute_declaration softcap_setting() {
 /// c tanh(s / c), a logit s with a soft cap (Gemma 2, arXiv 2408.00118).
 inline formula::traced soft_capped(const formula::traced& s, const formula::traced& c) { return c * tanh(s / c); }
 
-/// Masks of the terms of x, or else of the sums; their shape is that of all rows and heads, or [n, m]. Null where there
-/// is none.
+/// A mask of the terms of x, or else a mask of the sums; null where there is none. A mask has the shape of x or of the
+/// sums; the mask of sums may also be [n, m], the same for all batch rows and heads.
 struct masks_of_groups {
   const formula::traced_truth *terms = nullptr, *sums = nullptr;
 };
-/// "id,jd->ij" for each head of queries, x, and its head of keys, y.
+/// The contraction `letters`, such as "id,jd->ij", of each head of queries, x, with its head of keys, y.
 formula::traced products_of_groups(const formula::traced& x, const formula::traced& y, const std::string& letters,
                                    bool by_heads, const masks_of_groups& masks);
 

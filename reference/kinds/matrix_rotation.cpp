@@ -9,8 +9,8 @@ using formula::traced;
 
 namespace {
 
-// The entries (i, j), i < j, of each matrix, taken from the index `place`.
-traced entries_at(const traced& matrices, std::int64_t (*place)(std::int64_t i, std::int64_t j, std::int64_t b)) {
+// For each pair (i, j), i < j, the entry of each matrix whose row-major index is place(i, j, b).
+traced gathered_entries(const traced& matrices, std::int64_t (*place)(std::int64_t i, std::int64_t j, std::int64_t b)) {
   core::shape s = shape_of(matrices);
   const auto b = static_cast<std::int64_t>(s.back());
   s.pop_back();
@@ -24,10 +24,10 @@ traced entries_at(const traced& matrices, std::int64_t (*place)(std::int64_t i, 
 }  // namespace
 
 traced entries_above(const traced& matrices) {
-  return entries_at(matrices, [](std::int64_t i, std::int64_t j, std::int64_t b) { return i * b + j; });
+  return gathered_entries(matrices, [](std::int64_t i, std::int64_t j, std::int64_t b) { return i * b + j; });
 }
 traced entries_below(const traced& matrices) {
-  return entries_at(matrices, [](std::int64_t i, std::int64_t j, std::int64_t b) { return j * b + i; });
+  return gathered_entries(matrices, [](std::int64_t i, std::int64_t j, std::int64_t b) { return j * b + i; });
 }
 
 traced rotations_by(const matrix_scheme& steps, const traced& entries, std::size_t b) {
@@ -42,10 +42,10 @@ traced rotations_by(const matrix_scheme& steps, const traced& entries, std::size
       places[j * b + i] = entry + static_cast<std::int64_t>(count);
     }
   const traced x = in_stage<traced>(matrix_stage::exponent, [&] {
-    const traced signed_ones = formula::joined({entries, -entries, broadcast(traced(0.0), s)}, last);
+    const traced signed_entries = formula::joined({entries, -entries, broadcast(traced(0.0), s)}, last);
     s.back() = b;
     s.push_back(b);
-    return reshaped(gathered(signed_ones, formula::known_integers({b * b}, places), last), s);
+    return reshaped(gathered(signed_entries, formula::known_integers({b * b}, places), last), s);
   });
   return b == 0 ? x : in_stage<traced>(matrix_stage::exponential, [&] { return steps.exponential(x); });
 }

@@ -1,8 +1,8 @@
 // The kind of encodings that rotate blocks of b coordinates of queries and keys by the exponential of a skew-symmetric
 // matrix that is linear in the position: y = exp(X(p)) x, block by block.
 //
-// Shapes: x [B, n, h, d] -> y [B, n, h, d]; position [n, a], real; c blocks of b coordinates each stand side by side, c
-// b <= d, and the coordinates after them stay as they are.
+// Shapes: x [B, n, h, d] -> y [B, n, h, d]; position [n, a], real. There are c blocks of b coordinates, side by side,
+// with c b <= d; the coordinates after them stay as they are.
 //
 // Special values: position 0 is the identity of finite x. A NaN reaches all coordinates of its block, since products
 // with 0 are NaN too. A NaN in a position or in a generator reaches all blocks that use it. Infinities are outside the
@@ -37,13 +37,14 @@ struct matrix_scheme {
   std::function<formula::traced(const formula::traced& x)> exponential = formula::skew_exponential;
 };
 
-/// The entries above the diagonal of matrices [..., b, b], row by row, [..., b (b - 1) / 2], or the entries at the
-/// transposed places.
+/// The entries above the diagonal of matrices [..., b, b], row by row: [..., b (b - 1) / 2]. entries_below() gives the
+/// entries at the transposed places, in the same order.
 formula::traced entries_above(const formula::traced& matrices);
 formula::traced entries_below(const formula::traced& matrices);
 /// exp(X) [..., b, b], given the entries of X above the diagonal.
 formula::traced rotations_by(const matrix_scheme& steps, const formula::traced& entries, std::size_t b);
-/// x [B, n, h, d] with its blocks of b rotated; `entries` [n, h, c, b (b - 1) / 2] are those of each X.
+/// x [B, n, h, d] with its blocks of b coordinates rotated; `entries` [n, h, c, b (b - 1) / 2] are the entries above
+/// the diagonal of the X of each block.
 formula::traced rotated_blocks(const matrix_scheme& steps, const formula::traced& x, const formula::traced& entries,
                                std::size_t b);
 
@@ -62,7 +63,8 @@ inline core::tensor_declaration positions_on_axes() {
           .role = core::input_role::position};
 }
 
-/// The common part of the declarations of this kind: `inputs` are those between x and position.
+/// The declaration of an operation of this kind: puts x before the given inputs and the positions after them, and adds
+/// the output, the stages and the roles of axes.
 inline core::operation matrix_rotation_declaration(core::operation declaration) {
   const core::tensor_declaration x{.name = "x", .axes = {"B", "n", "h", "d"}, .meaning = "queries or keys"};
   declaration.inputs.insert(declaration.inputs.begin(), x);

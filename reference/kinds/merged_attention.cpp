@@ -54,7 +54,7 @@ traced merge_rule::logarithm(const traced& x) const { return base_two ? log(x) /
 merged_parts merge_by_shift(const attention_parts& parts, const merge_rule& rule, const recorded_call& in) {
   constexpr std::int64_t axis = 3;
   const core::shape all = shape_of(parts.lses), query{all[0], all[1], all[2]}, column{all[0], all[1], all[2], 1};
-  if (all[axis] == 0) return {traced(0.0), rule.of_no_keys()};
+  if (all[axis] == 0) return {traced(0.0), rule.lse_of_no_keys()};
   const traced zero(0.0), one(1.0), infinite(std::numeric_limits<double>::infinity());
   const auto beside = [&](const traced& x) { return reshaped(x, column); };
   const traced_truth has_keys = rule.has_keys(parts.lses), has_any = any_along(has_keys, axis);
@@ -82,7 +82,7 @@ merged_parts merge_by_shift(const attention_parts& parts, const merge_rule& rule
                           traced(2.0) * beside(each.error_of_difference) * largest_along(magnitudes, axis));
   const traced lse = off_by(rounded_times(shift + rule.logarithm(total), each.error_of_lse), each.error_of_sum);
   return {either(reshaped(has_any, column), o, zero),
-          either(has_any, off_by(lse, each.error_of_difference * (shift - least)), rule.of_no_keys())};
+          either(has_any, off_by(lse, each.error_of_difference * (shift - least)), rule.lse_of_no_keys())};
 }
 
 }  // namespace assay::reference

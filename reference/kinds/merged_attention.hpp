@@ -33,7 +33,7 @@ struct merge_rule {
   bool base_two, plus_infinity;
 
   [[nodiscard]] formula::traced_truth has_keys(const formula::traced& lse) const;
-  [[nodiscard]] formula::traced of_no_keys() const {
+  [[nodiscard]] formula::traced lse_of_no_keys() const {
     return formula::traced((plus_infinity ? 1.0 : -1.0) * std::numeric_limits<double>::infinity());
   }
   [[nodiscard]] formula::traced power(const formula::traced& x) const;
@@ -44,7 +44,7 @@ struct merge_rule {
 /// any order.
 merged_parts merge_by_shift(const attention_parts& parts, const merge_rule& rule, const recorded_call& in);
 
-/// The part that variants replace.
+/// The step that variants replace.
 struct merge_scheme {
   std::function<merged_parts(const attention_parts& parts, const merge_rule& rule)> merge{};
 };
@@ -68,7 +68,7 @@ inline core::operation merge_operation(const char* called) {
                       {.name = "lse", .axes = {"B", "h", "n"}, .meaning = "log-sum-exp of all keys"}},
           .attributes = {choice("base", {"e", "2"}, "base of the logarithms"),
                          choice("empty", {"minus_infinity", "plus_infinity"},
-                                "which infinity the lse is of a part without keys")},
+                                "which infinity is the lse of a part without keys")},
           .grows_with = core::with_keys,
           .independent = {"B", "h", "n"},
           .axis_roles = {{"p", core::axis_role::key}}};

@@ -10,11 +10,11 @@ namespace assay::reference {
 enum class square_norm { sum, mean };
 
 /// The sum or the mean of the products of two rows, as a column beside them.
-formula::traced dot_of_rows(square_norm what, const formula::traced& x, const formula::traced& y);
+formula::traced dot_of_rows(square_norm norm, const formula::traced& x, const formula::traced& y);
 
 /// The normalised rows y. The derivative is recorded as r (dx - y (y . dx)), which has no power of r, and no product
 /// with an x that is not normalised.
-formula::traced over_root(square_norm what, const formula::traced& x, const formula::traced& epsilon,
+formula::traced over_root(square_norm norm, const formula::traced& x, const formula::traced& epsilon,
                           bool is_of_gradient);
 
 }  // namespace assay::reference

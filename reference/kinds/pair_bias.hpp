@@ -18,12 +18,12 @@ class recorded_pairs : public recorded_call {
  public:
   explicit recorded_pairs(const formula::program_sizes& call);
 
-  /// An input: numbers [h] or [w] as [h, 1, 1], others in their declared shape.
+  /// An input: one with a single axis, such as [h], as [h, 1, 1]; others in their declared shape.
   [[nodiscard]] formula::traced operator[](const char* input) const;
-  /// [n, 1] and [1, m]
+  /// The positions of queries [n, 1] and of keys [1, m].
   [[nodiscard]] formula::traced_integer query() const { return query_; }
   [[nodiscard]] formula::traced_integer key() const { return key_; }
-  /// The distance, by the setting `future`; 0 where the setting hides a key.
+  /// The distance |i - j|; 0 for keys after the query, unless the setting `future` is "symmetric".
   [[nodiscard]] formula::traced_integer distance() const;
   /// Finishes the program; the bias is -inf where the setting `future` hides a key.
   formula::program finish(const formula::traced& bias);
@@ -41,8 +41,8 @@ struct logarithm_scheme : recorded_scheme<logarithm_scheme> {
 };
 logarithm_scheme algorithm_of_logarithm(accuracy_class c);
 
-/// y where it is above 0, else slope times y; nothing where `vanishes`. At 0 programs may have the slope of either
-/// side.
+/// y where it is above 0; elsewhere slope times y, or 0 where `vanishes` is true. At y = 0 programs may have the slope
+/// of either side.
 formula::traced leaky_relu(const formula::traced& y, const formula::traced& slope, bool vanishes);
 
 }  // namespace assay::reference

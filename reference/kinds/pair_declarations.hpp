@@ -18,7 +18,7 @@ struct future_keys {
   explicit future_keys(const core::attributes& settings)
       : treatment(core::chosen<rule>(
             settings, "future", {{"masked", rule::masked}, {"zero", rule::zero}, {"symmetric", rule::symmetric}})) {}
-  /// The distance of a pair; nothing where the pair is masked.
+  /// The distance of a pair; no value where the pair is masked.
   [[nodiscard]] std::optional<double> distance(double query, double key) const {
     if (key > query && treatment == rule::masked) return std::nullopt;
     return key > query && treatment == rule::zero ? 0.0 : std::fabs(query - key);
@@ -30,7 +30,7 @@ struct future_keys {
   }
 };
 
-/// The inputs of an operation of this kind: its parameters and the positions, from `first` on.
+/// The inputs of such an operation: its parameters, then the positions; `first` is the least position.
 inline std::vector<core::tensor_declaration> with_pair_positions(std::vector<core::tensor_declaration> parameters,
                                                                  double first = -0x1p31) {
   const auto position = [first](const char* name, const char* axis, const char* meaning) {

@@ -1,5 +1,5 @@
-// Ways to scan logarithms, and to scan positive states by factors or by their logarithms. Arrays are [n, B, d]: turns
-// first.
+// Ways to scan logarithms, and to scan positive states by factors or by their logarithms. Arrays are [n, B, d]: the
+// first axis is that of turns, one for each token.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace assay::reference::log_scans {
 using formula::traced;
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The shares of the state and of the new input: factors, or the logarithms of factors.
+/// The share of the state that is kept and the share of the new input that is taken, as factors or as logarithms.
 struct shares {
   traced kept, taken;
 };
@@ -79,8 +79,8 @@ inline traced by_running_maximum(const traced& x) {
   const traced first = nothing_before(x);
   return formula::looped(shape_of(x)[0], {first, exp(first)}, {x}, turn).given[0];
 }
-/// log(exp(s) + exp(x)), whose slopes are exp(s - y) and exp(x - y) from rounded logarithms. The cotangent is kept as a
-/// logarithm, too: down to e^-16.
+/// y = log(exp(s) + exp(x)), whose slopes are computed as exp(s - y) and exp(x - y) from rounded logarithms. Programs
+/// may keep the cotangent as a logarithm, too, whose magnitude counts as at most 16.
 inline traced added_as_logarithms(const traced& s, const traced& x) {
   const traced y = log_sum_exp(s, x), zero(0.0), none(-infinity);
   const auto part = [&](const traced& own) {

@@ -19,18 +19,20 @@ namespace assay::reference {
 /// The stages in the order of score_stages().
 enum class score_stage { scores, accumulation };
 
-/// Products x . y of vectors along the last axes, "bhnd,bhmd->bhnm", and which of them belongs to a pair.
+/// Products x . y of vectors, by the contraction `letters`, such as "bhnd,bhmd->bhnm".
 struct score_term {
   formula::traced x, y;
   std::string letters;
-  std::function<formula::traced(const formula::traced& products)> pick_pairs{};  ///< picks the products of pairs
+  /// Picks the product of each pair [B, h, n, m] from products with all rows of a table; empty: there is one product
+  /// for each pair.
+  std::function<formula::traced(const formula::traced& products)> pick_pairs{};
 };
 /// A product of vectors. Programs may also multiply one of the vectors by the factor of the scores (microsoft/DeBERTa,
 /// disentangled_attention.py), which rounds each term once more: an allowance covers both.
 formula::traced product_of(const score_term& term);
-/// factor times the sum of products; each product is rounded.
+/// factor times the sum of the products.
 formula::traced scaled_sum(const formula::traced& factor, const std::vector<formula::traced>& products);
-/// 1, or a power of the width, by a setting `scale`; computed in the stage of the scope.
+/// 1, or a power of the width, by a setting such as `scale`; computed in the stage that the caller is in.
 formula::traced factor_of_logits(const std::string& setting, std::size_t width);
 inline formula::traced inverse_root(std::size_t width) { return factor_of_logits("inverse_sqrt", width); }
 /// The factor for this number of terms; the number of heads does not matter.
@@ -48,7 +50,7 @@ struct score_scheme {
   [[nodiscard]] formula::traced scaled_scores(const formula::traced& scale, const std::vector<score_term>& terms) const;
 };
 
-/// row(i, j) of n queries and m keys, [n, m].
+/// The numbers row(i, j) of all pairs of n queries and m keys, [n, m].
 formula::traced_integer integers_of_pairs(std::size_t n, std::size_t m,
                                           const std::function<std::int64_t(std::size_t i, std::size_t j)>& row);
 /// Products of queries with all rows, [..., n, r], read at the row of each pair, `rows` [n, m].

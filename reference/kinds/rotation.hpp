@@ -14,12 +14,12 @@
 //
 // Formulas treat all vectors at once: a rotation of r pairs broadcasts to [B, n, h, r].
 //
-// Scores of rotated queries and keys are s_ij = factor (R_i q_i) . (R_j k_j), for q [B, n, h u, d], k [B, m, h, d] -> s
-// [B, h u, n, m], and the positions of both. Settings: `scale`, 1 / sqrt(d) (Vaswani et al. 2017, eq. 1) or 1;
-// `logit_factor`, which multiplies the scale; `group`, u: u heads of queries, one after the other, share a head of keys
-// (Ainslie et al. 2023, arXiv 2305.13245). In exact arithmetic the rotation by the difference of positions would be
-// enough. But published code rotates both, and the error of an angle grows with its position, not with the distance.
-// NaN in a query or a key reaches all of its scores.
+// Scores of rotated queries and keys are s_ij = factor (R_i q_i) . (R_j k_j). Their inputs are q [B, n, h u, d], k [B,
+// m, h, d], and the positions of both; s is [B, h u, n, m]. Settings: `scale`, 1 / sqrt(d) (Vaswani et al. 2017, eq. 1)
+// or 1; `logit_factor`, which multiplies the scale; `group`, u: u heads of queries, one after the other, share a head
+// of keys (Ainslie et al. 2023, arXiv 2305.13245). In exact arithmetic the rotation by the difference of positions
+// would be enough. But published code rotates both, and the error of an angle grows with its position, not with the
+// distance. NaN in a query or a key reaches all of its scores.
 #pragma once
 
 #include <algorithm>
@@ -73,16 +73,16 @@ struct rotary_layout {
                              : count) {}
   [[nodiscard]] std::size_t first(std::size_t t) const {
     if (blocks.empty()) return start + (half_split ? t : 2 * t);
-    return start + t + before(t).earlier;
+    return start + t + block(t).earlier;
   }
-  [[nodiscard]] std::size_t second(std::size_t t) const { return first(t) + (blocks.empty() ? apart : before(t).own); }
+  [[nodiscard]] std::size_t second(std::size_t t) const { return first(t) + (blocks.empty() ? apart : block(t).own); }
   /// The number of pairs that the frequencies are made for; the rotated pairs have the first of these frequencies.
   [[nodiscard]] std::size_t all_pairs() const { return proportional ? features / 2 : pairs; }
   /// The number of pairs in the blocks before the block of pair t, and in this block.
   struct block_of_pair {
     std::size_t earlier, own;
   };
-  [[nodiscard]] block_of_pair before(std::size_t t) const {
+  [[nodiscard]] block_of_pair block(std::size_t t) const {
     std::size_t done = 0, k = 0;
     while (done + blocks[k] <= t) done += blocks[k++];
     return {done, blocks[k]};
@@ -97,8 +97,8 @@ struct rotary_layout {
   }
 };
 
-/// The number of rotated pairs for this number of features: the sum of the settings that count pairs; a sum of 0 means
-/// all pairs.
+/// The number of rotated pairs for this number of features: the sum of the settings that count pairs, or all pairs
+/// where this sum is 0.
 inline std::size_t turning_pairs(std::size_t features, const core::attributes& settings) {
   std::size_t counted = 0;
   for (const char* name : {"rotary", "section_0", "section_1", "section_2"})
@@ -106,7 +106,8 @@ inline std::size_t turning_pairs(std::size_t features, const core::attributes& s
       counted += static_cast<std::size_t>(std::get<std::int64_t>(set->second));
   return counted == 0 ? features / 2 : counted;
 }
-/// How many of them each axis of positions has, up to the last axis that has any; empty where no setting says it.
+/// The number of rotated pairs of each axis of positions, up to the last axis that has any, and for at least as many
+/// axes as the setting `sections` says; empty where no setting gives numbers of pairs.
 inline std::vector<std::size_t> sections_of(const core::attributes& settings) {
   const auto size = [&](const char* name) {
     const auto set = settings.find(name);
@@ -117,7 +118,7 @@ inline std::vector<std::size_t> sections_of(const core::attributes& settings) {
   if (!all.empty()) all.resize(std::max(all.size(), size("sections")), 0);
   return all;
 }
-/// The same numbers, or equal shares where no setting gives them.
+/// The number of rotated pairs of each axis: as sections_of() gives it, or an equal share of all pairs.
 inline std::vector<std::size_t> pairs_of_axes(const core::attributes& settings, std::size_t pairs, std::size_t axes) {
   const std::vector<std::size_t> all = sections_of(settings);
   return all.empty() ? std::vector(axes, pairs / axes) : all;
@@ -191,7 +192,7 @@ inline core::operation scores_declaration(core::operation declaration) {
   return declaration;
 }
 
-/// cos and sin of an angle.
+/// The cosine and the sine of an angle.
 struct traced_rotation {
   formula::traced cosine, sine;
   explicit traced_rotation(const formula::traced& angle);
@@ -200,8 +201,9 @@ struct traced_rotation {
 struct traced_pairs {
   formula::traced first, second;
 };
-/// The rotation by m theta.
+/// The rotation by the angle m theta, where m is the position.
 traced_rotation rotation_at(const formula::traced& position, const formula::traced& theta);
+/// The pairs x, rotated.
 traced_pairs turned(const traced_pairs& x, const traced_rotation& by);
 /// Cosine and sine times a magnitude, as huggingface/transformers multiplies its tables by `attention_scaling`.
 traced_rotation scaled_rotation(traced_rotation by, const formula::traced& magnitude);
@@ -215,18 +217,18 @@ struct rotation_scheme {
 
 /// base^(-t / divisor) for the first `pairs` pairs t; 1 for t = 0, and where `divisor` is 0.
 formula::traced geometric_frequencies(const formula::traced& base, std::size_t pairs, std::size_t divisor);
-/// Covers two ways to compute such a theta. Code that goes from pair to pair computes it as a product of t factors
-/// base^(-1 / divisor), and rounds each time (ggml-org/llama.cpp, ggml_rope_cache_init): allowances are the larger of
-/// both.
+/// theta as given by geometric_frequencies(), with an allowance that also covers another way to compute it: code that
+/// goes from pair to pair multiplies t factors base^(-1 / divisor), and rounds each product (ggml-org/llama.cpp,
+/// ggml_rope_cache_init).
 formula::traced or_products_of_factors(const formula::traced& theta, const formula::traced& base, std::size_t divisor);
 
 /// A position of the call, an input of integers [B, n] or [B, n, a], as a number [B, n, 1, 1] or [B, n, 1, a].
 formula::traced position_of(const recorded_call& in, const char* called);
 
-/// x [., ., ., d] with its pairs rotated, in the stage of the scope.
+/// x [., ., ., d] with its pairs rotated, computed in the stage that the caller is in.
 formula::traced turned_features(const rotation_scheme& steps, const formula::traced& x, const rotary_layout& layout,
                                 const traced_rotation& by);
-/// x [B, n, h, d] with its pairs rotated.
+/// x [B, n, h, d] with its pairs rotated, computed in the stage `product`.
 formula::traced turned_vectors_of(const rotation_scheme& steps, const formula::traced& x, const rotary_layout& layout,
                                   const traced_rotation& by);
 /// Scores of rotated queries and keys.

@@ -18,11 +18,11 @@ inline std::vector<core::stage_declaration> score_stages() {
   return all;
 }
 
-/// An operation of this sort; `keys` is the axis of the keys.
+/// An operation that computes scores; `keys` is the axis symbol of the keys.
 inline core::operation relative_scores(const char* called, const char* keys) {
   core::operation scores = attention_operation(called, keys);
   remove_input(scores, "v");
-  scores.attributes.clear();  // each has the factor of its definition
+  scores.attributes.clear();  // each encoding has the factor of its own definition
   scores.outputs = {{.name = "s",
                      .axes = {"B", "h", "n", keys},
                      .meaning = "scores, queries by keys",

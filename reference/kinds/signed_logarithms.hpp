@@ -26,7 +26,7 @@ inline formula::traced shift_of(const formula::traced& largest) {
 }
 
 /// The logarithm and sign of a sum times exp(shift). A sign is certain where the sum is larger than three times its
-/// error: gates allow twice. The logarithm of a sum whose sign may be lost is unknown.
+/// error, since a gate allows twice the error. The logarithm of a sum whose sign may be lost is unknown.
 inline signed_logarithm logarithm_of(const formula::traced& sum, const formula::traced& shift) {
   const formula::traced zero(0.0), one(1.0), x = detach(sum), wide = x + (x - x),
                                              none(-std::numeric_limits<double>::infinity());
@@ -56,7 +56,8 @@ inline signed_logarithm product_by_rows_and_columns(const signed_logarithm& a, c
   return {y.log + column, y.sign};
 }
 
-/// x_t = a_t x_{t-1} + b_t over turns [n, ...]. x is stored as X exp(m), where m is the largest logarithm of its terms.
+/// x_t = a_t x_{t-1} + b_t over turns [n, ...]. x is stored as X exp(m), where m is the larger logarithm of its two
+/// terms.
 inline signed_logarithm scan_by_rescaling(const signed_logarithm& a, const signed_logarithm& b,
                                           const signed_logarithm& x0) {
   using formula::traced;

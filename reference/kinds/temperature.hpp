@@ -5,8 +5,8 @@
 
 namespace assay::reference {
 
-/// 1 + attn_scale log(1 + step). The step counts how many floors end before a query; while it is 0 the temperature is
-/// 1 exactly (Llama 4: huggingface/transformers, modeling_llama4.py, Llama4TextAttention).
+/// 1 + attn_scale log(1 + step). The step is the number of whole lengths (`floor_scale` of Llama 4) up to a query;
+/// while it is 0, the temperature is exactly 1 (huggingface/transformers, modeling_llama4.py, Llama4TextAttention).
 inline formula::traced temperature_of_step(const formula::traced_integer& step, const formula::traced& attn_scale) {
   using formula::traced;
   const auto one = formula::traced_integer::constant(1);

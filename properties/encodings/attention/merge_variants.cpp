@@ -27,7 +27,7 @@ std::vector<part> parts_in(const attention_parts& all) {
         {reshaped(between(all.values, 3, i, i + 1), {s[0], s[1], s[2], s[4]}), between(all.lses, 3, i, i + 1)});
   return parts;
 }
-part nothing(const merge_rule& rule) { return {traced(0.0), rule.of_no_keys()}; }
+part nothing(const merge_rule& rule) { return {traced(0.0), rule.lse_of_no_keys()}; }
 part chosen(const traced_truth& first, const part& x, const part& y) {
   return {either(first, x.o, y.o), either(first, x.lse, y.lse)};
 }

@@ -27,7 +27,7 @@ template <class F>
 variation<of_rope> with_magnitude(F f) {
   return {.formula = [f](auto& scheme) {
     scheme.magnitude = [f](const core::attributes& settings, const traced& factor) {
-      return f(core::setting<std::string>(settings, "rule"), reference::magnitude_at(settings, factor));
+      return f(core::setting<std::string>(settings, "rule"), reference::magnitude_of_extension(settings, factor));
     };
   }};
 }
@@ -188,11 +188,11 @@ std::vector<variant> controls_of_longer_contexts() {
                             core::attributes yarn_settings = settings;
                             yarn_settings["rule"] = std::string("yarn");
                             yarn_settings["mscale"] = settings.at(coefficient);
-                            return reference::magnitude_at(yarn_settings, factor);
+                            return reference::magnitude_of_extension(yarn_settings, factor);
                           };
                           const bool is_ratio = core::setting<std::string>(settings, "rule") == "ratio";
                           return is_ratio ? by("mscale") / by("mscale_all_dim")
-                                          : reference::magnitude_at(settings, factor);
+                                          : reference::magnitude_of_extension(settings, factor);
                         };
                       }}),
       variant_of("control/rope_numbers_in_f64", "configurations in Python: numbers in f64, rounded once",

@@ -132,13 +132,13 @@ std::vector<variant> mutants() {
                    "what the class token asks with, and is asked with",
                    {.formula =
                         [](auto& scheme) {
-                          scheme.of_class = {1, 0, 2};
+                          scheme.class_rows = {1, 0, 2};
                         }}),
            changed("mutant/vision_class_is_a_key", "microsoft/SimMIM#4: a statement that is overwritten",
                    "the bias of the class token for itself is that of a key",
                    {.formula =
                         [](auto& scheme) {
-                          scheme.of_class = {0, 1, 1};
+                          scheme.class_rows = {0, 1, 1};
                         }}),
            changed("mutant/vision_axes_of_keys_exchanged", "the height for the width, as in roboflow/rf-detr#630",
                    "what belongs to the rows of keys is added along their columns",

@@ -111,7 +111,7 @@ TEST_CASE("rope_axes/rotate/refusals_say_why", "[property][gate]") {
   CHECK(why({{"section_0", std::int64_t{2}}, {"sections", std::int64_t{3}}}, 8, 2) ==
         "a = 2 axes are fewer than the 3 sections");
   CHECK_THAT(why({{"halves", std::string("axis")}, {"assignment", std::string("alternating")}}, 8, 2),
-             Catch::Contains("are those of blocks"));
+             Catch::Contains("needs blocks"));
   CHECK(why(three, 6, 3) == "the sections' 4 pairs are more than d = 6 holds");
   three["assignment"] = std::string("alternating");
   CHECK(why(three, 8, 3).empty());
