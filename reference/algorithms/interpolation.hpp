@@ -57,7 +57,7 @@ class place_in_table {
   [[nodiscard]] R way_from(double k) const { return p_ - whole(k); }
   /// f(k) for the position k that lies below p.
   template <class F>
-  [[nodiscard]] R of_lower(F f) const {
+  [[nodiscard]] R evaluated_below(F f) const {
     R x = f(first_);
     for (double k = first_ + 1.0; k <= last_; ++k) x = either(less(p_, whole(k)), x, f(k));
     return x;
@@ -92,7 +92,7 @@ class place_in_table {
       const R share = share_by(R(x_) - R(lower), lower, x_ == lower ? lower : lower + 1.0, k);
       return {share.number, share.error + p_.error + (entry(lower) == k ? way : 0.0)};
     } else {
-      return of_lower([&](double lower) { return share_by(way_from(lower), lower, next(lower), k); });
+      return evaluated_below([&](double lower) { return share_by(way_from(lower), lower, next(lower), k); });
     }
   }
 
@@ -119,7 +119,7 @@ class interpolated_table {
       const double k = std::floor(p.number);
       return with_error(between_positions(exact.way_from(k), entry(place, k), entry(place, exact.next(k))), p, place);
     } else {
-      return place.of_lower(
+      return place.evaluated_below(
           [&](double k) { return between_positions(place.way_from(k), entry(place, k), entry(place, place.next(k))); });
     }
   }
@@ -132,7 +132,7 @@ class interpolated_table {
     if constexpr (std::is_same_v<R, tracked>)
       return slope_of_bounded(p, place);
     else
-      return place.of_lower([&](double k) {
+      return place.evaluated_below([&](double k) {
         const double next = place.next(k);
         const bool is_0 = next == k && std::isfinite(to_double(entry(place, k)));
         return is_0 ? R(0.0) : entry(place, next) - entry(place, k);

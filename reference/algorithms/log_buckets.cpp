@@ -32,7 +32,7 @@ std::string bucket_map::conflict() const {
 }
 
 std::int64_t log_bucket_offset(const bucket_map& map, std::int64_t n) {
-  const std::int64_t exact = map.exact(), logarithmic = map.of_direction() - exact;
+  const std::int64_t exact = map.exact(), logarithmic = map.buckets_of_direction() - exact;
   ASSAY_EXPECTS(map.conflict().empty() && n >= exact);
   if (n >= map.max_distance) return logarithmic;
   const double quotient =
@@ -48,7 +48,7 @@ std::int64_t log_bucket_offset(const bucket_map& map, std::int64_t n) {
 }
 
 std::int64_t first_of_log_bucket(const bucket_map& map, std::int64_t t) {
-  const std::int64_t exact = map.exact(), logarithmic = map.of_direction() - exact;
+  const std::int64_t exact = map.exact(), logarithmic = map.buckets_of_direction() - exact;
   ASSAY_EXPECTS(t >= 1 && t <= logarithmic);
   const double ratio = static_cast<double>(map.max_distance) / static_cast<double>(exact);
   const double guess =
@@ -61,9 +61,9 @@ std::int64_t first_of_log_bucket(const bucket_map& map, std::int64_t t) {
 
 std::int64_t bucket_of(const bucket_map& map, double distance) {
   const auto n = static_cast<std::int64_t>(map.magnitude(distance));
-  const std::int64_t exact = map.exact(), last = map.of_direction() - 1;
-  const bool as_it_is = map.form == "clipped" || n < exact;
-  return map.base(distance) + std::min(last, as_it_is ? n : exact + log_bucket_offset(map, n));
+  const std::int64_t exact = map.exact(), last = map.buckets_of_direction() - 1;
+  const bool is_exact = map.form == "clipped" || n < exact;
+  return map.base(distance) + std::min(last, is_exact ? n : exact + log_bucket_offset(map, n));
 }
 
 std::int64_t log_bucket_ceiling(std::int64_t middle, std::int64_t last, std::int64_t n) {

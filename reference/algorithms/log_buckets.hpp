@@ -15,10 +15,12 @@ struct bucket_map {
   std::string form = "log";
 
   /// The number of buckets of one direction, and how many of them hold one distance each.
-  [[nodiscard]] std::int64_t of_direction() const { return bidirectional ? buckets / 2 : buckets; }
-  [[nodiscard]] std::int64_t exact() const { return of_direction() / 2; }
+  [[nodiscard]] std::int64_t buckets_of_direction() const { return bidirectional ? buckets / 2 : buckets; }
+  [[nodiscard]] std::int64_t exact() const { return buckets_of_direction() / 2; }
   /// What is added to the bucket of keys after the query. They are not at distance 0: bucket base(1) is never used.
-  [[nodiscard]] std::int64_t base(double distance) const { return bidirectional && distance > 0 ? of_direction() : 0; }
+  [[nodiscard]] std::int64_t base(double distance) const {
+    return bidirectional && distance > 0 ? buckets_of_direction() : 0;
+  }
   /// The distance that is put into a bucket: without its sign, or 0 for keys after the query where these do not count.
   [[nodiscard]] double magnitude(double distance) const {
     return distance > 0 ? (bidirectional ? distance : 0.0) : -distance;

@@ -23,8 +23,8 @@ struct column {
   std::size_t pair = 0;  ///< the index of its frequency
 };
 
-/// `leading` columns of one function and `trailing` columns of the other; `trailing` is equal, or one fewer.
-/// Attributes: "layout" is "interleaved" or "half_split", "first" is "sine" or "cosine".
+/// `leading` columns of one function and `trailing` columns of the other; `trailing` is `leading`, or one less.
+/// Settings: "layout" is "interleaved" or "half_split", "first" is "sine" or "cosine".
 inline std::vector<column> arrange_pairs(const core::attributes& settings, std::size_t leading, std::size_t trailing) {
   const bool sine_first = core::chosen<bool>(settings, "first", {{"sine", true}, {"cosine", false}});
   const waveform one = sine_first ? waveform::sine : waveform::cosine;

@@ -1,5 +1,5 @@
 // The cost of underflow for code that holds X = e^s without a shift: X_i = p_i X_{i-1} + e^{h_i}. Much public code
-// does.
+// does so.
 //
 // Every weight p_i = e^{a_i}, every e^{h_i}, product and quotient loses up to eta, the smallest subnormal, in addition
 // to its rounding. The bounds below carry these losses through the recurrence and its derivatives, including products
@@ -67,7 +67,7 @@ class products_of_gates {
 class unshifted_states {
  public:
   /// The states of a tree, where X keeps half of its digits, or else of a loop step by step, where X keeps half of
-  /// itself: the losses of the tree contain the losses of the loop. Nothing where such code is wrong: where e^h, e^s0
+  /// itself: the losses of the tree contain the losses of the loop. No value where such code is wrong: where e^h, e^s0
   /// or X leaves the exponent range of the working format, or X keeps less.
   static std::optional<unshifted_states> within_range(const_lane<tracked> a, const_lane<tracked> h, const tracked& s0,
                                                       const_lane<tracked> s) {
@@ -126,7 +126,7 @@ class unshifted_states {
   /// have dP = P sum da beside P. It is made of two products, and each loses eta where P |da| lies below the smallest
   /// normal number: 2 eta X_{a-1} in dX_b, beside eta |dX_{a-1}|.
   void widen(scan_direction<tracked> d, lane<tracked> ds) const {
-    double least = 1.0, moves = 0.0;  // the least |da| that is not 0; whether there is one
+    double least = 1.0, moves = 0.0;  // the least |da| that is not 0; 1 if there is one, else 0
     for (std::size_t i = 0; i < ds.size(); ++i)
       if (const double da = std::fabs(d.a[i].number); da > 0) {
         least = std::min(least, da);

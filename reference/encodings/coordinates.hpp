@@ -32,8 +32,9 @@
 // Special values: NaN in a coordinate reaches all features of its point; NaN in x reaches its own pair, or every token
 // within the kernel. Beside padding, weights that are not finite are a matter of convention: programs multiply them by
 // 0, or leave them out. So is the partner of such a number in a pair that is rotated by the angle 0. Errors: sines and
-// sums are measured against max(1, |y|), rotations against the row. Angles have the error of (2 pi y) . G, term by
-// term, or of a coordinate that is a difference, 2 q - 1.
+// sums are measured against max(1, |y|), rotations against the row. An angle has the
+// error of the product (2 pi x') . G, term by term, where x' is 2 x - 1, or of a center that is computed as a
+// difference, 2 q - 1 with q = (i + 1/2) / N.
 #pragma once
 
 #include <algorithm>

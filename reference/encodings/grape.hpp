@@ -58,13 +58,13 @@ struct grape {
     /// The gate from a sum of products and its factor.
     std::function<traced(const std::function<traced(const traced&)>& softplus, const traced& sum, const traced& factor)>
         gate = [](const auto& softplus, const traced& sum, const traced& factor) { return softplus(factor * sum); };
-    /// Gates [B, h, n, 1] as rows and as columns of pairs.
-    std::function<traced(const traced& gates)> of_queries = as_given;
-    std::function<traced(const traced& gates)> of_keys = turned;
+    /// Gates [B, h, n, 1], one for each query or for each key, as they broadcast to pairs [B, h, n, n].
+    std::function<traced(const traced& gates)> gates_by_query = as_given;
+    std::function<traced(const traced& gates)> gates_by_key = turned;
     /// The distance of queries [n, 1] and keys [n]; it is used where the key is not after the query.
     std::function<traced(const formula::traced_integer& query, const formula::traced_integer& key)> distance =
         [](const auto& query, const auto& key) { return to_real(query - key); };
-    /// The factor of the scores.
+    /// 1 / width, the factor of the scores.
     std::function<traced(std::size_t width)> over_width = [](std::size_t width) {
       return width == 0 ? traced(1.0) : power(formula::setting(static_cast<double>(width)), ratio(-1, 1));
     };
@@ -175,8 +175,8 @@ inline formula::program grape::gated(const scheme& steps, const formula::program
   const traced omega = reshaped(in["omega"], {in.size("h"), 1, 1});
   const std::string& gates = in.setting<std::string>("gates");
   std::vector<traced> rates;
-  if (gates != "key") rates.push_back(steps.of_queries(gate_of(steps, in, "q", "v")));
-  if (gates != "query") rates.push_back(steps.of_keys(gate_of(steps, in, "k", "u")));
+  if (gates != "key") rates.push_back(steps.gates_by_query(gate_of(steps, in, "q", "v")));
+  if (gates != "query") rates.push_back(steps.gates_by_key(gate_of(steps, in, "k", "u")));
   const auto places = formula::counted(in.size("n"));
   return in.finish(in_stage<traced>(stage::bias, [&] {
     const truth seen = seen_keys(in);

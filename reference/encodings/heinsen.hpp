@@ -369,8 +369,9 @@ fields<R> heinsen::embed_position(const H& to_logits, const Rest& to_tokens, con
   return {{"y", std::move(y)}, {"s_n", std::move(state.s_n)}};
 }
 
-/// Let gamma = w lambda sigmoid(-g) and eta = v lambda. Then gbar = W_R^T ybar, W_R-bar = sum ybar s^T, W_H-bar = sum
-/// [gamma; eta] x^T, xbar = ybar + W_H^T [gamma; eta]; biases are the same sums without x.
+/// Let gamma = w lambda sigmoid(-g) and eta = v lambda (adjoint.hpp). Then the cotangent of s is W_R^T ybar, W_R-bar =
+/// sum ybar s^T, W_H-bar = sum [gamma; eta] x^T, and xbar = ybar + W_H^T [gamma; eta]. The gradients of biases are the
+/// same sums without s and x.
 template <class R, class H, class Rest>
 heinsen::module_gradients<R, H, Rest> heinsen::embed_position_vjp(const H& to_logits, const Rest& to_tokens,
                                                                   const field<R>& x, const field<R>& s0,

@@ -77,7 +77,7 @@ struct linear_attention {
     std::function<traced(const traced& before, const traced& after)> read = [](const traced&, const traced& after) {
       return after;
     };
-    /// Computes gates from their cumulative sums, as code by chunks does.
+    /// Whether gates are computed from their cumulative sums, as code by chunks does.
     bool by_sums = false;
     /// q or k divided by its length.
     std::function<traced(const traced& rows, bool is_of_gradient)> normalize = over_length;

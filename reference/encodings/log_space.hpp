@@ -66,10 +66,10 @@ struct log_space {
     std::function<traced(const traced& x)> sum = log_scans::step_by_step;
     std::function<traced(const traced& v)> candidate = positive;
     /// Shares from one gate logit, and from two.
-    std::function<shares(const traced& k)> of_gate = log_scans::complementary;
-    std::function<shares(const traced& f, const traced& i)> of_gates = log_scans::normalized;
-    std::function<shares(const traced& k)> logs_of_gate = log_scans::log_complementary;
-    std::function<shares(const traced& f, const traced& i)> logs_of_gates = log_scans::log_normalized;
+    std::function<shares(const traced& k)> shares_of_gate = log_scans::complementary;
+    std::function<shares(const traced& f, const traced& i)> shares_of_gates = log_scans::normalized;
+    std::function<shares(const traced& k)> log_shares_of_gate = log_scans::log_complementary;
+    std::function<shares(const traced& f, const traced& i)> log_shares_of_gates = log_scans::log_normalized;
     /// The state before the first token.
     std::function<traced(const traced& h0)> enter = [](const traced& h0) { return h0; };
     scan_of_states states = log_scans::recurrence;
@@ -116,8 +116,8 @@ inline formula::program log_space::record_states(const scheme& steps, const form
   };
   const std::size_t n = in.size("n");
   if (n == 0) return in.finish_all({in["v"] + in[in.has("k") ? "k" : "f"] + (in.has("k") ? traced(0.0) : in["i"]), h0});
-  const traced h =
-      steps.states(shares_of(steps.of_gate, steps.of_gates), shares_of(steps.logs_of_gate, steps.logs_of_gates), g, h0);
+  const traced h = steps.states(shares_of(steps.shares_of_gate, steps.shares_of_gates),
+                                shares_of(steps.log_shares_of_gate, steps.log_shares_of_gates), g, h0);
   const core::shape state = shape_of(h0);
   return in.finish_all({transposed(h, {1, 0, 2}), reshaped(between(h, 0, n - 1, n), state)});
 }

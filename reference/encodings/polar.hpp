@@ -78,8 +78,10 @@ struct polar {
     };
     /// The delta that takes effect where `bound` is "clamped".
     std::function<traced(const traced& delta)> clamped = cut_at_a_turn;
-    /// The delta of queries, if they have one.
-    std::function<std::optional<traced>(const traced& delta)> of_queries = [](const traced&) { return std::nullopt; };
+    /// The delta that is added to the phases of queries, if there is one.
+    std::function<std::optional<traced>(const traced& delta)> phase_of_queries = [](const traced&) {
+      return std::nullopt;
+    };
     std::function<traced(const traced& turned, const traced& delta)> angle =
         [](const traced& turned, const traced& delta) { return turned + delta; };
     std::function<complex_numbers(const traced& turned, const traced& delta, const traced& angle)> wave = wave_at;
@@ -164,7 +166,7 @@ inline formula::program polar::scores(const scheme& steps, const formula::progra
   const traced delta = in_stage<traced>(
       rotary_stage::angle, [&] { return in.setting<std::string>("bound") == "free" ? given : steps.clamped(given); });
   const std::size_t rows = in.size("B"), heads = in.size("h"), group = in.size("u"), n = in.size("n");
-  std::optional<traced> phases_of_queries = steps.of_queries(delta);
+  std::optional<traced> phases_of_queries = steps.phase_of_queries(delta);
   if (phases_of_queries)
     phases_of_queries =
         reshaped(broadcast(reshaped(*phases_of_queries, {heads, 1, in.size("r")}), {heads, group, in.size("r")}),

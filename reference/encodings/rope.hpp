@@ -22,7 +22,7 @@
 //     A `mscale_all_dim` of 0 is a number like others: it divides by 1 (huggingface/transformers: not given, yarn with
 //     c = 1).
 //     "su": sqrt(1 + log s / log L0), L0 = `trained_length` (LongRoPE)
-//   rope/rotate       x [B, n, h, d], position [B, n] i64    -> y [B, n, h, d], angle m / position_scale theta_t
+//   rope/rotate       x [B, n, h, d], position [B, n] i64 -> y [B, n, h, d], angle (m / position_scale) theta_t
 //     `rotary` pairs rotate, or all floor(d/2) where it is 0; the r of theta_t is their number. d may be odd.
 //     `direction` "clockwise": by the negative angle (karpathy/nanochat). `partial` "proportional": the first of all
 //     pairs of the head, with their frequencies (Gemma 4); `at` "end": a block of the last coordinates (DeepSeek).

@@ -49,8 +49,8 @@ struct sba {
   struct broken {
     traced weights, left;
   };
-  /// The keys that are seen, and the softplus of a logit. Where softplus is linear it is the logit; then the key breaks
-  /// off everything, but the remainder is still multiplied by exp(-z).
+  /// The keys that are seen, and the softplus of a logit. Where the setting `softplus` makes it linear, it is the logit
+  /// itself; then the key breaks off everything, but the remainder is still multiplied by exp(-z).
   struct stick {
     formula::traced_truth seen;
     formula::traced_integer factors, all_factors;  ///< number of factors in a weight, and in the remainder
@@ -58,19 +58,20 @@ struct sba {
     std::size_t stage;  ///< stage of the softplus, which a program may keep in the dtype of the logits
     bool is_truth;
 
-    [[nodiscard]] traced either_way(const traced& z, const traced& linear, const traced& exact) const {
+    /// `linear` where the setting `softplus` makes the softplus of z linear, else `exact`.
+    [[nodiscard]] traced by_setting(const traced& z, const traced& linear, const traced& exact) const {
       if (softplus == "exact") return exact;
       const traced fifteen(15.0), above = softplus == "base2" ? fifteen * log(traced(2.0)) : fifteen;
       return either(less(above, z), linear, exact);
     }
-    [[nodiscard]] traced share(const traced& z) const { return either_way(z, traced(1.0), sigmoid(z)); }
-    [[nodiscard]] traced left_by(const traced& z) const { return either_way(z, exp(-z), sigmoid(-z)); }
+    [[nodiscard]] traced share(const traced& z) const { return by_setting(z, traced(1.0), sigmoid(z)); }
+    [[nodiscard]] traced left_by(const traced& z) const { return by_setting(z, exp(-z), sigmoid(-z)); }
     /// log sigmoid(z) = z - softplus(z)
-    [[nodiscard]] traced log_share(const traced& z) const { return either_way(z, traced(0.0), log_sigmoid(z)); }
+    [[nodiscard]] traced log_share(const traced& z) const { return by_setting(z, traced(0.0), log_sigmoid(z)); }
     /// The softplus of logits; 0 for keys that are not seen.
     [[nodiscard]] traced softplus_by(const std::function<traced(const traced&)>& exact_softplus,
                                      const traced& z) const {
-      const traced all = in_stage<traced>(stage, [&] { return either_way(z, z, exact_softplus(z)); });
+      const traced all = in_stage<traced>(stage, [&] { return by_setting(z, z, exact_softplus(z)); });
       return either(seen, all, traced(0.0));
     }
   };
@@ -94,9 +95,9 @@ struct sba {
   }
   static constexpr std::size_t keys = 3;  ///< the axis of keys
 
-  /// Three sums: from each key on, with 0 after the last key; from the next key on; and of all keys.
+  /// Three kinds of sums up to the query: from each key on, from the key after each key on, and of all keys.
   struct sums_of_keys {
-    traced from_own, from_next, of_all;
+    traced from_own, from_next, total;
     explicit sums_of_keys(const traced& sums);
   };
   /// exp(z - sum). Arithmetic subtracts the sum that includes the key's own softplus, as kernels do, unless this is
@@ -167,7 +168,7 @@ inline sba::sums_of_keys::sums_of_keys(const traced& sums) {
   const std::size_t m = one.back();
   one.back() = 1;
   const traced all = formula::joined({sums, broadcast(traced(0.0), one)}, keys);
-  from_own = sums, from_next = between(all, keys, 1, m + 1), of_all = between(all, keys, 0, 1);
+  from_own = sums, from_next = between(all, keys, 1, m + 1), total = between(all, keys, 0, 1);
 }
 
 /// softplus whose slope may also be 1 - y, as in automatic differentiation of y = sigmoid(-z).
@@ -191,7 +192,7 @@ inline sba::broken sba::with_factors(const broken& all, const traced& z, const s
     });
   };
   return {off(all.weights, without_error(sigmoid(-x)) * error - sums.from_next, breaking.factors),
-          off(all.left, sums.of_all, breaking.all_factors)};
+          off(all.left, sums.total, breaking.all_factors)};
 }
 
 inline sba::broken sba::by_sums(const scheme& steps, const traced& z, const stick& breaking) {
@@ -204,7 +205,7 @@ inline sba::broken sba::by_sums(const scheme& steps, const traced& z, const stic
   };
   const traced exponent = breaking.is_truth ? breaking.log_share(z) - sums.from_next
                                             : either(equal(z, infinite), -sums.from_next, less_sum(z, sums.from_own));
-  return {either(breaking.seen, exp(exponent), none), exp(less_sum(none, sums.of_all))};
+  return {either(breaking.seen, exp(exponent), none), exp(less_sum(none, sums.total))};
 }
 
 inline sba::stick sba::stick_of(const recorded_call& in, std::size_t softplus_stage) {

@@ -134,10 +134,11 @@ inline rotary_layout layout_with_axes(const core::attributes& settings, std::siz
 inline core::attribute_declaration rotary_setting() {
   return integer("rotary", {0, 1, 2}, {0.0, 0x1p20}, "how many pairs rotate; 0: all of them");
 }
-/// The reason why this number of pairs does not fit into d coordinates; empty where it fits.
-inline std::string conflict_of_pairs(std::size_t pairs, const char* called, const core::axis_sizes& sizes) {
+/// The reason why this number of pairs does not fit into d coordinates; empty where it fits. `prefix` stands before the
+/// number in the message.
+inline std::string conflict_of_pairs(std::size_t pairs, const char* prefix, const core::axis_sizes& sizes) {
   if (2 * pairs <= sizes.at("d")) return {};
-  return called + std::to_string(pairs) + " pairs are more than d = " + std::to_string(sizes.at("d")) + " holds";
+  return prefix + std::to_string(pairs) + " pairs are more than d = " + std::to_string(sizes.at("d")) + " holds";
 }
 
 /// The reason why a rotation cannot have these settings; empty where it can.

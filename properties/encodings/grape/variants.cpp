@@ -128,8 +128,8 @@ std::vector<variant> mutants() {
                    "a pair has the query's gate of the key and the key's of the query",
                    {.formula =
                         [](auto& scheme) {
-                          scheme.of_queries = encoding::turned;
-                          scheme.of_keys = [](const traced& gates) { return gates; };
+                          scheme.gates_by_query = encoding::turned;
+                          scheme.gates_by_key = [](const traced& gates) { return gates; };
                         },
                     .representative = true}),
            changed("mutant/grape_vectors_exchanged", "u and v exchanged in a port", "queries meet u and keys meet v",

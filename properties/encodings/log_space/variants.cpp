@@ -95,12 +95,13 @@ std::vector<variant> mutants() {
                    "-inf less -inf is NaN, and stays", {.formula = summing(unguarded), .representative = true}),
            changed("mutant/log_space_gradient_unshifted", "pytorch/pytorch#36308: grad * (-result).exp()",
                    "exp(-y) of the gradient overflows", {.gradient = [](auto& scheme) { scheme.sum = unshifted; }}),
-           changed(
-               "mutant/log_space_gates_exchanged", "lucidrains/minGRU-pytorch#21: the standard GRU",
-               "the gate says how much of the state is kept",
-               {.formula =
-                    [](auto& scheme) { scheme.of_gate = [](const traced& k) { return log_scans::complementary(-k); }; },
-                .representative = true}),
+           changed("mutant/log_space_gates_exchanged", "lucidrains/minGRU-pytorch#21: the standard GRU",
+                   "the gate says how much of the state is kept",
+                   {.formula =
+                        [](auto& scheme) {
+                          scheme.shares_of_gate = [](const traced& k) { return log_scans::complementary(-k); };
+                        },
+                    .representative = true}),
            changed("mutant/log_space_state_by_g", "lucidrains/minGRU-pytorch#9, lucidrains/minGRU-pytorch#17",
                    "h0 goes through g as candidates do",
                    {.formula = [](auto& scheme) { scheme.enter = encoding::positive; }, .representative = true}),
@@ -108,7 +109,7 @@ std::vector<variant> mutants() {
                    "h = f h + i g",
                    {.formula =
                         [](auto& scheme) {
-                          scheme.of_gates = [](const traced& f, const traced& i) {
+                          scheme.shares_of_gates = [](const traced& f, const traced& i) {
                             return shares{sigmoid(f), sigmoid(i)};
                           };
                         }}),
@@ -126,8 +127,8 @@ std::vector<variant> mutants() {
                           const auto linear = [](const traced& x) {
                             return either(less(traced(20.0), x), x, softplus(x));
                           };
-                          scheme.logs_of_gate = [=](const traced& k) { return shares{-linear(k), -linear(-k)}; };
-                          scheme.logs_of_gates = [=](const traced& f, const traced& i) {
+                          scheme.log_shares_of_gate = [=](const traced& k) { return shares{-linear(k), -linear(-k)}; };
+                          scheme.log_shares_of_gates = [=](const traced& f, const traced& i) {
                             const traced apart = linear(-f) - linear(-i);
                             return shares{-linear(apart), -linear(-apart)};
                           };
@@ -138,7 +139,7 @@ std::vector<variant> mutants() {
                    {.formula =
                         [](auto& scheme) {
                           scheme.states = log_scans::by_cumulative_sums;
-                          scheme.logs_of_gate = [](const traced& k) {
+                          scheme.log_shares_of_gate = [](const traced& k) {
                             const traced z = sigmoid(k);
                             return shares{log(traced(1.0) - z), log(z)};
                           };

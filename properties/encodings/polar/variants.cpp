@@ -95,7 +95,7 @@ std::vector<variant> mutants() {
                    "queries have the phase, too",
                    {.formula =
                         [](auto& scheme) {
-                          scheme.of_queries = [](const traced& delta) { return std::optional(delta); };
+                          scheme.phase_of_queries = [](const traced& delta) { return std::optional(delta); };
                         }}),
            changed("mutant/polar_phase_backwards", "delta with the frequencies of queries", "delta is subtracted",
                    {.formula = with_angle([](const traced& turned, const traced& delta) { return turned - delta; })}),

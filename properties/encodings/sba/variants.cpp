@@ -35,11 +35,11 @@ traced_truth is_infinite(const traced& z) { return equal(z, traced(infinity)); }
 
 encoding::broken infinity_less_infinity(const traced& z, const stick& whole) {
   const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, whole), keys));
-  return {exp_if_seen(whole, z - s.from_own), exp(-s.of_all)};
+  return {exp_if_seen(whole, z - s.from_own), exp(-s.total)};
 }
 encoding::broken own_softplus_missing(const traced& z, const stick& whole) {
   const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, whole), keys));
-  return {exp_if_seen(whole, z - s.from_next), exp(-s.of_all)};
+  return {exp_if_seen(whole, z - s.from_next), exp(-s.total)};
 }
 encoding::broken from_far_end(const traced& z, const stick& whole) {
   encoding::scheme scheme;
@@ -77,7 +77,7 @@ encoding::broken remainder_by_subtraction(const traced& z, const stick& whole) {
 }
 encoding::broken softplus_in_bf16(const traced& z, const stick& whole) {
   const encoding::sums_of_keys s(sums_from_each_on(held_in(core::dtype::bf16, softplus_of(z, whole)), keys));
-  return {exp_if_seen(whole, z - s.from_own), exp(-s.of_all)};
+  return {exp_if_seen(whole, z - s.from_own), exp(-s.total)};
 }
 // Calls each(first, last) for blocks of four keys, the oldest first.
 template <class Each>
@@ -108,13 +108,13 @@ encoding::broken gradient_of_nearer_keys(const traced& z, const stick& whole) {
 
 encoding::broken by_log_shares(const traced& z, const stick& whole) {
   const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, whole), keys));
-  return {exp_if_seen(whole, whole.log_share(z) - s.from_next), exp(-s.of_all)};
+  return {exp_if_seen(whole, whole.log_share(z) - s.from_next), exp(-s.total)};
 }
 encoding::broken in_base_two(const traced& z, const stick& whole) {
   const traced unit = log(traced(2.0)), scale = traced(1.0) / unit;
   const encoding::sums_of_keys s(sums_from_each_on(softplus_of(z, whole) * scale, keys));
   const traced exponent = either(is_infinite(z), -s.from_next, z * scale - s.from_own);
-  return {exp_if_seen(whole, exponent * unit), exp(-(s.of_all * unit))};
+  return {exp_if_seen(whole, exponent * unit), exp(-(s.total * unit))};
 }
 // The weights of a block, times the remainder of nearer blocks.
 encoding::broken by_blocks(const traced& z, const stick& whole) {
@@ -130,7 +130,7 @@ encoding::broken by_blocks(const traced& z, const stick& whole) {
     const encoding::sums_of_keys s(sums_from_each_on(part_of_block(terms), keys));
     const traced own = part_of_block(z);
     all.insert(all.begin(), exp(either(is_infinite(own), -s.from_next, own - s.from_own)) * left);
-    left = left * exp(-s.of_all);
+    left = left * exp(-s.total);
   }
   return {all.empty() ? z : if_seen(whole, joined(all, keys)), left};
 }

@@ -24,13 +24,14 @@ constexpr double furthest = 0x1p31;
 
 double near(const bucket_map& map, counter_random& random) {
   if (random.one_in(6)) return 0.0;
-  return random.sign() * static_cast<double>(random.below(static_cast<std::size_t>(map.of_direction() + 2)));
+  return random.sign() * static_cast<double>(random.below(static_cast<std::size_t>(map.buckets_of_direction() + 2)));
 }
 // The first or last distance of a bucket.
 double at_boundary(const bucket_map& map, counter_random& random) {
-  const std::int64_t logarithmic = map.of_direction() - map.exact();
+  const std::int64_t logarithmic = map.buckets_of_direction() - map.exact();
   if (map.form == "clipped" || random.one_in(8))
-    return random.sign() * static_cast<double>(map.of_direction() - 1 + static_cast<std::int64_t>(random.below(2)));
+    return random.sign() *
+           static_cast<double>(map.buckets_of_direction() - 1 + static_cast<std::int64_t>(random.below(2)));
   const auto t = 1 + static_cast<std::int64_t>(random.below(static_cast<std::size_t>(logarithmic)));
   return random.sign() * static_cast<double>(reference::first_of_log_bucket(map, t) - (random.one_in(3) ? 1 : 0));
 }
@@ -164,7 +165,7 @@ void check_ends(experiment& e) {
                                     {"form", std::string("log")}});
   const bucket_map map = encoding::map_of(c.call.attributes);
   std::vector<double> distances;
-  for (std::int64_t t = 0; t < map.of_direction() - map.exact(); ++t)
+  for (std::int64_t t = 0; t < map.buckets_of_direction() - map.exact(); ++t)
     for (const std::int64_t before : {0, 1})
       distances.push_back(
           static_cast<double>(before - (t == 0 ? map.exact() : reference::first_of_log_bucket(map, t))));

@@ -21,7 +21,7 @@ struct offset_terms {
   offset_terms(const bucket_map& map, double distance)
       : n(map.magnitude(distance)),
         exact(static_cast<double>(map.exact())),
-        logarithmic(static_cast<double>(map.of_direction() - map.exact())),
+        logarithmic(static_cast<double>(map.buckets_of_direction() - map.exact())),
         largest(static_cast<double>(map.max_distance) / exact) {}
   double n, exact, logarithmic, largest, ratio = n / exact;
 };
@@ -37,7 +37,7 @@ scheme_change<encoding::scheme> with_offset(offset_function offset) {
   return [offset](auto& scheme) {
     scheme.bucket = [offset](const bucket_map& map, double distance) {
       if (!has_logarithm(map, distance)) return bucket_of(map, distance);
-      return map.base(distance) + std::min(map.of_direction() - 1, unclamped(map, distance, offset));
+      return map.base(distance) + std::min(map.buckets_of_direction() - 1, unclamped(map, distance, offset));
     };
   };
 }

@@ -206,7 +206,7 @@ TEST_CASE("t5_bias/bias/clipped_in_one_direction_is_alibi", "[property][t5_bias]
 TEST_CASE("t5_bias/bucket/known_boundaries", "[property][t5_bias]") {
   const auto boundaries = [](const bucket_map& map) {
     std::vector<std::int64_t> all{map.exact()};
-    for (std::int64_t t = 1; t < map.of_direction() - map.exact(); ++t)
+    for (std::int64_t t = 1; t < map.buckets_of_direction() - map.exact(); ++t)
       all.push_back(reference::first_of_log_bucket(map, t));
     return all;
   };
