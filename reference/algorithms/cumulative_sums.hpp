@@ -53,9 +53,9 @@ inline tracked rounded_sum(double sum, double inherited, double magnitudes, doub
                    finite_magnitude(sum)};
 }
 
-/// The magnitudes of the partial sums from the first term on, or of those from the last term on, whichever are more.
-/// Together they are at least the number of additions times the sum, so that a slack of 2 covers every order (Higham
-/// 2002, section 4.2). Terms count by magnitude, and an exact zero is no term.
+/// Charges the magnitudes of the partial sums from the first term on, or from the last term on, whichever add up to
+/// more. Both together are at least the number of additions times the sum, so that a slack of 2 covers every order
+/// (Higham 2002, section 4.2). Terms count by magnitude, and an exact zero is no term.
 template <>
 inline std::vector<tracked> cumulative_sums(const std::vector<tracked>& x) {
   std::vector<tracked> all;

@@ -47,11 +47,11 @@ struct extension : trained_pairs {
   enum class kind { yarn, llama3, dynamic, dynamic_steps, ntk_fixed, ntk_mixed };
   kind rule;
   double factor, length;
-  double fast, slow;  ///< beta of yarn; high and low of llama3
-  bool truncates, by_turns, by_wavelengths;
-  double last;  ///< the end that cuts hi
+  double fast, slow;                         ///< beta of yarn; high and low of llama3
+  bool truncates, by_turns, by_wavelengths;  ///< the settings `truncate`, `ramp` and `blend`
+  double last;                               ///< the end that cuts hi
   enum class crossing { reversed, step, turns } crossed;
-  double mixed;
+  double mixed;  ///< beta of ntk_mixed
 
   explicit extension(const core::attributes& settings);
 };

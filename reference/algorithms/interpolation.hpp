@@ -3,9 +3,9 @@
 //   w z[k + 1] + (1 - w) z[k],   k = floor p,   w = p - k.
 //
 // p is at least 0; beyond the last position it counts as the last one. At an integer the number is that of the table,
-// and the slope is 0, as in published code, where ceil and floor are equal there. An error of p may move it between
-// other neighbours. The number is continuous, and its error is the steepest slope of those neighbours times the error
-// of p. The slope is not continuous: its allowance reaches from one slope to the others, and to 0.
+// and the slope is 0, as in published code, where ceil and floor are equal there. An error of p may move p between
+// other positions. The number is continuous, and its error is the steepest slope between these positions times the
+// error of p. The slope is not continuous: its allowance reaches from one slope to the others, and to 0.
 #pragma once
 
 #include <algorithm>

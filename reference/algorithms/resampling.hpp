@@ -64,8 +64,8 @@ struct resampled_axis {
   std::size_t taps = 0;
   std::vector<std::int64_t> place, number;    ///< which old number a weight is for: clamped to the old numbers, and not
   std::vector<std::int64_t> distance, reach;  ///< src - k, in units of 1 / per_number, and its error in units of u
-  std::vector<bool> is_there;
-  std::vector<std::int64_t> whole, sums;
+  std::vector<bool> is_there;                 ///< false where a new number has fewer old ones than `taps`
+  std::vector<std::int64_t> whole, sums;      ///< see whole_weights() and whole_sums()
   /// Distances are divided by `unit`; `per_number` is the distance from one old number to the next.
   std::int64_t unit = 1, per_number = 1;
 

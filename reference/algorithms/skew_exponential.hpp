@@ -20,7 +20,7 @@
 //   a squaring turns an error e of a matrix of norm 1 into 2 e + e^2, and adds the roundings of a product.
 //
 // Allowance. Products with orthogonal matrices carry a rounding in exp(Y) or in a square on, 2^s / 2^k times after the
-// k-th squaring. Roundings are independent of those matrices. So entry (i, j) gets u^T D v from them, with unit vectors
+// k-th squaring. Roundings are independent of these matrices. So entry (i, j) gets u^T D v from them, with unit vectors
 // u and v: the root of the sum of squares of its roundings (Higham and Mary 2019, "A new approach to probabilistic
 // rounding error analysis", theorem 2.4), where partial sums of rows of orthogonal matrices are at most 1:
 //   k = 2^s sqrt((b + K) + (b + 1) (1/4 + 1/16 + ...)) <= max(1, 4 ||X||_1) sqrt(4/3 (b + K)),  K = 16,

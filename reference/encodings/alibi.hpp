@@ -58,7 +58,7 @@ struct alibi_rule {
   static constexpr long alpha_parts = 16;
 };
 
-/// The slope of a head is a power of the first slope of its sequence, 2^first.
+/// The slope of a head: the first slope of its sequence, 2^first, to the power `count`.
 struct alibi_term {
   rational first;
   long count;

@@ -8,7 +8,7 @@
 //     rotated by the angles of all tokens so far (Movahedi et al. 2025, Selective RoPE, arXiv 2511.17388)
 //
 // The biases of CABLE (Veisi et al. 2025, arXiv 2503.08067) are differences of cumulative sums of -softplus(x) in
-// axiomlab/Cable (src/Cable.py). They are those of fox/gated_decay with the gate logits -x.
+// axiomlab/Cable (src/Cable.py). So fox/gated_decay with the gate logits -x computes them.
 //
 // Shapes: q, k, w [B, h, n, d], beta [B, h, n], v and o [B, h, n, e]. `scale`: 1 / sqrt(d), or 1. Published code first
 // divides w by its length and computes beta as 2 sigmoid(x) (fla-org/flash-linear-attention, fla/layers/path_attn.py).

@@ -99,7 +99,7 @@ struct fox {
     return behind(sums_from_each_on(gates_up_to(gates, own), keys));
   }
   /// The sums as published, with prefix sums. The own key's empty sum is the difference of equal numbers. The gradient
-  /// is that of prefix sums: in it sums of rows and of columns of cotangents cancel, those of own keys as well.
+  /// is that of prefix sums: sums of rows and of columns of cotangents cancel in it, including those of own keys.
   static traced totals_less_prefixes(const traced& gates, const traced_integer& own) {
     const traced sums = behind(sums_from_each_on_by_total(gates_up_to(gates, own), keys));
     return recorded(formula::op::with_gradient_of,

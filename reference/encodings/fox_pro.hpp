@@ -34,7 +34,7 @@ struct fox_pro {
             .sources = {{"Lin et al. 2025", "https://arxiv.org/abs/2503.02130"}}};
   }
 
-  /// The parts of a row, and of a token, that have a format of their own, in the order of their declarations.
+  /// The stages of fox_pro/norm and fox_pro/output, and those of fox_pro/shift.
   enum class stage { norm, output };
   enum class shift_stage { gates, product };
 

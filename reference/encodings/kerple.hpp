@@ -58,7 +58,7 @@ struct kerple {
   static traced less_product(const traced& x, const traced& y) {
     return in_stage<traced>(stage::product, [&] { return -(x * y); });
   }
-  /// x; 0 is right as well where it contains a power 0^0.
+  /// x, where 0 is also right if x contains a power 0^0.
   static traced or_zero(const recorded_pairs& p, const char* exponent, const traced& x) {
     const traced zero(0.0);
     const formula::traced_truth is_zero_to_zero =

@@ -37,7 +37,7 @@
 //
 // Laws: angles have the error of rope/scores, and that of the sum with delta. Cosine and sine of the sum may also be
 // sums of products (addition theorem: a product of two complex numbers). softplus as log1p(exp(x)) is of class
-// sequential. log(1 + exp(x)), as in those Triton kernels, loses exp(x) beside 1: magnitudes have an error of u,
+// sequential. log(1 + exp(x)), as in the same Triton kernels, loses exp(x) beside 1: magnitudes have an error of u,
 // however small they are, which is class linear. GRAPE: an angle has the error that comes from s^2
 // (algorithms/plane_rotation.hpp), and 1 - cos has an error of u.
 #pragma once

@@ -102,7 +102,7 @@ struct rope {
   static bool is_ratio_of_equal(const core::attributes& settings);
   /// The factor of the coordinates that rotate, from a rule or given; no value where settings make it exactly 1.
   static std::optional<traced> magnitude_of(const scheme& steps, const recorded_call& in);
-  /// The frequencies of a base, extended for longer contexts where the operation has those settings.
+  /// The frequencies of a base, extended for longer contexts where the operation has a setting `scaling`.
   static traced frequencies_in_layout(const scheme& steps, const recorded_call& in, const rotary_layout& layout);
   /// Queries or keys, rotated at the positions of this input.
   static traced turned_by_base(const scheme& steps, const recorded_call& in, const traced& x, const char* position);

@@ -26,10 +26,11 @@
 //
 // Special values: NaN in a row of a table reaches every number that is computed from it. A number with the weight 0 is
 // a matter of convention: programs add 0 times it, or leave it out. A row or column that is only padding has the
-// positions 0; where 1/2 is subtracted, -1/2 over 1e-6, whose angles no format holds. Errors: those of sums, sines and
-// coordinates are measured against max(1, |y|); biases are copies, and exact. Weights have the error of src, which
-// grows with the size of the grid, times the slopes of K; angles have the error of a position. Gradients: each entry of
-// a table gets the sum over all numbers that are made from it.
+// positions 0. Where 1/2 is subtracted from normalised positions, they are -1/2 over 1e-6 times 2 pi: f32 holds an
+// angle of this size only to 1/4. Errors: those of sums, sines and coordinates are measured against max(1, |y|); biases
+// are copies, and exact. Weights have the error of src, which grows with the size of the grid, times the slopes of K;
+// angles have the error of a position. Gradients: each entry of a table gets the sum over all numbers that are made
+// from it.
 #pragma once
 
 #include <array>
