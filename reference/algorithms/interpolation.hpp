@@ -46,7 +46,7 @@ class place_in_table {
       while (first_ < last_ && surely(!less(p, whole(first_ + 1.0)))) ++first_;
   }
   [[nodiscard]] bool is_nan() const { return std::isnan(x_); }
-  [[nodiscard]] bool is_beyond() const { return is_beyond_; }  ///< more than 1 after the last one
+  [[nodiscard]] bool is_beyond() const { return is_beyond_; }  ///< p is more than 1 beyond the last position
   /// The first and last of the lower positions that p may be at or above.
   [[nodiscard]] double first() const { return first_; }
   [[nodiscard]] double last() const { return last_; }

@@ -65,7 +65,8 @@ struct log_linear_attention {
     /// The weight of each pair, queries by keys, from lambda [B, h, n, l].
     std::function<traced(const traced& lambda, const traced_integer& levels)> lambda_of =
         [](const traced& lambda, const traced_integer& levels) { return taken_along(lambda, levels, 3); };
-    /// From gates [B, h, 1, n] the sums after each key up to a query [B, h, n, n], as in forgetting attention.
+    /// Takes gates [B, h, 1, n]. Gives their sums after each key up to a query [B, h, n, n], as in forgetting
+    /// attention.
     decltype(fox::scheme::sums) sums = fox::scheme().sums;
     std::function<traced(const traced& sum)> fading = [](const traced& sum) { return exp(sum); };
     /// The weight of a value for a query.

@@ -18,12 +18,12 @@ struct grouped_scheme : attention_scheme {
   /// because keys are repeated (repeat_kv of huggingface/transformers), or all at once. The other gradient adds them
   /// head by head, too.
   bool by_heads = false;
-  /// Programs that join the sink to the logits before the softmax, as eager_attention_forward of gpt-oss in
-  /// huggingface/transformers does, subtract their maximum in the format of the scores, as a step of the graph. Its
-  /// gradient is the sum of the gradients of the row, which is 0 except for their errors.
+  /// Whether the maximum of logits and sink is subtracted before the softmax, in the format of the scores and as a step
+  /// of the graph (eager_attention_forward of gpt-oss in huggingface/transformers). The gradient of the maximum is the
+  /// sum of the gradients of the row, which is 0 except for their errors.
   bool through_maximum = false;
-  /// Computes the output with a sink as o sigmoid(lse - sink), from the output o of the keys alone. Programs whose
-  /// kernel gives o and lse compute it in this way (pytorch/torchtitan).
+  /// Whether the output with a sink is computed as o sigmoid(lse - sink), from the output o of the keys alone, as in
+  /// programs whose kernel gives o and lse (pytorch/torchtitan).
   bool sink_apart = false;
 
   [[nodiscard]] bool adds_by_heads(const recorded_call& in) const { return by_heads || in.is_other_gradient(); }
