@@ -10,8 +10,9 @@
 namespace assay::tools {
 
 struct candidate_limits {
+  // Limits on computing time; ten times as long by the wall clock.
   double start_seconds = 60;  ///< from the start of a program to its hello
-  double case_seconds = 30;
+  double case_seconds = 30;   ///< for one call
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;
 };
 

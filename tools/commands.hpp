@@ -31,7 +31,7 @@ struct shard {
 /// Parses "2/7"; nothing if it is no shard.
 std::optional<shard> parse_shard(const std::string& text);
 
-/// A user formula against which the candidate is judged. Without a function: the encodings.
+/// A user formula against which the candidate is judged. If `spec` is empty, there is none.
 struct formula_options {
   std::string spec{};               ///< "python:MODULE:FUNCTION"
   std::vector<std::string> axes{};  ///< "q=B h n d": axes that the declaration does not give, or gives differently
@@ -40,13 +40,13 @@ struct formula_options {
 struct gate_options {
   std::string candidate;
   formula_options formula{};
-  bool shows_formula = false;  ///< prints the formula as mathematics; without a candidate it is its own candidate
+  bool shows_formula = false;  ///< prints the formula as mathematics, and judges its own function by it
   std::vector<std::string> encodings, operations, dtypes, properties, families, require_class,
       require_digits;   ///< "6@131072": this many digits up to that length
   bool strict = false;  ///< suspicious errors fail
   std::string effort = "quick";
   std::vector<std::string> shapes;  ///< "B=8,n=4096,d=1024", in addition to those of the effort
-  /// The most elements of a tensor, at such a shape or at a usual size.
+  /// The most elements of a tensor, both at a shape of `shapes` and at a usual size.
   std::size_t most_elements = std::size_t{1} << 27;
   std::uint64_t seed = 1;
   candidate_limits limits;

@@ -35,7 +35,7 @@ std::string number_text(const json& j) {
   return x == std::floor(x) && std::fabs(x) < 1e15 ? fmt::format("{:.0f}", x) : fmt::format("{:.3g}", x);
 }
 
-// "7 digits up to n = 1, 3 up to n = 4097"
+// "7 digits up to 1, 3 up to 4097 (number of tokens)"
 std::string digits_of(const json& check) {
   const json along = check.value("error_along", json());
   if (!along.is_object()) return {};
@@ -48,7 +48,7 @@ std::string digits_of(const json& check) {
   return text.empty() ? text : text + " (" + text_or(along, "quantity") + ")";
 }
 
-// A line of a cell. `place`: the place of its subject, on the page of the report that says it.
+// A line of a table cell. `place`: the address of its subject on the page of its report, such as "#value-rope-rotate-f32".
 struct report_line {
   std::string text, place{};
 };
@@ -67,7 +67,7 @@ std::string kind_of_failure(const json& check) {
   return kind;
 }
 
-// The place of a counterexample on the page of a report: the name of its file.
+// The address of a counterexample on the page of a report: "#" and the name of its file.
 std::string place_of(const json& check) {
   const std::filesystem::path file = text_or(check.value("counterexample", json::object()), "file");
   return file.empty() ? "" : "#" + file.stem().string();

@@ -30,7 +30,7 @@ using map_of = std::map<std::pair<const core::operation*, core::dtype>, std::vec
 
 std::string number(const std::optional<int>& k) { return k ? std::to_string(*k) : "-"; }
 
-// The number for the loosest of an operation's outputs; nothing if the family does not apply.
+// The number for the loosest of an operation's outputs; "-" if one has no bound; empty if the family does not apply.
 std::string error_of_family(const std::vector<properties::detectable_error>& all, const std::string& family) {
   std::string text;
   int most = 0;
@@ -43,7 +43,7 @@ std::string error_of_family(const std::vector<properties::detectable_error>& all
   return text;
 }
 
-// Prints one table for each encoding.
+// Prints the table of one encoding.
 void print_by_family(const map_of& map, const std::vector<core::dtype>& types, const std::string& encoding) {
   std::vector<const core::operation*> operations;
   for (const core::operation& op : reference::operations())
@@ -70,7 +70,8 @@ void print_by_family(const map_of& map, const std::vector<core::dtype>& types, c
   fmt::print("\n");
 }
 
-// One output's families, the sharpest first; families without any digit left are listed by name.
+// The row of one output: the numbers of its sharpest, median, mild and loosest families, and the names of the families
+// without a bound.
 std::string row(const core::operation& op, core::dtype type, const std::string& output,
                 const std::vector<properties::detectable_error>& all) {
   std::vector<int> known;

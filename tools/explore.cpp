@@ -63,7 +63,7 @@ std::string duration(double seconds) {
   return fmt::format("{:.0f} min", seconds / 60);
 }
 
-// The number of cores that this process may use if so many processes share the machine.
+// The number of cores that this process may use if `processes` processes share the machine.
 std::size_t cores_of_process(int processes) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);

@@ -10,7 +10,7 @@ namespace assay::tools {
 /// The file of a sweep in its folder.
 inline constexpr const char* sweep_file = "sweep.sqlite";
 
-/// Asks programs, each started once for a thread, by their specification (`--candidate`).
+/// Makes a caller for one thread. It starts the program of each specification (`--candidate`) once.
 explore::caller calling();
 /// Says what is wrong, and returns the exit code.
 int refuse(const core::error& e, int code = wrong_input);

@@ -11,7 +11,7 @@ struct golden_set {
   std::string_view encoding;
   std::size_t files, elements;
 };
-/// In the order of golden/sets/index.json.
+/// The golden sets, in the order of golden/sets/index.json.
 const std::vector<golden_set>& golden_sets();
 
 }  // namespace assay::tools

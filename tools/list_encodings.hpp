@@ -3,8 +3,8 @@
 
 namespace assay::tools {
 
-/// Encodings and operations can be listed as a table of a document (markdown), too, operations for a program (json),
-/// and encodings as a page with a section for each.
+/// The form of a list. `markdown`: a table for a document, for encodings or operations. `json`: for programs, for
+/// operations alone. `page`: a document with a section for each, for encodings alone.
 enum class list_format { text, json, markdown, page };
 
 /// Prints the encodings. Precondition: the format is not json.

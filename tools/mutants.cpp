@@ -21,7 +21,7 @@ namespace {
 struct mutants_options {
   std::vector<std::string> names{};      ///< such as mutant/drops_nan; empty: all
   std::vector<std::string> encodings{};  ///< only the mutants of these encodings; empty: of all
-  formula_options formula{};             ///< whose steps are wrong one at a time
+  formula_options formula{};             ///< a user formula; each of its mutants has one wrong step
   std::uint64_t seed = 1;
   std::size_t cases = 6;
   bool generated = false;  ///< also the mutants that are made by rule
@@ -79,7 +79,8 @@ nlohmann::ordered_json to_json(const std::vector<trial>& trials, const mutants_o
           {"footer", "complete"}};
 }
 
-// "value (3 cases, n = 1, 1 lane)" for each property: the smallest of its kills.
+// "value 1/3, causality 2/1": for each property the tokens of its smallest counterexample, and the cases up to the first
+// failure.
 std::string killers(const trial& t) {
   std::map<std::string, const kill*> best;
   for (const kill& k : t.kills) {
@@ -185,7 +186,7 @@ nlohmann::ordered_json to_json(const generated& all) {
   return encodings;
 }
 
-// check_failed where a mutant survived or was not executed.
+// Returns check_failed if a mutant survived or was not run, or if none was chosen.
 int mutants(const mutants_options& options) {
   const auto& known_encodings = reference::encoding_names();
   for (const std::string& name : options.encodings)

@@ -21,11 +21,11 @@ void add_candidate(CLI::App& command, std::string& candidate);
 void add_limits(CLI::App& command, candidate_limits& limits);
 /// The options that choose the cases: commands that run cases and commands that export cases share them.
 void add_selection(CLI::App& command, gate_options& selected);
-/// A formula of one's own, where no encoding and no operation is named, is all that is selected.
+/// Selects only the user formula if one is given and neither an encoding nor an operation is named.
 void select_own_formula(gate_options& selected);
 /// --output-format
 void add_output_format(CLI::App& command, std::string& format);
-/// --seed of all cases, any number of 64 bits.
+/// --seed: any number of 64 bits
 void add_seed(CLI::App& command, std::uint64_t& seed);
 /// --cases, at least 1.
 void add_cases(CLI::App& command, std::size_t& cases, const char* what);

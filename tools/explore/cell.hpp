@@ -27,7 +27,7 @@ std::string text_of(const cell& c);
 /// The error says what is wrong with the line. One space is enough. The names are not looked up here.
 core::result<cell> read_cell(const std::string& text);
 
-/// The measured results, by name. NaN: there is none.
+/// The measured results, by name. NaN stands for a result that the cell does not have.
 using results = std::map<std::string, double>;
 
 }  // namespace assay::explore

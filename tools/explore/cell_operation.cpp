@@ -207,7 +207,7 @@ core::result<void> check_operation(const cell& c) {
     return refuse_cell(c, fmt::format("{} has no stage and no algorithm '{}'; its algorithms: {}", op.name,
                                       c.implementation, fmt::join(algorithms, ", ")));
   if (c.implementation != "formula" && !is_algorithm && !find_format(c.storage)->type)
-    return refuse_cell(c, "tensors in " + c.storage + " are those of the formula and of algorithms alone");
+    return refuse_cell(c, "only the formula and algorithms have tensors in " + c.storage);
   const bool has_width =
       !core::axis_with(op, axis_role::width).empty() || !core::axis_with(op, axis_role::pairs).empty();
   const bool is_even = c.scale >= 2 && c.scale <= 4096 && c.scale == 2 * std::floor(c.scale / 2);

@@ -16,7 +16,7 @@ struct filter_keys {
 };
 
 struct chart_point {
-  double x = 0, y = 0;  ///< y infinite: not a number of the format, or no number
+  double x = 0, y = 0;  ///< y infinite: the result is infinite or is no number
   std::string cell;     ///< text of its cell
 };
 struct chart_series {
@@ -65,14 +65,14 @@ std::vector<question> questions_of(const std::vector<measured_cell>& cells,
 /// The shortest answers: the worst and the best measured values. For a sweep with a candidate, those of the candidate.
 std::vector<std::string> answers_of(const std::vector<measured_cell>& cells, const std::string& candidate);
 
-/// `command_of`: the command that makes the cells of a measure, by a preset, or by its file for a user's sweep.
-/// `formulas_own_sweep`: the name of the sweep of a user formula if none is asked for.
+/// The name of the sweep that is made for a user formula if the user names no sweep.
 constexpr const char* formulas_own_sweep = "formula";
+/// The command that makes the cells of a measure, from a preset, or from the file of a user's sweep.
 std::string command_of(const sweep_identity& identity, const std::string& preset);
 
 /// A result by its name; NaN if there is none.
 double value_of(const measured_cell& m, const std::string& name);
-/// Three significant digits, with a sign of its own for a missing number.
+/// Three significant digits; whole numbers below 1e9 in full; a dash for NaN.
 std::string shown(double x);
 /// The exponent of a power law, by least squares of log y against log x over finite positive points; NaN for fewer than
 /// three.
@@ -83,7 +83,7 @@ std::string format_words(const cell& c);
 /// "gates, decay 0, scale 1".
 std::string regime_words(const cell& c);
 
-/// The answers in words: every sentence is checked against the cells.
+/// The answers in words. A sentence is given only if its facts hold in the cells.
 std::vector<std::string> sentences_of(const std::string& measure, const std::vector<measured_cell>& cells);
 
 }  // namespace assay::explore

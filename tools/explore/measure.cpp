@@ -12,13 +12,14 @@
 namespace assay::explore {
 namespace {
 
-// All measures, by what they are of, in the order of documents.
-struct room {
+// A group of measures with its findings.
+struct measure_group {
   std::vector<measure> (*measures)();
   std::vector<finding> (*findings)();
 };
-constexpr room rooms[] = {{measures_of_recurrence, findings_of_recurrence},
-                          {measures_of_operations, findings_of_operations}};
+// The groups, in the order of documents.
+constexpr measure_group groups[] = {{measures_of_recurrence, findings_of_recurrence},
+                                    {measures_of_operations, findings_of_operations}};
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -43,8 +44,8 @@ bool is_candidate(const std::string& implementation) { return implementation.fin
 const std::vector<measure>& measures() {
   static const auto all = [] {
     std::vector<measure> found;
-    for (const room& r : rooms)
-      for (measure& m : r.measures()) found.push_back(std::move(m));
+    for (const measure_group& group : groups)
+      for (measure& m : group.measures()) found.push_back(std::move(m));
     return found;
   }();
   return all;
@@ -52,8 +53,8 @@ const std::vector<measure>& measures() {
 
 std::vector<finding> all_findings() {
   std::vector<finding> all;
-  for (const room& r : rooms)
-    for (finding& f : r.findings()) all.push_back(std::move(f));
+  for (const measure_group& group : groups)
+    for (finding& f : group.findings()) all.push_back(std::move(f));
   return all;
 }
 

@@ -16,7 +16,8 @@ namespace assay::explore {
 /// has its own programs.
 using caller = std::function<core::result<core::tensors>(const std::string& specification, const core::request& call)>;
 
-/// Whether it is a specification such as "process:./scan" and not the name of an algorithm.
+/// Whether an implementation is the specification of a candidate, such as "process:./scan", and not an algorithm's
+/// name.
 bool is_candidate(const std::string& implementation);
 
 struct presentation;
@@ -27,14 +28,14 @@ struct measure {
   std::vector<std::string> implementations{};
   std::vector<std::string> families{};  ///< empty: the axis does not count, or means what `family_means` says
   bool takes_candidates = false;        ///< an implementation may be a candidate's specification, too
-  /// Whether a family is a file of recorded inputs that it takes, too; null: it takes none.
+  /// Whether a family names a file of recorded inputs; null: the measure takes no such files.
   bool (*takes_file)(const std::string& family) = nullptr;
   /// The hash of the contents of such a file, begun with `hash`; `hash` itself if the file cannot be read.
   std::uint64_t (*hash_of_file)(const std::string& family, std::uint64_t hash) = nullptr;
   std::string_view family_means{};
   std::string (*operation_of)(const std::string& family) = nullptr;  ///< for a candidate: its operation
-  /// The values of "each" in a grid: families, of which only those count that the measure accepts, and implementations
-  /// of a family.
+  /// The values for which "each" stands in a grid: families (cells that the measure refuses are left out), and the
+  /// implementations of a family.
   std::vector<std::string> (*each_family)() = nullptr;
   std::vector<std::string> (*each_implementation)(const std::string& family) = nullptr;
   bool takes_storage = false;  ///< the storage format may differ from that of the arithmetic
@@ -53,7 +54,7 @@ struct measure {
 /// Whether the axis of families is used.
 inline bool has_family(const measure& m) { return !m.families.empty() || !m.family_means.empty(); }
 
-/// Of the one table in measure.cpp.
+/// All measures, in the order of documents.
 const std::vector<measure>& measures();
 /// Returns null if there is no measure of that name.
 const measure* find_measure(std::string_view name);

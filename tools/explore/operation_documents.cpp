@@ -1,4 +1,4 @@
-// What documents say of the measures of any operation. A sentence is said only where its facts hold in the cells.
+// What documents say of the measures of any operation. A sentence is given only if its facts hold in the cells.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,10 +1,10 @@
-// Measures of any operation, from its declarations: its error along the quantity with which errors grow, the effect of
-// rounding its inputs, and where rows of neighbouring positions are equal.
+// Measures of any operation, made from its declaration: its error along the quantity with which errors grow, the effect
+// of rounding its inputs, the error of angles, and the first position whose row equals the next one.
 //
-// Outputs are those of a candidate, of an algorithm that a class is named after ("cumsum"), or of the formula in plain
-// arithmetic: all of it ("formula"), but for one stage, which is computed in the storage format ("angle"), or with the
-// stages in that format that common code has in it ("usual"; assay list stages). Inputs are numbers of the storage
-// format.
+// Outputs are those of a candidate, of an algorithm after which a class is named ("cumsum"), or of the formula in plain
+// arithmetic. "formula" computes all of it in the arithmetic of the cell. The name of a stage ("angle") computes this
+// stage alone in the storage format. "usual" computes in the storage format the stages that common code computes there
+// (assay list stages). Inputs are numbers of the storage format.
 #include "tools/explore/operations.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@
 namespace assay::explore {
 namespace {
 
-// The distance of an element of an output, in a call of errors_of; NaN if positions do not give it.
+// The position or distance of an element of an output, in a call of errors_of; NaN if positions do not give it.
 double place_of(const core::request& call, const core::tensor_declaration& output, const core::shape& shape,
                 std::size_t element, double size, std::size_t rows) {
   const core::operation& op = *call.operation;
@@ -43,8 +43,7 @@ double digits_of(double error) {
   return std::isnan(error) ? 0.0 : std::clamp(-std::log10(error), 0.0, most) + 0.0;
 }
 
-// Errors, relative to the scale of the output (core::error_scales), where the quantity with which errors grow is up to
-// `size`: at the last positions up to it, for a query at it and the first keys, or for so many tokens.
+// The errors of a call_growing_to_size, relative to the scale of the output (core::error_scales).
 core::result<results> errors_of(const cell_operation& requested, const cell& c, const caller& outside) {
   const core::operation& op = *requested.operation;
   const core::request call = call_growing_to_size(requested, c);
@@ -62,8 +61,8 @@ core::result<results> errors_of(const cell_operation& requested, const cell& c, 
     std::vector<double> values(found.values.size());
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = proved.truth(i);
     const std::vector<double> scales = core::error_scales(d, d.type_in(requested.type), found.shape(), values);
-    // For numbers relative to themselves, only those count that are so large that a subnormal number is less than a
-    // rounding: below them a law allows the whole number. In f16 most numbers are below, and all count.
+    // If a number is its own scale, only large numbers count: those whose rounding is no less than the smallest normal
+    // number. Below them a law allows the whole number. In f16 most numbers lie below, so there all count.
     const bool is_relative =
         d.scale == core::error_scale::relative && requested.type != core::dtype::f16 && !d.own_type;
     const double least = is_relative ? core::smallest_normal(requested.type) / u : 0;
@@ -96,7 +95,7 @@ core::result<results> errors_of(const cell_operation& requested, const cell& c, 
                  {"last_wrong", last}};
 }
 
-// For an output: how far a rounding of each input moves an element, relative to its scale. No code that takes rounded
+// How far a rounding of each input moves an element of an output, relative to its scale. No code that takes rounded
 // inputs has more digits of the intended result.
 core::result<results> moved_by_inputs(const cell_operation& requested, const cell& c, const caller&) {
   constexpr int draws = 8;

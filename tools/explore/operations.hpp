@@ -1,4 +1,4 @@
-// Measures of any operation: this is all that the rest of explore knows of them.
+// Measures of any operation. The rest of explore uses only what this header declares.
 #pragma once
 
 #include <vector>

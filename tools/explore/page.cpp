@@ -119,8 +119,8 @@ std::string page(const sweep_identity& identity, const std::vector<question>& qu
     s += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", q.measure, escape_markup(q.title));
   s += "</ul></nav>\n" + filters(questions) + "<main>\n";
   for (const question& q : questions) s += section(identity, q);
-  s += "</main>\n<footer><p>Errors are distances from a truth that is proved by ball arithmetic; its radius is among "
-       "the results of every cell.</p></footer>\n"
+  s += "</main>\n<footer><p>Errors are distances from a truth that is proved by ball arithmetic; the radius of this "
+       "truth is among the results of every scan.</p></footer>\n"
        "<div id=\"tip\" role=\"status\" hidden><span></span><code></code></div>\n";
   return s + fmt::format("<script>\n{}</script>\n</body>\n</html>\n", page_js);
 }

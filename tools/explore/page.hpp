@@ -12,10 +12,10 @@ namespace assay::explore {
 std::string page(const sweep_identity& identity, const std::vector<question>& questions,
                  const std::vector<std::string>& answers, std::size_t cells, const std::string& beside = "");
 
-/// One line for each result: the axes, the name, the value (empty: none), the text of the cell.
+/// One line for each result: the axes, the name of the result, and its value (empty: there is none).
 std::string as_csv(const std::vector<measured_cell>& cells);
-/// {"format": "assay-sweep/1", ..., "cells": [{"cell": "...", axes, "results": {...}}]}; null: none; infinities as
-/// text.
+/// {"format": "assay-sweep/1", ..., "cells": [{"cell": "...", axes, "results": {...}}]}. NaN is null; infinities are
+/// strings.
 std::string as_json(const sweep_identity& identity, const std::vector<measured_cell>& cells);
 
 /// "Numerical limits of position encodings": the measured tables with the laws, in Markdown, each with the command that

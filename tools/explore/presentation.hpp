@@ -15,7 +15,7 @@ namespace assay::explore {
 enum class answer_rank { digits, any_operation, own };
 /// A result whose worst and best are an answer.
 struct answer_words {
-  const char *result, *title, *none;  ///< none: what it means that there is no number
+  const char *result, *title, *none;  ///< `none`: the words for a result without a number
   bool more_is_better, none_is_best;
   answer_rank rank;
 };
@@ -25,7 +25,7 @@ enum class x_axis { size, memory, decay };
 struct chart_spec {
   const char *result, *law;
   x_axis axis;
-  const char *x_label, *y_label;  ///< of x null: what errors of the operation grow with
+  const char *x_label, *y_label;  ///< x_label null: the quantity with which errors of the operation grow
   bool one_chart_per_storage = false, one_chart_per_size = false;
 };
 
@@ -34,9 +34,9 @@ struct presentation {
   std::vector<answer_words> answers{};
   std::optional<chart_spec> drawn{};
   sentences (*said)(const all_cells& cells) = nullptr;
-  /// Tables with shades; null: one of all cells.
+  /// Tables with shades; null: one table of all cells.
   std::vector<heat_map> (*maps)(const std::vector<measured_cell>& cells) = nullptr;
-  /// The result that `law` predicts, and does not bound; null where there is none.
+  /// The result that `law` predicts; null if the law is only a bound, or if there is none.
   const char* predicted = nullptr;
 };
 
@@ -46,12 +46,12 @@ struct finding {
   std::function<bool(const cell&)> takes;
   pivot table;
 };
-/// Of all measures, in the order of the findings.
+/// The tables of the findings of all measures, in order.
 std::vector<finding> all_findings();
 
 // What tables of findings show.
 
-/// The measured, and behind it what the law says.
+/// The measured value, followed by that of the law in brackets if there is one; both in units of `unit`.
 inline shown_of beside_law(std::string result, std::string law = "law", double unit = 1) {
   return [result = std::move(result), law = std::move(law), unit](const measured_cell& m) {
     const double x = value_of(m, result) / unit, y = value_of(m, law) / unit;

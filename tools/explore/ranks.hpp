@@ -71,7 +71,7 @@ class asking_ranks {
   std::optional<int> waiting_rank_;  ///< the rank that still waits for an answer
 };
 
-/// The work of every other rank: it measures the cells it is given, on so many threads, until there are no more.
+/// The work of every other rank: it measures the cells that it is given, on `threads` threads, until there are no more.
 void measure_for_first_rank(rank_channel& channel, const std::string& version, std::size_t threads,
                             const std::function<caller()>& make_caller);
 

@@ -18,7 +18,7 @@ struct progress_report {
 
 struct run_settings {
   std::size_t threads = 1;
-  /// Called once before anything is measured, after each batch, and at the end; by one thread at a time.
+  /// Called once before the first batch, and after each batch; by one thread at a time.
   std::function<void(const progress_report&)> report_progress = [](const progress_report&) {};
   /// Makes a caller for one thread, with its own programs.
   std::function<caller()> make_caller;

@@ -1,8 +1,9 @@
 // The file of a sweep: one SQLite database; users may query its tables.
 //
-//   meta(key, value)            format, version, sweep, question, definition, candidate, shard, cells
+//   meta(key, value)            format, version, sweep, question, definition, candidate, formula, formula_sha256,
+//                               cells, shard
 //   cell(id, text, measure, implementation, arithmetic, storage, family, decay, scale, size, seed)
-//   result(cell, name, value)   NULL: there is none
+//   result(cell, name, value)   NULL: the cell has no such number
 //   timing(cell, seconds)       differs from run to run; cells that were measured together share their time
 //
 // A cell is in the file once it is measured, with all its results or not at all. A batch is one transaction, so a

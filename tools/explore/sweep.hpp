@@ -14,9 +14,10 @@
 //   size = [16, 256, 4096]
 //   seed = [1]                        # may be left out
 //
-// A grid is the product of its lists. A list of one value may be written as the value. For operations, the word "each"
-// stands for all of them as families: those for which such a cell takes at most 2^23 steps, with a scale of 1 if they
-// have no width. As an implementation it stands for all algorithms of an operation.
+// A grid is the product of its lists. A list of one value may be written as the value. In measures of operations,
+// family = "each" stands for all operations. Then cells that the measure refuses, or that take more than 2^23 steps, are
+// left out, and an operation without a width has a scale of 1. implementation = "each" stands for all algorithms of an
+// operation.
 #pragma once
 
 #include <filesystem>
@@ -33,7 +34,7 @@ struct grid {
   std::vector<std::string> implementation, arithmetic, storage{"same"}, family{""};
   std::vector<double> decay{0.0}, scale{1.0};
   std::vector<std::uint64_t> size, seed{1};
-  bool drops_unfit_cells = false;  ///< cells that the measure refuses, or that are expensive, are left out
+  bool drops_unfit_cells = false;  ///< leaves out cells that the measure refuses, or that are expensive
 };
 
 struct sweep {

@@ -80,7 +80,7 @@ gate_report empty_report(const gate_options& o) {
 }
 
 void assemble(const gate_options& options, const selection& selected, const std::vector<part_record>& parts,
-              const pins& held_against, gate_report& report, const std::string& cut_short) {
+              const pins& pinned, gate_report& report, const std::string& cut_short) {
   warn_about_hello(report);
   for (std::string& sentence : sizes_left_out(options, selected, report.candidate))
     report.warnings.push_back(std::move(sentence));
@@ -90,10 +90,10 @@ void assemble(const gate_options& options, const selection& selected, const std:
   if (cut_short.empty()) {
     complain_about_gaps(selected, parts, report);
     if (options.strict) complain_about_suspicions(report);
-    if (held_against.baseline) compare_with_baseline(*held_against.baseline, options, report);
-    compare_with_known_failures(held_against.known, options, report);
+    if (pinned.baseline) compare_with_baseline(*pinned.baseline, options, report);
+    compare_with_known_failures(pinned.known, options, report);
   } else {
-    compare_with_known_failures(failures_of_run_checks(held_against.known, report), options, report);
+    compare_with_known_failures(failures_of_run_checks(pinned.known, report), options, report);
   }
   report.verdict = verdict_of(report);
   if (!cut_short.empty()) {

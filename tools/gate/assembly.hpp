@@ -27,7 +27,7 @@ gate_report empty_report(const gate_options& o);
 /// compared, and known failures are compared only if their checks were run. A run that would have passed is broken:
 /// nobody knows what the missing parts would have found.
 void assemble(const gate_options& options, const selection& selected, const std::vector<part_record>& parts,
-              const pins& held_against, gate_report& report, const std::string& cut_short = "");
+              const pins& pinned, gate_report& report, const std::string& cut_short = "");
 
 /// Writes the report and prints its summary. Returns the exit code of a gate with this verdict.
 int publish(const gate_report& report, const std::filesystem::path& folder, const std::string& output_format);

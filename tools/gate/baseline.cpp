@@ -94,17 +94,17 @@ void compare_classes(const json& baseline, const gate_options& o, const std::set
     const auto before = reference::accuracy_class_named(e["class"].get<std::string>());
     const check_result* now = find_check(report, e);
     const auto reached = now == nullptr ? std::nullopt : now->accuracy_class();
-    // A failure, or a check that was not run, is reported for the check.
+    // compare_checks complains about a check that failed or was not run.
     if (!before || !reached || *reached <= *before) continue;
     report.complaints.push_back(fmt::format("worse than the baseline: {} was of class {} and is of class {}",
                                             name_of_entry(e), name_of(*before), name_of(*reached)));
   }
 }
 
-// The growth that an error may have: up to `factor` times its old value. If seed, effort and everything else that
-// determines the cases are equal, the same elements are compared, and more growth is a lost bit; a sum in another order
-// stays within it. With other cases it is a digit. Growth by less than half an ulp, or by a tenth of the allowance, is
-// the last rounding.
+// The growth that an error may have: up to `factor` times its old value. On the same cases (equal seed, effort and
+// everything else that determines them) the factor is 2: a sum in another order stays within it, and more growth is a
+// lost bit. On other cases the factor is 10: more growth is a lost digit. Growth by less than half an ulp, or by a tenth
+// of the allowance, is the last rounding.
 struct growth_margin {
   double factor;
   const char* words;
@@ -128,8 +128,8 @@ bool has_equal_cases(const json& baseline, const json& e, const gate_report& r, 
          member_of(member_of(e, "counts"), "planned") == now.planned && member_of(e, "families") == json(now.families);
 }
 
-// Compares the share of its allowance that the largest error, or that of a family, takes. Different cases of a family
-// are not comparable.
+// Compares the shares of their allowances that errors take. On the same cases each family is compared with itself; on
+// other cases only the largest shares over all families are comparable.
 void compare_shares(const json& e, const check_result& now, bool equal_cases, gate_report& report) {
   const growth_margin& margin = equal_cases ? margin_of_equal_cases : margin_of_other_cases;
   double before = -1, after = 0;

@@ -32,7 +32,7 @@ class call_times {
   explicit call_times(double limit) : limit_(limit) {}
 
   void note(const properties::request& call, double seconds);
-  /// Nothing if the known calls do not suffice.
+  /// Nothing if the known calls do not suffice, or if even 32 times the longest of them is far below the limit.
   [[nodiscard]] std::optional<expected_time> expected(const properties::request& call) const;
 
   /// Whether the call is far below the limit, even if its time grows with the square of a size that is `multiple` times

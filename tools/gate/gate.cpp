@@ -47,9 +47,9 @@ double seconds_since(std::chrono::steady_clock::time_point started) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
 }
 
-// Asks the candidate; the parts of a shard are kept for `assay merge`.
+// Runs the planned parts and fills the report from them. A shard also writes its parts to a file for `assay merge`.
 core::result<void> examine(properties::implementation& opened, const gate_options& options, const selection& selected,
-                           const pins& held_against, const interruption& signals,
+                           const pins& pinned, const interruption& signals,
                            std::chrono::steady_clock::time_point started, gate_report& report) {
   guarded_candidate candidate(
       opened, [&] { signals.throw_if_interrupted(); }, limit_of_calls(options.candidate, options.limits),
@@ -63,14 +63,14 @@ core::result<void> examine(properties::implementation& opened, const gate_option
     const std::string where =
         parts.empty() ? ""
                       : fmt::format(", in {} in {}", parts.back().operation->name, core::name_of(parts.back().type));
-    assemble(options, selected, parts, held_against, report,
+    assemble(options, selected, parts, pinned, report,
              fmt::format("interrupted by signal {} in part {} of {}{}: what follows was not judged", by.signal,
                          parts.size(), planned.size(), where));
     report.run.seconds = seconds_since(started);
     by.reported = publish(report, options.report, options.output_format) != own_fault;
     throw;
   }
-  assemble(options, selected, parts, held_against, report);
+  assemble(options, selected, parts, pinned, report);
   if (!options.shard.is_kept) return {};
   return write_shard({options, report.candidate, parts}, options.report);
 }
@@ -99,8 +99,8 @@ int run_gate(const gate_options& options, const interruption& signals) {
   if (!selected) return complain(selected.error().message), wrong_input;
   if (options.shard.is_kept && !(options.baseline.empty() && options.known_failures.empty()))
     return complain("--baseline and --known-failures concern the whole run: give them to assay merge"), wrong_input;
-  const auto held_against = read_pins(options);
-  if (!held_against) return complain(held_against.error().message), wrong_input;
+  const auto pinned = read_pins(options);
+  if (!pinned) return complain(pinned.error().message), wrong_input;
   gate_report report = empty_report(options);
   const auto started = std::chrono::steady_clock::now();
   auto candidate = open_candidate(options.candidate, options.limits);
@@ -112,7 +112,7 @@ int run_gate(const gate_options& options, const interruption& signals) {
   if (const auto writable = prepare_report(options.report); !writable)
     return complain(writable.error().message), wrong_input;
   if (candidate) {
-    if (const auto kept = examine(**candidate, options, *selected, *held_against, signals, started, report); !kept)
+    if (const auto kept = examine(**candidate, options, *selected, *pinned, signals, started, report); !kept)
       return complain(kept.error().message), own_fault;
   } else {
     report_no_start(candidate.error(), report);
@@ -157,7 +157,7 @@ int gate(const gate_options& requested) {
         for (const std::string& line : formula->captured) fmt::print("taken as it is: {}\n", line);
         // The formula is judged against its function anyway.
         options.candidate = options.formula.spec + "@" + formula->operation;
-        // In wider dtypes the function is not itself.
+        // A function that casts to a narrower dtype is judged in that dtype alone.
         const std::string narrowest = formula->says.at("narrowest");
         if (narrowest != "f64") options.dtypes = {narrowest};
       } else if (formula != nullptr) {

@@ -51,7 +51,7 @@ class guarded_candidate final : public properties::implementation {
   /// Whether no further call will be made in this part, or in this run.
   [[nodiscard]] bool part_is_over() const;
   [[nodiscard]] bool run_is_over() const;
-  /// "it hung 3 times", "it had to be started again 18 times: crash: ..."
+  /// "it hung 3 times", "it had to be started again 18 times, the last time after crash: ..."
   [[nodiscard]] std::string why_over() const;
 
   /// Whether the call would clearly exceed the limit, or is as large as one that met it: then it must not be made.

@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM during a run: no process and no private folder may remain, and the only verdict is on checks that
-// are known to fail.
+// SIGINT and SIGTERM during a run: no process and no private folder may remain. The report keeps what was judged before
+// the signal, and its verdict is never "passed".
 #pragma once
 
 #include <atomic>

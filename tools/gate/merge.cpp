@@ -54,7 +54,7 @@ core::result<std::map<std::size_t, shard_record>> read_shards(const std::vector<
 }
 
 // Whether the record, and everything in it, is of the planned part.
-bool is_of(const part_record& record, const planned_part& part) {
+bool is_record_of(const part_record& record, const planned_part& part) {
   const auto fits = [&](const auto& x) { return x.operation == part.operation && x.type == part.type; };
   return fits(record) && std::all_of(record.checks.begin(), record.checks.end(), fits) &&
          (!record.horizon || fits(*record.horizon)) && (!record.adapter || fits(*record.adapter)) &&
@@ -81,8 +81,8 @@ int merge(const merge_options& options) {
   whole.known_failures = options.known_failures;
   const auto selected = select(whole);
   if (!selected) return wrong(selected.error());
-  const auto held_against = read_pins(whole);
-  if (!held_against) return wrong(held_against.error());
+  const auto pinned = read_pins(whole);
+  if (!pinned) return wrong(pinned.error());
 
   // The parts in the order of a single run; each shard has its own parts in that order, and nothing else.
   std::vector<part_record> parts;
@@ -91,11 +91,11 @@ int merge(const merge_options& options) {
   const std::vector<planned_part> planned = plan_parts(first.candidate, *selected, {});
   for (std::size_t k = 0; k < planned.size(); ++k) {
     const std::size_t index = k % count + 1;
-    const std::vector<part_record>& held = shards->at(index).parts;
+    const std::vector<part_record>& shard_parts = shards->at(index).parts;
     const std::size_t next = taken[index]++;
-    if (next >= held.size() || !is_of(held[next], planned[k]))
+    if (next >= shard_parts.size() || !is_record_of(shard_parts[next], planned[k]))
       return wrong({fmt::format("shard {}/{} lacks a part of its run", index, count)});
-    parts.push_back(held[next]);
+    parts.push_back(shard_parts[next]);
   }
   for (const auto& [index, record] : *shards)
     if (record.parts.size() > taken[index])
@@ -103,7 +103,7 @@ int merge(const merge_options& options) {
   gate_report report = empty_report(whole);
   report.candidate = first.candidate;
   if (const auto writable = prepare_report(options.report); !writable) return wrong(writable.error());
-  assemble(whole, *selected, parts, *held_against, report);
+  assemble(whole, *selected, parts, *pinned, report);
   return publish(report, options.report, options.output_format);
 }
 

@@ -18,9 +18,11 @@ core::result<nlohmann::json> read_report(const std::filesystem::path& path);
 bool concerns(const gate_options& options, const std::string& operation, const std::string& dtype);
 
 /// Complains about everything that got worse: a check that passed and now does not, or is gone; a worse accuracy class;
-/// an operation or a dtype that is no longer offered; an error that takes more than twice the share of its allowance,
-/// or twice the ulps; lost digits. Things that this run was asked to leave out are not missed. If the lists for which
-/// the two candidates were written ask different questions of an operation, its classes and errors are not compared.
+/// an operation or a dtype that is no longer offered; an error that takes more than twice its former share of the
+/// allowance, or more than twice its former ulps (on other cases: more than ten times the share); two lost digits.
+/// Things that this run was asked to leave out are not missed. If the lists for which the two candidates were written
+/// ask different questions of an operation, its classes, digits and errors are not compared. If the baseline was judged
+/// against another formula, nothing is compared, and a warning says so.
 void compare_with_baseline(const nlohmann::json& baseline, const gate_options& options, gate_report& report);
 
 /// A check that is expected to fail, and how: as "failed" (its outputs are wrong), by the coarse word of a fault such

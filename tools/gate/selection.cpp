@@ -222,10 +222,10 @@ std::vector<std::string> sizes_left_out(const gate_options& o, const selection& 
       if (!fits && !op->is_forward() && std::any_of(offered.begin(), offered.end(), [&](const auto* other) {
             return other->name == op->forward_name();
           }))
-        continue;  // as its function, which is already listed
+        continue;  // a derivative has the axes of its function, which is listed
       if (!fits) all.push_back(fmt::format("--shape {} was not tried: {}", o.shapes[k], axes_in_words({op})));
       if (const std::string why = fits ? properties::conflict_of_shape(*op, s.shapes[k]) : ""; !why.empty())
-        all.push_back(fmt::format("--shape {} was not tried of {}: {}", o.shapes[k], op->name, why));
+        all.push_back(fmt::format("--shape {} was not tried for {}: {}", o.shapes[k], op->name, why));
       for (const auto& [symbol, size] : s.shapes[k])
         if (fits && !about.sizes_of_axis(*op, symbol).holds(size))
           all.push_back(fmt::format("--shape {} was not tried with {}: the candidate does not declare the size {} = {}",
@@ -233,7 +233,7 @@ std::vector<std::string> sizes_left_out(const gate_options& o, const selection& 
       if (const auto declared = about.relations.find(op->name); fits && declared != about.relations.end())
         for (const properties::axis_relation& r : declared->second)
           if (!r.holds(s.shapes[k]))
-            all.push_back(fmt::format("--shape {} was tried of {} with other sizes: {} is declared of it", o.shapes[k],
+            all.push_back(fmt::format("--shape {} was tried for {} with other sizes: the candidate declares {} of it", o.shapes[k],
                                       op->name, r.text()));
     }
   return all;

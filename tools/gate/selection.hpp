@@ -18,7 +18,7 @@ struct effort {
   std::size_t cases_per_family;
   std::size_t horizon_tokens;  ///< 0: no long sequence is tried
   properties::run_options::usual sizes;
-  /// The default selection: values and derivatives in one dtype (f32 if it is offered); else all.
+  /// Unless the user names others: only values and derivatives are checked, in one dtype (f32 if it is offered).
   bool values_in_one_dtype = false;
 };
 
@@ -38,13 +38,14 @@ struct selection {
   const effort* level = nullptr;
   std::size_t most_elements = 0;         ///< the most elements of a tensor at the usual sizes of the effort
   std::vector<core::axis_sizes> shapes;  ///< in addition to those of the effort
-  bool dtypes_named = false;
+  bool dtypes_named = false;  ///< whether the user named dtypes
   /// Whether only one of the offered dtypes is checked: f32, or else the first.
   [[nodiscard]] bool asks_one_dtype() const { return level->values_in_one_dtype && !dtypes_named; }
-  bool properties_named = false;
+  bool properties_named = false;  ///< whether the user named properties
   bool goes_on = false;  ///< every planned case is run, even after failures
 
-  /// Whether outputs of the operation are compared with the truth on mild inputs, as those of long sequences are.
+  /// Whether the selected checks compare outputs of the operation with the truth on mild inputs. Only then is the
+  /// horizon measured, which does the same on a long sequence.
   [[nodiscard]] bool holds_mild_values(const core::operation& op) const {
     return std::any_of(properties.begin(), properties.end(), [](const auto* p) { return p->name == "value"; }) &&
            (families.empty() || std::any_of(families.begin(), families.end(),
@@ -55,8 +56,8 @@ struct selection {
 /// The error names what is unknown and lists what exists.
 core::result<selection> select(const gate_options& o);
 
-/// An error if a shape has axes that no selected and offered operation has, or if a tensor of it would be larger than
-/// wanted.
+/// An error if a shape has axes that no selected and offered operation has, if a tensor of it would have more elements
+/// than --max-elements, or if no operation can take these sizes.
 core::result<void> check_shapes(const gate_options& o, const selection& s, const properties::description& about);
 
 /// The sizes and shapes that were not tried for an offered operation, and why; one sentence each.

@@ -43,8 +43,8 @@ class size_limits {
   std::map<std::pair<std::string, core::dtype>, seen> all_;
 };
 
-/// The number of steps that plain code may make for a call: for every combination of its indices, times its longest
-/// axis once more. If even such code meets no limit, then a call that meets it has a fault.
+/// The number of steps that plain code may make for a call: the product of the sizes of all axes, times the longest
+/// size once more. If even such code meets no limit, then a call that meets it has a fault.
 double most_steps(const core::axis_sizes& sizes);
 
 /// Whether the text of an error says that memory could not be allocated.

@@ -18,7 +18,7 @@ struct small_model {
   std::size_t tokens = 8, heads = 8, rows = 2;
 };
 
-// Numbers of parameters that are settings have their standard value.
+// The sizes of a first call. An axis of parameters whose size is a setting has the standard value of this setting.
 core::axis_sizes sizes_of(const core::operation& op, const small_model& model) {
   using core::axis_role;
   const std::size_t features = model.features;
@@ -71,7 +71,7 @@ bool is_nan_flood(const first_calls& calls) { return !calls.lost->shown.failure;
 
 std::vector<case_key> informative_calls(const properties::description& about, const core::operation& op,
                                         core::dtype type, std::uint64_t seed) {
-  // An operation that carries a matrix of two widths from token to token computes as many numbers for each token.
+  // An operation whose state is a matrix of two widths computes as many numbers as it has elements for each token.
   const auto& recurrent = reference::forward_of(op).recurrent;
   if (recurrent && widths_of(*op.input(recurrent->state_in), op) > 1)
     return {

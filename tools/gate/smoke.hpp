@@ -15,7 +15,7 @@ inline constexpr const char* nan_flood = "nan_flood";
 struct first_calls {
   std::size_t made = 0;
   bool answered = false;  ///< the last call gave outputs that are not all NaN
-  /// The first call that was not so answered; a call whose outputs are all NaN comes before calls without outputs.
+  /// The first call whose outputs are all NaN; if there is none, the first call without outputs.
   std::optional<properties::counterexample> lost{};
 };
 

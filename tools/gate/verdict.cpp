@@ -31,17 +31,17 @@ bool is_excused(const gate_report& report, const check_result& c) {
 }
 
 std::string why_no_check(const selection& s, const properties::description& candidate) {
-  std::set<std::string> offered, theirs;
+  std::set<std::string> offered, applicable;
   for (const core::operation* op : s.operations)
     for (const core::dtype type : s.dtypes)
       if (candidate.offers(op->name, type)) {
         offered.insert(op->name);
         for (const properties::property& p : properties::properties())
-          if (p.applies(*op)) theirs.insert(p.name);
+          if (p.applies(*op)) applicable.insert(p.name);
       }
   if (offered.empty()) return "the candidate offers none of the selected operations";
   return fmt::format("{} {} none of the selected properties; there are {}", fmt::join(offered, ", "),
-                     offered.size() == 1 ? "has" : "have", fmt::join(theirs, ", "));
+                     offered.size() == 1 ? "has" : "have", fmt::join(applicable, ", "));
 }
 
 // The way in which a Python function declares dtypes; other candidates list theirs.

@@ -12,17 +12,19 @@ void complain_about_adapter(gate_report& report);
 /// Warns about operations and dtypes that the candidate offers and Assay does not know.
 void warn_about_hello(gate_report& report);
 
-/// Complains about everything that was requested by name and is not offered, about an operation without any dtype, and
-/// about a dtype without any operation.
+/// Complains about each operation that was requested by name and is offered in no selected dtype, and about each
+/// requested dtype in which no selected operation is offered.
 void complain_about_missing(const gate_options& options, const selection& s, gate_report& report);
 
-/// Complains about offered operations without an executed core check: they make the run red.
+/// Complains if no check gave a verdict, about parts that no check compared with the truth, and about classes and digits
+/// that are required and not reached.
 void complain_about_gaps(const selection& s, const std::vector<part_record>& parts, gate_report& report);
 
 /// Under --strict: complains about errors that roundings hardly make.
 void complain_about_suspicions(gate_report& report);
 
-/// Broken if every check met a fault of the process; failed if one failed or there is a complaint.
+/// Broken if every check met a fault of the process; else failed if a check failed or met one, or if there is a
+/// complaint. A check that is a known failure does not count as failed.
 gate_verdict verdict_of(const gate_report& report);
 
 }  // namespace assay::tools

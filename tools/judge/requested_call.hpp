@@ -15,14 +15,13 @@ namespace assay::tools {
 struct requested_call {
   properties::request call;
   core::precisions compute{core::dtype::f64};
-  /// The outputs must be within the law of this class; nothing: everything that is no bug is right.
+  /// The outputs must be within the law of this class; nothing: any outputs without a bug are right.
   std::optional<reference::accuracy_class> within{};
   bool strict = false;  ///< suspicious outputs are not right
   double limit = 0.0;   ///< seconds that the truth may take; 0: no limit
 };
 
-/// The question in its original words. For an empty text or a null object, the usual choice of the operation, the
-/// inputs or the gate holds.
+/// The question in the words of its user. An empty text or a null value stands for the usual choice.
 struct requested_words {
   std::string operation;         ///< "rope/rotate", "rope/rotate:vjp"
   std::filesystem::path inputs;  ///< safetensors

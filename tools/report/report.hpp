@@ -26,7 +26,7 @@ struct measured_horizon {
   properties::horizon found;
 };
 
-/// When and by which version: the only part of a report that differs between two runs with the same seed.
+/// When and by which version: the only part of report.json that differs between two runs with the same seed.
 struct run_record {
   std::string started;  ///< UTC, such as 2026-01-31T23:59:59Z
   double seconds = 0;
@@ -108,10 +108,11 @@ struct gate_report {
   std::string effort;
   std::vector<properties::check_result> checks;
   std::vector<measured_horizon> horizons;
-  /// Faults of the run as a whole: an operation without an executed core check, a class that is not good enough.
+  /// Faults of the run as a whole: an operation that no check compared with the truth, a class that is not good enough.
   std::vector<complaint> complaints;
   gate_verdict verdict = gate_verdict::passed;
-  /// The faults in plain language, one sentence each. They may contain text of the candidate.
+  /// Plain sentences: each fault, then the rounding and the digits of parts that passed, then calls that the candidate
+  /// refuses. They may contain text of the candidate.
   std::vector<std::string> findings{};
   /// The sentences for each part whose checks failed, without the name of the part.
   std::map<part_name, std::vector<std::string>> faults{};
@@ -145,13 +146,14 @@ check_counts count_checks(const gate_report& r);
 /// "passed", "failed", "uninformative" or "skipped" (unsupported, or outside the declared domain).
 const char* verdict_word(const properties::check_result& c);
 /// "tree"; "none: a bug"; "none: near a bug" if it passed and no law explains it with the class slack; "one algorithm"
-/// if the operation has no classes; or "not decided".
+/// if the operation has no classes; "exact" if all its tensors are integers; or "not decided".
 std::string class_word(const properties::check_result& c);
 /// Whether all tensors of an operation are integers: nothing is rounded there, and a call has no dtype.
 bool is_exact(const core::operation& op);
 /// "f32", or "i64" for an operation on integers alone.
 std::string dtype_word(const properties::check_result& c);
-/// "7 digits up to position 15, 4 up to position 2047": properties::check_result::digits; empty if errors do not grow.
+/// "7 digits up to position 15, 4 up to position 2047": properties::check_result::digits; "none in some cases" if there
+/// are none; empty if errors do not grow.
 std::string digits_in_words(const properties::check_result& c);
 /// The largest ratio of error to 1.25 times the law of its class, or to the law if the operation has one algorithm;
 /// nothing if nothing was decided.
@@ -168,9 +170,9 @@ inline constexpr const char* ulp_words =
     "An ulp is one of max(1, |x|) where values pass through zero, of |x| where they do not (slopes, frequencies, "
     "decays "
     "and biases), and of the largest |x| of a row that turns or is averaged as a whole.";
-/// In ulp of the outputs' scales, over all cases of the check; 0 if the wrong value is not a number.
+/// The largest error over all cases of the check, in ulp of the outputs' scales.
 double largest_error_ulp(const properties::check_result& c);
-/// by_growth, only where cases of the check lie: between them the horizon gives digits for powers of two, but no law.
+/// The entries of by_growth that hold drawn cases. The horizon adds entries that have digits, but neither cases nor laws.
 std::map<std::uint64_t, properties::error_there> drawn_growth(const properties::check_result& c);
 /// The kind of a failure in which the program itself works, and its outputs are wrong.
 inline constexpr const char* wrong_result = "wrong_result";
@@ -191,7 +193,7 @@ struct stderr_excerpt {
   std::vector<std::string> places, lines;
 };
 std::vector<stderr_excerpt> stderr_excerpts(const gate_report& r);
-/// Further texts are only in report.json.
+/// The number of stderr texts in summary.md and index.html; further texts are only in report.json.
 inline constexpr std::size_t stderr_shown = 4;
 /// "value of heinsen/scan in f32", and how many more places.
 std::string places_in_words(const stderr_excerpt& e);
@@ -216,8 +218,8 @@ std::string captured_in_words(const judged_formula& f);
 std::string replay_command(const gate_report& r, const properties::check_result& c);
 /// The words before the case of a failed check: laws make other calls from it.
 const char* smallest_case_words(const properties::check_result& c);
-/// The domain that the candidate takes, by checked operation, then by input or setting: "finite", "in [-3, 3]", "=
-/// "half_split"".
+/// The domain that the candidate declares, by checked operation, then by input, axis, relation or setting: such as
+/// `finite`, `in [-3, 3]` or `= "half_split"`.
 std::map<std::string, std::map<std::string, std::string>> narrower_domains(const gate_report& r);
 /// Whether a later setting is asked only with its standard value: a program that does not know the setting declares
 /// nothing.
@@ -226,7 +228,7 @@ bool is_unnamed_convention(const std::string& operation, const std::string& sett
 /// The facts that a reader must know in addition to the verdict: parts that were not requested, known failures,
 /// warnings.
 std::vector<std::string> notes_of(const gate_report& r);
-/// Why a failed check does not fail the run; null if it does.
+/// The known failure that excuses a check; null if there is none.
 const excused_check* excuse_of(const gate_report& r, const properties::check_result& c);
 /// "mutant/x 1": name and version.
 std::string candidate_title(const gate_report& r);

@@ -37,7 +37,7 @@ std::vector<std::pair<std::size_t, std::string_view>> drawn_laws(const check_res
   return all;
 }
 
-// A range for every error, and for the laws as far as they lie within four powers of ten of an error.
+// The range holds 1 ulp and every error from 1e-6 ulp on. It holds the laws up to 1e4 times the largest of these.
 log_axis error_axis(const check_result& c, const growth& drawn) {
   double low = 1.0, high = 1.0;
   for (const auto& [n, e] : drawn)
@@ -68,8 +68,8 @@ std::string law_line(const growth& drawn, std::size_t k, const log_axis& x, cons
 
 std::string cross(double x, double y) { return fmt::format("d=\"M{0:.1f} {1:.1f}l8 8m0 -8l-8 8\"", x - 4, y - 4); }
 
-// A dot; hollow at the lower edge if the error is 0; a cross if such a case is a bug, at the upper edge if its error is
-// not a number.
+// A dot at the largest error; hollow and at the lower edge if this error is 0. A cross if one of the cases is a bug; at
+// the upper edge if the error of the bug is not a number.
 std::string point(std::uint64_t from, const error_there& e, const log_axis& x, const log_axis& y) {
   const double point_x = x.position(static_cast<double>(from));
   const double none = e.failed ? top + 8 : bottom - 4;

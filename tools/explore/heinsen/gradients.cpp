@@ -153,7 +153,7 @@ measure gradient_error() {
   measure m{.name = "gradient",
             .summary = "median relative error of the gradient, d/d log p and d/dh",
             .size_means = "tokens n",
-            .decay_means = "mean of the gate logits, or p",
+            .decay_means = "mean of the gate logits",
             .scale_means = "of h",
             .implementations = {"adjoint", "cumsum"},
             .families = {"gates"},

@@ -10,7 +10,7 @@
 namespace assay::explore {
 namespace {
 
-// Digits kept by regime at the longest sequence measured there, one map for each format.
+// The digits kept in each regime at the longest sequence measured there; one map for each format.
 std::vector<heat_map> digit_maps(const std::vector<measured_cell>& cells) {
   std::map<std::string, std::map<std::string, std::map<std::string, const measured_cell*>>> by_format;
   std::map<std::string, std::vector<std::string>> regimes;
@@ -49,7 +49,7 @@ std::vector<heat_map> digit_maps(const std::vector<measured_cell>& cells) {
   return maps;
 }
 
-// Up to how many tokens k digits are there: of the longest sequences with random gates.
+// The number of tokens up to which k digits are kept, for the longest sequences with random gates.
 heat_map horizon_map(const std::vector<measured_cell>& cells) {
   std::map<std::string, const measured_cell*> longest;
   for (const measured_cell& m : cells) {

@@ -1,4 +1,4 @@
-// What the measures of the recurrence are put together from, each in a file of its own: for measures.cpp.
+// The measures of the recurrence, and the sentences and tables about them. measures.cpp puts them together.
 #pragma once
 
 #include <vector>
@@ -25,8 +25,8 @@ sentences sentences_of_gradients(const all_cells& cells);
 sentences sentences_of_reach(const all_cells& cells);
 sentences sentences_of_conditioning(const all_cells& cells);
 
-/// Up to how many tokens k digits are there, of the longest sequences with random gates; then digits kept by regime at
-/// the longest sequence measured there, one map for each format.
+/// First, for the longest sequences with random gates, the number of tokens up to which k digits are kept. Then a map for
+/// each format: the digits kept in each regime at the longest sequence measured there.
 std::vector<heat_map> maps_of_scans(const std::vector<measured_cell>& cells);
 
 }  // namespace assay::explore

@@ -20,7 +20,8 @@ bool is_recorded(const std::string& family);
 /// The inputs of the file, read only once. The error names the file and what is wrong. Precondition:
 /// is_recorded(family).
 core::result<std::shared_ptr<const recorded_inputs>> recorded_inputs_of(const std::string& family);
-/// The hash of its numbers, begun with `hash`; that one where it cannot be read. Precondition: is_recorded(family).
+/// The hash of the numbers of the file, begun with `hash`; `hash` itself if the file cannot be read. Precondition:
+/// is_recorded(family).
 std::uint64_t hash_of_recorded(const std::string& family, std::uint64_t hash);
 
 }  // namespace assay::explore

@@ -19,9 +19,9 @@ struct scan_facts {
 /// The root mean square error, absolute; NaN if there is no law for the cell: for other inputs, for sequences shorter
 /// than the memory, or if no digit is left (an error of 1, before which sums stagnate).
 ///
-///   gates, mean 0, scale 1:  cumsum 0.58 u |A_n| (0.50 where wider sums are stored), sequential 0.9 u, tree and
+///   gates, mean 0, scale 1:  cumsum 0.58 u |A_n| (0.50 in a wider arithmetic), sequential 0.9 u, tree and
 ///                            linear 1.2 u
-///   gates, mean 4, scale 1:  cumsum 1.9 u |A_n| (0.43 where wider sums are stored), sequential 11.75 u, tree 4.3 u,
+///   gates, mean 4, scale 1:  cumsum 1.9 u |A_n| (0.43 in a wider arithmetic), sequential 11.75 u, tree 4.3 u,
 ///                            linear 4.4 u
 ///   constant p, scale 1:     sequential 0.15 u |s| / (1 - p), p >= 0.9
 double predicted_rms(const cell& c, const scan_facts& facts);

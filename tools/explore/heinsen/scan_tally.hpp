@@ -22,7 +22,7 @@ class truth {
 
   struct number {
     double high = 0, low = 0, radius = 0;
-    /// |x - truth|; 0 for the same infinity, infinite if only one of them is finite.
+    /// |x - truth|; 0 if both are the same infinity; infinite if only one of them is finite, or if x is NaN.
     [[nodiscard]] double distance(double x) const {
       if (x == high && !std::isfinite(x)) return 0.0;
       const double d = std::fabs((x - high) - low);

@@ -23,7 +23,7 @@
 
 namespace assay::explore {
 
-/// Blocks of inputs have this length, except the last one: a multiple of every chunk.
+/// The length of every block of inputs except the last one. It is a multiple of the length of every chunk.
 inline constexpr std::size_t block_tokens = 4096;
 
 class streaming_scan {
