@@ -72,7 +72,7 @@ class formula_host final : public formula_source {
                                                                    : "no answer within a minute of computing");
     json answer = json::parse(line, nullptr, false);
     if (!answer.is_object() || !answer.contains("ok") || !answer["ok"].is_boolean())
-      return ended("an answer that is none");
+      return ended("its host sent a malformed answer");
     if (answer["ok"].get<bool>()) return answer;
     return core::failure(fmt::format("the formula {}: {}", about_.spec,
                                      answer.contains("error") && answer["error"].is_string()
@@ -109,7 +109,7 @@ core::result<void> add_hosted_formula(const formula_options& options, bool tells
     setenv("ASSAY_FORMULA_NARROWEST", (*host)->about().says.at("narrowest").get<std::string>().c_str(), 1);
     return add_formula_source(std::move(*host), tells_growth);
   } catch (const json::exception& wrong) {
-    return core::failure(fmt::format("the formula {}: its host says what is none: {}", spec, wrong.what()));
+    return core::failure(fmt::format("the formula {}: its description is malformed: {}", spec, wrong.what()));
   }
 }
 

@@ -198,7 +198,7 @@ core::result<void> add_formula_source(std::shared_ptr<formula_source> source, bo
   } catch (const core::contract_violation& wrong) {
     return core::failure(fmt::format("the formula {}: {}", about.spec, wrong.what()));
   } catch (const json::exception& wrong) {
-    return core::failure(fmt::format("the formula {}: its host says what is none: {}", about.spec, wrong.what()));
+    return core::failure(fmt::format("the formula {}: its description is malformed: {}", about.spec, wrong.what()));
   }
 }
 

@@ -54,7 +54,7 @@ class formula_source {
   /// Inputs that its own function draws, by seed: see operation::drawn. Throws formula_fault if that fails.
   core::tensors draw(const core::operation& op, core::dtype type, const core::attributes& settings,
                      const core::axis_sizes& sizes, std::uint64_t seed);
-  /// The known programs for such settings, at these sizes and smaller ones: those that checks of a call need.
+  /// The known programs for the settings of a call, at its sizes and at smaller ones: checks of the call need these.
   [[nodiscard]] nlohmann::json programs_within(const core::request& call);
 
  protected:
@@ -79,8 +79,8 @@ class formula_source {
 /// reported by the number of tokens, or else of keys.
 core::result<void> add_formula_source(std::shared_ptr<formula_source> source, bool tells_growth = false);
 
-/// The data to judge these calls elsewhere, without the function: {"spec": ..., "says": {...}, "programs": [...]}. Null
-/// if this process has no formula. Calls of other operations are ignored.
+/// The data with which another process can judge these calls without the function: {"spec": ..., "says": {...},
+/// "programs": [...]}. Null if this process has no formula. Calls of other operations are ignored.
 nlohmann::json formula_record(const std::vector<const core::request*>& calls);
 
 /// Adds the formula of such a record, or adds its programs to those of an earlier record of the same formula. The

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// The dtype of the first tensor without a dtype of its own; f32 if every tensor has one.
+// The named dtype; without a name that of the first input without a dtype of its own, or f32 if there is none.
 core::result<core::dtype> dtype_of(const core::operation& op, const core::tensors& inputs, const std::string& name) {
   if (!name.empty()) {
     const auto type = core::dtype_named(name);

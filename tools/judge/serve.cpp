@@ -59,14 +59,14 @@ void answer(const json& j, nlohmann::ordered_json& reply) {
   reply["ok"] = true;
 }
 
-// Answers one question a line of stdin by one line of stdout, JSON both, until stdin ends:
+// Reads questions from stdin and writes an answer to stdout for each, one line of JSON each, until stdin ends:
 //   {"id": 1, "ask": "truth", "operation": "rope/rotate", "inputs": "a.safetensors", "outputs": "b.safetensors",
 //    "dtype": "f32", "settings": {"layout": "half_split"}, "compute": "f32", "class": "sequential", "strict": true,
 //    "limit": 60}
-//   {"id": 1, "ok": true} or, of "ask": "judge", {"id": 1, "ok": true, "right": false, "words": "..."}
+//   {"id": 1, "ok": true} or, for "ask": "judge", {"id": 1, "ok": true, "right": false, "words": "..."}
 //   or {"id": 1, "ok": false, "error": "..."}
-// The last six members may be left out. The Python package sends its questions here. `formula`: see add_formula; or
-// empty.
+// The last six members of a question may be left out. The Python package sends its questions here. `formula`: the texts
+// for add_formula; empty: none.
 int serve(const std::vector<std::string>& formula) {
   if (!formula.empty())
     if (const auto added = add_formula(formula); !added) {
@@ -76,7 +76,7 @@ int serve(const std::vector<std::string>& formula) {
   for (std::string line; std::getline(std::cin, line);) {
     const auto parsed = formats::parse_strict_json(line);
     if (!parsed || !parsed->value.is_object() || !parsed->value.contains("id")) {
-      complain("a question that is none: " + formats::shown(line));
+      complain("this line is no question with an id: " + formats::shown(line));
       return wrong_input;
     }
     nlohmann::ordered_json reply{{"id", parsed->value["id"]}, {"ok", false}};

@@ -171,7 +171,7 @@ ordered_json check_json(const gate_report& r, const check_result& c) {
   return j;
 }
 
-// The digits are those of the check, which includes the long sequence.
+// The digits come from the check, which includes the long sequence.
 ordered_json horizon_json(const gate_report& r, const measured_horizon& h) {
   ordered_json marks = ordered_json::array(), errors = ordered_json::array();
   for (const check_result& c : r.checks)

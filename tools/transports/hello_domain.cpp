@@ -68,7 +68,7 @@ std::vector<std::string> names_of_values(const core::operation& op) {
   return names;
 }
 
-// The values that it takes for an attribute: each must be a declared value.
+// The values that a candidate takes for a setting: each must be a value that the setting has.
 std::vector<core::attribute> parse_values(const json& value, const core::operation& op, const std::string& name,
                                           const std::string& where) {
   require(value.is_array() && !value.empty(), where + " must be a list of values");
@@ -84,7 +84,7 @@ std::vector<core::attribute> parse_values(const json& value, const core::operati
   return all;
 }
 
-// The usual values of a setting that lie inside, or else some from the smallest one on.
+// The usual values of a setting that lie within the sizes, or else some values from the smallest one on.
 std::vector<core::attribute> values_inside(core::attribute_declaration setting,
                                            const properties::declared_sizes& sizes) {
   setting.axis = setting.name;
@@ -148,8 +148,7 @@ values_by_setting values_of(const core::operation& op, const properties::descrip
   return all;
 }
 
-// Why a value of a setting goes together with no values of the others; empty if it does with some, or if there are too
-// many to try.
+// Tells whether values of some settings go together with any values of the others.
 class compatibility {
  public:
   compatibility(const core::operation& op, const properties::description& about, values_by_setting others)
@@ -158,7 +157,8 @@ class compatibility {
         bounds_(about.sizes.contains(op.name) ? properties::bounds_of(about.sizes.at(op.name))
                                               : std::map<std::string, core::size_bounds>{}) {}
 
-  /// Why these values fit none of the others; without values: why all combinations conflict. Empty if some fit.
+  /// Why these values fit none of the others; without values: why all combinations conflict. Empty if some fit, or if
+  /// there are too many combinations to try.
   std::string conflict_of(const core::attributes& values) {
     tried_ = 0;
     return conflict_from(0, values);

@@ -48,7 +48,7 @@ properties::declared_precision parse_stages(const json& value, core::dtype stora
   return declared;
 }
 
-// In the same way, arithmetic for dtypes that are never asked for would have no effect.
+// Arithmetic for a dtype in which no operation is offered would have no effect either.
 void require_offered(core::dtype storage, const std::string& where, const properties::description& offered) {
   std::vector<std::string_view> known;
   for (const core::dtype t : core::floating_dtypes)

@@ -22,8 +22,8 @@ struct process_limits {
   std::chrono::milliseconds call{30'000};         ///< of each call
   std::chrono::milliseconds first_call{120'000};  ///< of an operation's first call after a start
   std::chrono::milliseconds farewell{2'000};      ///< from the end of stdin to SIGKILL
-  /// After so many restarts every call reports the last fault. A restart after a limit on time or memory does not count
-  /// if another call was answered since.
+  /// After this number of restarts every call reports the last fault. A restart after a limit on time or memory does not
+  /// count if another call was answered since.
   int restarts = 20;
   child_limits child{};
   formats::read_limits outputs{};
@@ -42,7 +42,7 @@ struct start_error : core::error {
 class process_candidate final : public properties::implementation {
  public:
   using started = tl::expected<std::unique_ptr<process_candidate>, start_error>;
-  /// Starts the program with these words (split_words makes them from a command). Errors call it `shown`.
+  /// Starts the program with these words (split_words makes them from a command). Errors name the program by `shown`.
   static started start(std::vector<std::string> words, const std::string& shown, const process_limits& limits = {});
   ~process_candidate() override;
 
@@ -77,7 +77,7 @@ class process_candidate final : public properties::implementation {
   std::uint64_t next_id_ = 1;
   int restarts_ = 0;
   int restarts_at_limits_ = 0;  ///< restarts after a limit on time or memory was met, since the last answer
-  int forgiven_ = 0;            ///< restarts that were forgiven before
+  int forgiven_ = 0;            ///< earlier restarts at limits, before an answer: they do not count
   std::optional<properties::call_failure> last_fault_;
   std::string old_errors_, old_log_;  ///< from the program that was stopped last
 };

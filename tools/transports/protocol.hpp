@@ -23,7 +23,8 @@ struct reply {
 };
 
 std::string hello_request();
-/// Without attributes given: leaves out later settings with their standard values. Or with exactly these attributes.
+/// A call as a line of JSON. Without `attributes` it has the settings of the call, except later settings with their
+/// standard values; else exactly these attributes.
 std::string call_request(std::uint64_t id, const properties::request& call, const std::filesystem::path& inputs,
                          const std::filesystem::path& outputs);
 std::string call_request(std::uint64_t id, const properties::request& call, const core::attributes& attributes,

@@ -10,7 +10,8 @@
 
 namespace assay::transports {
 
-/// Identifies the content of a call: SHA-256 of operation, dtype and inputs, bit by bit (NaN payloads aside).
+/// Identifies the content of a call: SHA-256 of operation, dtype, settings and inputs, bit by bit (NaN payloads aside).
+/// Later settings with their standard values are left out.
 std::string call_identity(const properties::request& call);
 
 /// A folder with cases.jsonl, one call on each line with paths relative to the folder; the files of inputs and, if the

@@ -19,7 +19,7 @@ _MOST_ROWS = 1 << 16
 
 
 def heads_first(function):
-    """Of a function whose tensors of four axes have the heads before the tokens where Assay has them behind, or the
+    """For a function whose tensors of four axes have the heads before the tokens where Assay has them behind, or the
     other way around: axes 1 and 2 change places in what it takes and returns.
 
         >>> from model import rotate_heads_first  # x [B, h, n, d]
@@ -33,7 +33,7 @@ def heads_first(function):
 
 
 def axes_first(function):
-    """Of a function of x and position (rope_axes/rotate, rope_axes/rotate_by) whose positions have their axes first,
+    """For a function of x and position (rope_axes/rotate, rope_axes/rotate_by) whose positions have their axes first,
     [a, B, n], as Qwen2-VL has them.
 
         >>> from model import rotate_on_axes  # position [3, B, n]
@@ -53,7 +53,7 @@ def axes_first(function):
 
 
 def even_heads(function):
-    """Of a function of x that takes even widths of x only: it declares them, and odd ones are declined.
+    """For a function of x that takes even widths of x only: it declares them, and odd ones are declined.
 
         >>> from model import rotate  # splits x into halves
         >>> rope = assay.adapters.even_heads(rotate)
@@ -68,7 +68,7 @@ def even_heads(function):
 
 
 def consecutive(function):
-    """Of a function of x and the position of its first token, or of x alone, whose first position is 0. Positions that
+    """For a function of x and the position of its first token, or of x alone, whose first position is 0. Positions that
     are not consecutive, or begin elsewhere, are declined.
 
         >>> from model import rotate_from  # rotate_from(x, offset=0)
@@ -88,7 +88,7 @@ def consecutive(function):
 
 
 def one_row(function, axes=1):
-    """Of a function of x and position (rope/rotate, rope/rotate_by) that takes one row of positions for all rows of x:
+    """For a function of x and position (rope/rotate, rope/rotate_by) that takes one row of positions for all rows of x:
     position [n], or with axes=2 [1, n]. Where the rows of a case have different positions, or gradients of their own,
     each is a call.
 
@@ -119,7 +119,7 @@ def one_row(function, axes=1):
 
 
 def from_table(function):
-    """Of a function of a number of rows and a width that returns the encodings of positions 0, 1, ...: each position is
+    """For a function of a number of rows and a width that returns the encodings of positions 0, 1, ...: each position is
     looked up in its table. Positions that are no integers from 0 to 65535 are declined. A table is cast to the dtype of
     a call, and one in f32 holds no more digits in f64: that is not asked for, unless it is declared.
 
@@ -147,7 +147,7 @@ def _dtypes_of_table(function):
 
 
 def alibi_in_one(function, form="distance", causal=True, dtypes=("f32",), rule="official", alpha_max=8.0):
-    """Of a function of a number of heads and of tokens that makes slopes and biases in one: it returns the bias
+    """For a function of a number of heads and of tokens that makes slopes and biases in one: it returns the bias
     [h, n, n], [1, h, n, n] or [h, 1, n]. The result is a Candidate of alibi/slopes and alibi/bias. The slopes are the
     bias of the token before, with its sign changed (form "key": the bias of key 1). Assay asks for the bias of slopes
     that it chooses: the bias is divided by its own slopes and multiplied by those. The division is exact where its own

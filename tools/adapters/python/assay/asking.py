@@ -14,7 +14,7 @@ Where an input is a tensor of torch, truths and what is allowed are tensors of t
 
     dtype           "f64", "f32", "f16" or "bf16"; that of the first array without it, f32 where there is none
     compute         the precision of the arithmetic, or of its stages, as among the claims of a candidate
-    accuracy_class  within the law of this class, such as "sequential"; without it whatever is no bug
+    accuracy_class  within the law of this class, such as "sequential"; without it any outputs without a bug are right
     limit           seconds that the truth may take: a call that would take longer, as far as that is known before, is
                     refused
 
@@ -25,8 +25,8 @@ In place of the name of an operation a plain function of NumPy, torch or JAX may
 A large call of a formula is judged by a sample: some positions of the axes along which nothing is added or shifted, the
 first and the last among them (assay/formulas/sampling.py).
 
-Raise ValueError where the call is none. One process of the program answers all calls
-(assay/serving.py).
+Both raise ValueError where there is no such call: an unknown name, another shape or dtype, a value outside its domain. One
+process of the program answers all calls (assay/serving.py).
 """
 import numpy
 
@@ -126,7 +126,7 @@ def _named(operation, values, is_judged=False):
 
 
 def _loaded(stored, array, like):
-    """What a file holds: as a tensor of torch where `like` is one."""
+    """A tensor of a file: as one of torch, on the device of `like`, unless `like` is None."""
     if like is None:
         return bf16_to_f32(array) if stored == "BF16" else array
     import torch
@@ -135,7 +135,7 @@ def _loaded(stored, array, like):
 
 
 def _plain(value):
-    """A setting as JSON has it, of NumPy's or torch's numbers too."""
+    """A setting as JSON has it; numbers of NumPy and torch become numbers of Python."""
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     return value.tolist() if hasattr(value, "tolist") else value
@@ -152,7 +152,7 @@ def _by_name(operation, declared, outputs):
 
 
 def _tensor(name, value, dtype, own):
-    """As it stands in a file. `own`: the dtype that the operation declares for the input, if any."""
+    """A value as it stands in a file. `own`: the dtype that the operation declares for the input, if any."""
     stored, array = stored_of(value)
     if stored is None:
         raise ValueError(f"'{name}' has the dtype {array.dtype}, which Assay does not know")

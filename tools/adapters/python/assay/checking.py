@@ -41,8 +41,8 @@ def check(function, operation=None, dtypes=None, *, formula=None, effort="quick"
     `function` may be an assay.Candidate instead. `require_class` names the accuracy classes that are good enough,
     `require_digits` the digits that must be kept up to a length, such as "6@131072" (or several), `strict` makes an error that roundings hardly make a failure, `report` is the folder of the report (otherwise a temporary one, which is kept where the check fails), `options`
     are further arguments of `assay gate`, and `about` holds declarations as for the decorator assay.candidate: domain,
-    compute, vjp and others. They go before those of the function. Without `dtypes` it is checked in those that it
-    declares, else in f32 and f64.
+    compute, vjp and others. They override those of the function. Without `dtypes` it is checked in those that it
+    declares, else in the dtypes of a module's parameters, else in f32 and f64.
 
         >>> from model import rotate
         >>> assay.check(rotate, "rope/rotate", ["f32"], effort="smoke",
@@ -65,7 +65,7 @@ def check(function, operation=None, dtypes=None, *, formula=None, effort="quick"
                 operation, options = declared[0]["name"], [*options, f"--formula={place}"]
             candidate = candidate_of(function, declared, operation, dtypes, **about)
         except (NotAnOperation, WrongClaim) as wrong:
-            raise wrong.with_traceback(None) from None  # of the caller's declarations, not of lines of Assay
+            raise wrong.with_traceback(None) from None  # the caller's declarations are wrong, not a line of Assay
         selected = list(candidate.operations)
         dtypes = dtypes or next(iter(candidate.operations.values()))
     arguments = [f"--operation={name}" for name in selected] + [f"--dtype={dtype}" for dtype in dtypes or ()]
@@ -84,7 +84,7 @@ def check(function, operation=None, dtypes=None, *, formula=None, effort="quick"
 
 
 def _place_of(formula):
-    """Where another process finds it."""
+    """The specification by which another process finds a formula."""
     code, name = getattr(formula, "__code__", None), getattr(formula, "__qualname__", "<locals>")
     if code is None or "<" in name + code.co_filename:
         raise ValueError("a formula stands in a file, under a name of its own: another process reads it there")
@@ -99,8 +99,8 @@ def _spec_of(function, operations):
 
 
 def _findings(folder, said, spec):
-    """The report up to its tables, without what names the relay, which has ended, and the first counterexample as a program
-    to copy, where it is short."""
+    """The report up to its tables, and the first counterexample as a program to copy, if it is short. The relay, which has
+    ended, is not named: replay commands have `spec` in its place."""
     try:
         with open(os.path.join(folder, "summary.md"), encoding="utf-8") as file:
             text = file.read()

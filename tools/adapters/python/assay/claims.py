@@ -10,8 +10,8 @@ or, in a module that must not import Assay:
     ASSAY_DTYPES = ["f32", "bf16"]
     ASSAY_COMPUTE = {"bf16": "bf16"}
 
-The words are the same. Those of the decorator go before those of the module, those of a later decorator before those of
-an earlier one.
+The words are the same. The decorator overrides the module, and a decorator that is applied later overrides an earlier
+one.
 """
 import math
 import re
@@ -22,7 +22,7 @@ WORDS = ("operation", "dtypes", "compute", "domain", "vjp", "vjp_domain", "frame
 
 
 class WrongClaim(ValueError):
-    """A declaration that is none.
+    """A declaration that Assay cannot use.
 
         >>> assay.candidate(dtype="f32")
         Traceback (most recent call last):
@@ -44,7 +44,7 @@ def candidate(**claims):
                       {"n": {"multiple_of": 64}, "d": [2, 256]}; whole numbers of a setting also as
                       {"width": {"at_least": 2}}; how sizes go together as {"relations": ["n <= m", "2 r = d"]}
     vjp               False: autograd has no derivative of it; or a function that computes the derivative
-    vjp_domain        of the derivative, where it is narrower than that of the function
+    vjp_domain        the domain of the derivative, where it is another than that of the function
     framework         "torch" or "numpy", where the function does not show it
     device            "cuda" or another word of torch: where the inputs of a torch function lie when it is called, and
                       the numbers of a module; its outputs are brought back
@@ -73,7 +73,7 @@ def candidate(**claims):
 
 
 def joined(claims, more):
-    """Both claims, of which the second go before the first; domains are joined likewise."""
+    """Both claims; where they differ, `more` holds. Domains are joined in the same way."""
     domains = {word: {**claims[word], **more[word]} for word in ("domain", "vjp_domain")
                if isinstance(claims.get(word), dict) and isinstance(more.get(word), dict)}
     return {**claims, **more, **domains}

@@ -18,7 +18,7 @@ _ROWS, _LENGTHS = 3, (1, 2, 17, 64)
 
 
 class EmbedPositionReport(dict):
-    """By dtype and part ("scan", "chunk state", "residual", "gradient") what was found: Part. In print all of it.
+    """The findings (Part) by dtype and by part ("scan", "chunk state", "residual", "gradient"). print shows them all.
 
         >>> from model import EmbedPosition
         >>> report = assay.check_embed_position(EmbedPosition(8, 4), cuts=[])
@@ -81,7 +81,7 @@ def check_embed_position(module, x=None, dtypes=None, *, h="H", r="R", sizes=Non
     unknown += [f"dtypes: {dtype!r}" for dtype in dtypes or () if dtype not in DTYPES]
     if unknown:
         raise ValueError(f"unknown in {unknown[0]}; sizes are B, n and e, dtypes {', '.join(DTYPES)}")
-    copy_of(module, None)  # says what is no module
+    copy_of(module, None)  # raises NotEmbedPosition unless it is a module
     import torch
     continued = {"using_prev_context": True} if continued is None else continued
     if cuts != [] and not all(takes_word(module, word) for word in continued):

@@ -1,5 +1,5 @@
-"""How modules of Heinsen's form go wrong, in words: what explains states, residuals and gradients that are wrong. A fault is
-named where Assay's truth of another call, which has that fault, explains every number of the calls that are wrong."""
+"""The faults of modules of Heinsen's form, in words: what explains wrong states, residuals and gradients. A fault of states
+or gradients is named if Assay's truth of a call with that fault explains every number of the call."""
 from dataclasses import replace
 
 _NO_DECAY, _ALL_DECAYS = 1e4, -1e4  # gate logits: log p is 0 behind the last place, and -10^4

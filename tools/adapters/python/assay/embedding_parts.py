@@ -1,5 +1,5 @@
-"""What a call of a watched module is judged by: the scan between H and R, the state that chunks hand on, the residual, and
-the gradients."""
+"""Judges the calls of a watched module: the scan between H and R, the state that chunks hand on, the residual, and the
+gradients."""
 import copy
 import re
 from dataclasses import dataclass, field, replace
@@ -16,14 +16,14 @@ _CLASSES = ("", "uniform", "sequential", "tree", "linear", "cumsum")
 
 @dataclass
 class Part:
-    """What was found of one part of the module in one dtype."""
+    """The findings on one part of the module in one dtype."""
     calls: int = 0
     wrong: int = 0
     digits: dict = field(default_factory=dict)     # of the worst element, by the numbers that H returned: "", "up to 1000"
     accuracy_class: str = ""
-    explained: list = field(default_factory=list)  # by which faults: each explains all calls that are wrong
+    explained: list = field(default_factory=list)  # faults in words; each explains the wrong calls that were examined
     where: str = ""                                # the first call that is wrong, and the numbers of H in it
-    details: str = ""                              # of the first call that is wrong
+    details: str = ""                              # the first wrong token of that call, and its element in words
 
     def __str__(self):
         if self.wrong:
@@ -154,7 +154,8 @@ class Check:
             found.accuracy_class = max(found.accuracy_class, named.group(1), key=_CLASSES.index)
 
     def _fail(self, part, explained, verdict=None, what="states"):
-        """explained(): in words, by which faults; asked for of the first calls that are wrong."""
+        """Notes a wrong call. explained() returns the words of the faults that explain it; it is called only for the first
+        wrong calls of a part."""
         found = self.parts[part]
         found.calls += 1
         found.wrong += 1

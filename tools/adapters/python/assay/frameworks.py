@@ -11,7 +11,7 @@ from assay.tensors import KNOWN, STORED_NAME, bf16_to_f32, f32_to_bf16, stored_o
 
 
 class InputOverwritten(Exception):
-    """The function changed an input that is its caller's."""
+    """The function changed an input in place."""
 
 
 @contextlib.contextmanager
@@ -28,7 +28,7 @@ def _inputs_kept(given, array_of):
 
 
 def is_of_numbers(value):
-    """Numbers of Python, or lists of them: they have no dtype of their own."""
+    """Whether a value is a number of Python, or a list of such: they have no dtype of their own."""
     if isinstance(value, (list, tuple)):
         return all(map(is_of_numbers, value))
     return type(value) in (bool, int, float)
@@ -66,7 +66,8 @@ def _checked(outputs):
 
 
 def _taken(function, attributes):
-    """The settings that it has parameters for: the others have their standard values (Candidate._add says so)."""
+    """The settings that the function has parameters for. The others have their standard values: the hello lists the
+    parameters (Candidate._add), so no other value is requested."""
     known = named_parameters(function)
     return attributes if known is None else {name: value for name, value in attributes.items() if name in known}
 
@@ -94,7 +95,7 @@ _NO_AUTOGRAD = "declare vjp=False, or give the derivative's function as vjp"
 
 
 class TorchFunction:
-    """`device`: a word of torch, such as "cuda:1", of where the inputs lie when the function is called."""
+    """`device`: where the inputs lie when the function is called, as torch names it, such as "cuda:1"."""
 
     def __init__(self, function, device=None):
         try:

@@ -18,7 +18,7 @@ from assay.signature import is_module, signature_of, takes
 def candidate_of(function, declarations, operation=None, dtypes=None, framework=None, *, constants=(), **about):
     """A candidate with the one operation that `function` computes, and its vjp by autograd where it is a torch
     function. Without `operation` the names of the function's parameters say which it is. `about` holds words of
-    assay.claims.WORDS, which go before those that the function or its module, of these constants, declares."""
+    assay.claims.WORDS. They override what the function declares, or its module by these constants."""
     _check_callable(function)
     claims = claims_of(function, constants)
     check_words(about, "assay.check")
@@ -39,8 +39,8 @@ def candidate_of(function, declarations, operation=None, dtypes=None, framework=
 
 
 def _compute_of(compute, declared, requested):
-    """Without the dtypes that the function declares and that are not asked for. One that it does not declare is a
-    mistake, and the program says so."""
+    """`compute` without the dtypes that the function declares and that are not requested. A dtype that it does not declare
+    stays: it is a mistake, and the program says so."""
     if not isinstance(compute, dict):
         return compute
     return {dtype: precision for dtype, precision in compute.items()
@@ -48,7 +48,7 @@ def _compute_of(compute, declared, requested):
 
 
 def check_candidate(candidate, declarations):
-    """An error where a candidate declares a domain that is none."""
+    """An error where a candidate declares a domain that Assay cannot use."""
     for declared in declarations:
         check_domain(candidate.domains.get(declared["name"], {}), declared, f"the domain of {declared['name']}")
 

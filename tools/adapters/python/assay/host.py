@@ -33,7 +33,7 @@ from assay.tensors import FLOATING, KNOWN, read_safetensors, write_safetensors
 
 
 class Unsupported(Exception):
-    """Raised by a function to decline a call: Assay counts it as skipped, not as failed.
+    """A function raises it to decline a call: Assay counts the case as skipped, not as failed.
 
         >>> def rotate(x, position):
         ...     if x.shape[-1] % 16:
@@ -63,7 +63,7 @@ def _decline_empty(inputs):
 
 
 def _answer_of(function, inputs, attributes, dtype):
-    """The outputs. A function that refuses inputs which are not contiguous declines them: it gives no wrong value."""
+    """The outputs of a call. An error on inputs that are not contiguous declines the call: it is no wrong value."""
     own = dict(attributes)
     strides = own.pop("strides", None)
     if strides is None:
@@ -81,8 +81,8 @@ def _answer_of(function, inputs, attributes, dtype):
 
 
 def _refused_setting(error, settings):
-    """The setting whose value a function refuses by a ValueError that names it, or whose value it quotes. A later Assay
-    may know more values than the function was written for."""
+    """The setting that a function refuses by a ValueError that names the setting or quotes its value; None if there is none.
+    A later Assay may know more values than the function was written for."""
     if not isinstance(error, ValueError):
         return None
     words = set(re.findall(r"\w+", str(error)))
@@ -91,13 +91,14 @@ def _refused_setting(error, settings):
 
 
 def _is_of_an_index(error):
-    """Whether an index lies beyond its table: no matter of axes, though a call with fewer tokens does not have it."""
+    """Whether an index lies beyond its table. This is no fault of the order of axes, although a call with exchanged axes may
+    not meet it."""
     return isinstance(error, IndexError) or "out of bounds" in str(error)  # as torch.gather says it
 
 
 def _answers_with_heads_exchanged(function, inputs, message):
-    """Whether it answers where axes 1 and 2 of tensors of four axes change places, and in their shape: rows, heads and
-    tokens of an output are those of an input."""
+    """Whether the function answers if axes 1 and 2 of tensors of four axes change places, with outputs of a fitting shape:
+    rows, heads and tokens of each output of four axes are those of an input."""
     shapes_of_four = [array.shape for _, array in inputs.values() if array.ndim == 4]
     if all(shape[1] == shape[2] for shape in shapes_of_four) or any(0 in shape for shape in shapes_of_four):
         return False

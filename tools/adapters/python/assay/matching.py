@@ -1,4 +1,4 @@
-"""Which operation a function computes, by the names of its parameters; and what keeps it from one.
+"""Finds the operation that a function computes by the names of its parameters, or says why there is none.
 
 Declarations of operations are dicts as `assay list operations --json` prints them.
 """
@@ -24,7 +24,7 @@ class NotAnOperation(ValueError):
 
 def deduce(function, declarations):
     """The declaration whose inputs are the parameters of the function; parameters with a default may be more."""
-    # Every function has the inputs of an operation that has none.
+    # An operation without inputs would match every function.
     matching = [d for d in declarations if d["inputs"] and takes_by_name(function, d)]
     if not matching:
         raise _no_match(function, declarations)
@@ -71,7 +71,8 @@ def takes_by_name(function, declared):
 
 
 def parameter_by_input(function, declared):
-    """What the function calls each input: by its name, or one of several in the other number, as `sinks` for `sink`."""
+    """The parameter for each input. It has the input's name; of several inputs, one may be in the other number, such as
+    `sinks` for `sink`."""
     names = [p.name for p in _parameters(function)]
     own = names_of(declared["inputs"]) + names_of(declared["attributes"])
 
@@ -84,7 +85,7 @@ def parameter_by_input(function, declared):
 
 
 def _required(function):
-    """The parameters without a default, but for the dtype of the call."""
+    """The parameters without a default, except `dtype`."""
     return {p.name for p in _parameters(function) if p.default is p.empty} - {"dtype"}
 
 
@@ -116,7 +117,7 @@ def _shown(declared):
 
 
 def _what_is_for(function):
-    """The adapter for functions of such parameters, or the check of such modules, as the end of a sentence."""
+    """The end of a sentence: it names the adapter for functions with such parameters, or the check for such modules."""
     names = [p.name for p in _parameters(function) if p.default is p.empty]
     if is_module(function) and all(is_module(getattr(function, part, None)) for part in "HR"):
         return "; assay.check_embed_position(MODULE) judges modules with H and R"
@@ -131,7 +132,7 @@ _MOST_NEAR = 3
 
 
 def _no_match(function, declarations):
-    """What keeps the function from being the nearest operations, that of the nearest on the first line."""
+    """The error that says why the function is none of the nearest operations, the nearest one first."""
     names = [p.name for p in _parameters(function)]
     text = f"its parameters ({', '.join(names)}) are the inputs of no operation"
     if made := _what_is_for(function):

@@ -3,8 +3,9 @@ import os
 
 
 def has_ended(process, options=os.WNOHANG):
-    """Of a subprocess.Popen, whose returncode is set; with options=0 once it has. Not by Popen's poll and wait: an
-    exception of a signal within these may leave their lock taken, and then they wait for ever."""
+    """Whether a subprocess.Popen has ended; then its returncode is set. With options=0 it waits until it has. Popen's poll
+    and wait are not used: an exception that a signal raises within them may leave their lock taken, and then they wait
+    for ever."""
     if process.returncode is None:
         try:
             pid, status = os.waitpid(process.pid, options)

@@ -11,9 +11,9 @@ import os
 import shlex
 import sys
 
-# The first folder of the path is that of this script, and its `host` or `tensors` could be modules that a user means: the
-# one above is meant, from which this package comes. Then it is the last, for modules by their former names: it may be the
-# environment of a wheel, with packages that another interpreter has of its own.
+# Python puts the folder of this script first on the path: then `import host` or `import tensors` of a user would find
+# Assay's modules. The folder above takes its place while this package is imported. Afterwards that folder stands last, for
+# modules by their former names: in a wheel it holds packages that another interpreter has in versions of its own.
 sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 import assay  # noqa: E402, F401
 sys.path.append(sys.path.pop(0))

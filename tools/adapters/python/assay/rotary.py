@@ -10,7 +10,7 @@ from assay.wrapping import USUAL_WIDTH, decline_odd, positional, swap, with_clai
 
 def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, base=None, of_width=None,
                  half_width=False, scores=False):
-    """Of a function (q, k, cos, sin) that returns q and k rotated, or (x, cos, sin) that returns x rotated, as
+    """For a function (q, k, cos, sin) that returns q and k rotated, or (x, cos, sin) that returns x rotated, as
     Hugging Face's transformers have it: x [B, h, n, d], or with heads_first=False [B, n, h, d]; cos and sin [B, n, d],
     each angle twice, or with half_width=True [B, n, d/2]. The names of its parameters say which it is; sin may stand
     before cos. Both results are judged: see _both.
@@ -41,7 +41,7 @@ def from_cos_sin(function, tables=None, layout="half_split", heads_first=True, b
 
 def from_freqs_cis(function, tables=None, layout="interleaved", heads_first=False, base=None, of_width=None,
                    scores=False):
-    """Of a function (xq, xk, freqs_cis) that returns both rotated, or (x, freqs_cis) that returns x rotated, as Meta's
+    """For a function (xq, xk, freqs_cis) that returns both rotated, or (x, freqs_cis) that returns x rotated, as Meta's
     Llama has it: x [B, n, h, d], or with heads_first=True [B, h, n, d]; freqs_cis complex [B, n, d/2], the e^(i angle).
     `tables(x, position)` returns freqs_cis. The adapter makes complex numbers of f64 for x in f64, of f32 for all
     others. The rest is as in from_cos_sin.
@@ -143,7 +143,8 @@ def _parameters_of(function, words):
 
 
 def _tables_of_one_width(tables, x, position):
-    """Of tables that are made for another width no shape would fit, which says nothing of the reason."""
+    """The tables of a call. If they were made for another width, the error names of_width: torch's own error would only
+    say that shapes do not fit."""
     hint = (f"of x {list(x.shape)}: what is made for one width goes by of_width, a function of the width that makes it, as in "
             "of_width=RotaryEmbedding in place of tables=RotaryEmbedding(64)")
     try:

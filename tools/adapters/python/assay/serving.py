@@ -1,8 +1,8 @@
 """The process `assay serve`, which answers the questions of assay.truth and assay.judge.
 
-An answer belongs to its question. Whatever breaks a conversation (pytest-timeout's signal, a notebook's stop, an answer of
-another number, a line that is none) ends the process, and the next question goes to a new one. Threads wait for one
-another. A fork has a process of its own.
+Each answer has the number of its question. Whatever breaks a conversation (pytest-timeout's signal, a notebook's stop, an
+answer with another number, a line that is no answer) ends the process, and the next question goes to a new one. Threads
+wait for one another. A fork has a process of its own.
 """
 import atexit
 import collections
@@ -21,7 +21,7 @@ import time
 from assay.installed import declarations, program
 from assay.processes import has_ended
 
-_declared = functools.lru_cache(lambda path: declarations())  # by the program that declares them
+_declared = functools.lru_cache(lambda path: declarations())  # kept for each path of a program
 _numbers = itertools.count(1)  # of questions: never used twice, whichever process answers
 
 
@@ -69,7 +69,7 @@ class Server:
                     os.remove(path)
 
     def ask(self, question):
-        """The answer; ValueError where the question is none."""
+        """The answer; ValueError where the program refuses the question."""
         self.in_question = True  # first: an exception may come behind any line, even within what tidies up
         try:
             answer = self._converse(question)
@@ -127,11 +127,11 @@ class Server:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-_MOST_FORMULAS = 8  # whose processes are kept
+_MOST_FORMULAS = 8  # so many formulas keep a process
 
-lock = threading.RLock()  # for a question
-_running = collections.OrderedDict()  # by the text of a formula; "": of the operations that are declared
-_inherited = []  # kept, so that nothing tidies up what a parent uses
+lock = threading.RLock()  # held from a question to its answer
+_running = collections.OrderedDict()  # by the text of a formula; "" for the process that has none
+_inherited = []  # the parent's servers, kept in a fork so that their folders and files are not removed
 
 
 def running(formula=None):
@@ -149,7 +149,7 @@ def running(formula=None):
 
 
 def _end(key):
-    """Forgotten when it has ended: an interruption may come between."""
+    """Ends a process, and forgets it only then: an interruption may come between the two."""
     _running[key].end()
     _running.pop(key, None)
 

@@ -17,7 +17,7 @@ FLOATING = KNOWN[:4]
 def stored_of(value):
     """A tensor or array of any framework, wherever it lies, or numbers, as it stands in a file: its stored name and a
     NumPy array, bf16 as its bits. The name is None where Assay knows no such dtype."""
-    if hasattr(value, "detach"):  # of torch, whatever gradient it has
+    if hasattr(value, "detach"):  # a tensor of torch, with or without a gradient
         value = value.detach().cpu().contiguous()
         if str(value.dtype) == "torch.bfloat16":
             return "BF16", value.view(__import__("torch").int16).numpy().view(numpy.uint16)
