@@ -8,13 +8,13 @@ namespace assay::golden {
 /// The distance of a user's number from a proved one.
 struct distance {
   double ulp = 0;      ///< |x - truth| in ulp of y; 0 where x or y is not finite
-  double ratio = 0;    ///< |x - y| / allowance
+  double ratio = 0;    ///< |x - y| / allowance; 0 where the allowance is 0, or where x or y is not finite
   bool right = false;  ///< x lies within the allowance, or is the same special value as y
 };
 
 /// The distance of the user's number x from the proved y, where the truth is y + low and `allow` is the allowance.
-/// Where the allowance is infinite, any number of finite magnitude is right for a finite y. Two numbers of the same
-/// sign beyond half the largest number agree also where either is infinite.
+/// Where the allowance is infinite, any finite number is right for a finite y; and two numbers of the same sign beyond
+/// half the largest number agree even where one of them is infinite.
 distance measure(core::dtype type, double x, double y, double low, double allow);
 
 /// The comparison of one output of one file.

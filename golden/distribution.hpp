@@ -49,7 +49,7 @@ struct distribution {
 /// "nan".
 core::result<distribution> parse_distribution(const nlohmann::json& j);
 
-/// A tensor of this declaration, every element rounded to `type`.
+/// A tensor of this declaration in a call of dtype `type`, every element rounded to the dtype of the tensor.
 core::tensor draw(const distribution& d, const core::tensor_declaration& declaration, core::dtype type,
                   const core::axis_sizes& sizes, std::uint64_t seed);
 

@@ -16,7 +16,7 @@ struct expected_output {
   xt::xarray<double> allowed;
 };
 
-/// The expected outputs, found on all cores. With `within`, `allowed` is the law of that class
+/// The expected outputs, computed on all cores. With `within`, `allowed` is the law of that class
 /// (reference::class_bound); without it, `allowed` is the bound of the verdict on bugs (reference::bug_bound).
 /// Precondition: check_request accepts the call.
 std::map<std::string, expected_output> expected_outputs(const core::request& call, const core::precisions& compute,

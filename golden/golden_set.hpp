@@ -34,15 +34,16 @@ using progress = std::function<void(std::size_t files, std::size_t all_files, do
 struct revelation {
   std::vector<std::string> mutants;  ///< the wrong implementations that it distinguishes from right ones, in
                                      ///< alphabetical order
-  bool wide = false;  ///< whether the file has the flag `wide`
+  bool wide = false;                 ///< whether the file has the flag `wide`
 };
 
-/// Any thread may call it. golden/ knows no implementation: the program passes them in.
+/// Runs wrong answers against a file. Any thread may call it. golden/ knows no implementation: the program passes this
+/// in.
 using revealing = std::function<revelation(const golden_file& file)>;
 
 struct set_options {
   progress report{};
-  /// Without it a new set reveals nothing and is not wide, and what a set says about these is not checked.
+  /// Without it a new set names no mutants and has no flag `wide`, and check_set does not check these two.
   revealing reveal{};
   /// How many of the precisions are used.
   std::size_t rungs = reference::precision_digits.size();
@@ -62,7 +63,7 @@ struct making {
 /// and index. After an error nothing is left.
 core::result<making> make_set(const recipe& r, const std::filesystem::path& wanted, const set_options& options = {});
 
-/// `malformed`: the folder or file is no golden set; otherwise it is one with a wrong statement.
+/// A fault of a set or file. `malformed`: it is no golden set or file; otherwise it is one with a wrong statement.
 struct problem {
   bool malformed = false;
   std::string text;
@@ -73,11 +74,11 @@ struct set_check {
   std::size_t files = 0, elements = 0;  ///< files examined, and elements proved again
 };
 
-/// Verifies a set without trusting its manifest. No file is missing and none is added; hashes are right. Every tensor
-/// is read as hostile, and inputs lie inside their domain. Every output, remainder and allowance is computed again from
-/// the inputs and compared bit by bit. Flags are found again, and every file is compared byte by byte with what Assay
-/// writes. Each problem names the file and the rule; a problem of values also names tensor and index. Where the recipe
-/// is given, the source of the inputs is verified, too.
+/// Verifies a set without trusting its manifest: that no file is missing or added, that hashes are right, and that
+/// inputs lie inside their domain. Every tensor is read as hostile. Every output, remainder and allowance is computed
+/// again from the inputs and compared bit by bit. Flags are found again, and every file is compared byte by byte with
+/// what Assay writes. Each problem names the file and the rule; a problem of values also names tensor and index. Where
+/// the recipe is given, the source of the inputs is verified, too.
 set_check check_set(const std::filesystem::path& folder, const set_options& options = {}, const recipe* from = nullptr);
 
 /// The same checks for one file without its set.

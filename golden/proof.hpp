@@ -55,8 +55,8 @@ std::vector<core::dtype> arithmetics_of(core::dtype storage);
 /// The names of all tensors beside an output of this dtype.
 std::vector<std::string> names_beside(const std::string& output, core::dtype storage);
 
-/// The tensors of a call. An error that names output and index where none of the first `rungs` precisions decides an
-/// element.
+/// Proves the outputs of a call. If none of the first `rungs` precisions decides an element, the error names output and
+/// index.
 core::result<proved_outputs> prove(const core::request& call, std::size_t rungs = reference::precision_digits.size());
 
 /// The largest |x - y| where |x - truth| <= b, computed from y and y:low; and the same as an allowance.

@@ -26,7 +26,7 @@ struct recipe_entry {
                                                ///< have one
   std::map<std::string, distribution> inputs;  ///< by input
   decltype(input_families::draw) draw_family;  ///< draws the inputs of the family
-  std::string sha256;                          ///< of everything that the recipe says about the entry
+  std::string sha256;                          ///< hash of everything that the recipe says about the entry
 };
 
 struct recipe {
@@ -45,15 +45,15 @@ bool is_entry_id(const std::string& text);
 /// entry leaves out (for example cotangents) have the distribution "default".
 ///
 /// With {"family": name} the inputs are those of that family, except those in "inputs". Then "inputs", "reason" (the
-/// family's summary) and "dtypes" (all) may be left out, and so may "operation" and "id". Such an entry stands for all
-/// operations of the encoding that have the family, and for their derivatives; if "attributes" is left out, also for
+/// family's summary), "dtypes" (all), "id" and "operation" may be left out. An entry without "operation" stands for all
+/// operations of the encoding that have the family, and for their derivatives; without "attributes", too, it stands for
 /// every value of every setting, one at a time. A list of families stands for one entry each; only the first of them
 /// has settings other than the standard ones. Each operation takes its own axes from "axes".
 ///
 /// The version counts the changes of the values of the set; the default is 1. Every other missing or additional member
 /// is an error that names file, entry and member.
 core::result<recipe> read_recipe(const std::filesystem::path& path, const input_families& families = {});
-/// A recipe that is in no file.
+/// Reads a recipe that is not in a file.
 core::result<recipe> recipe_of(const nlohmann::json& all, const input_families& families);
 
 /// Checks that a set may hold these inputs: those of the domain and, for functions but not for derivatives, NaN and

@@ -10,7 +10,7 @@
 
 namespace assay::golden {
 
-/// Counts those changes of the generator that gave the same recipe other bytes.
+/// The number of this generator; it grows when the same recipe gives other bytes.
 inline constexpr std::uint64_t generator_revision = 2;
 /// The first version of the program that makes these bytes.
 inline constexpr const char* generator_version = "0.1.0";

@@ -48,7 +48,8 @@ std::string digits_of(const json& check) {
   return text.empty() ? text : text + " (" + text_or(along, "quantity") + ")";
 }
 
-// A line of a table cell. `place`: the address of its subject on the page of its report, such as "#value-rope-rotate-f32".
+// A line of a table cell. `place`: the address of its subject on the page of its report, such as
+// "#value-rope-rotate-f32".
 struct report_line {
   std::string text, place{};
 };

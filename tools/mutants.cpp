@@ -79,8 +79,8 @@ nlohmann::ordered_json to_json(const std::vector<trial>& trials, const mutants_o
           {"footer", "complete"}};
 }
 
-// "value 1/3, causality 2/1": for each property the tokens of its smallest counterexample, and the cases up to the first
-// failure.
+// "value 1/3, causality 2/1": for each property the tokens of its smallest counterexample, and the cases up to the
+// first failure.
 std::string killers(const trial& t) {
   std::map<std::string, const kill*> best;
   for (const kill& k : t.kills) {

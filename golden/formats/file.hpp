@@ -41,8 +41,8 @@ class regular_file {
 /// All bytes of a regular file of at most `most` bytes.
 core::result<std::string> read_file(const std::filesystem::path& path, std::uint64_t most);
 
-/// All bytes of a file that the user names on the command line, where it has at most `most` bytes. Links are followed,
-/// and it may be a pipe, which may have no end.
+/// All bytes of a file that the user names on the command line; an error if it has more than `most` bytes. Links are
+/// followed. The file may be a pipe, even one without an end.
 core::result<std::string> read_any_file(const std::filesystem::path& path, std::uint64_t most);
 
 /// A name beside `path` that no other thread or process uses.

@@ -31,8 +31,8 @@ core::result<std::string> safetensors_bytes(const core::tensors& tensors, const 
 core::result<std::string> tensor_bytes(const core::tensor& t);
 core::result<core::tensor> tensor_from_bytes(core::dtype type, const core::shape& shape, std::string_view bytes);
 
-/// Writes them to a temporary name in the same folder, which is then renamed (without fsync: atomic for other
-/// processes, not across a loss of power). After an error nothing is left.
+/// Writes the tensors to a file of a temporary name in the same folder, and renames it (without fsync: atomic for other
+/// processes, not across a loss of power). After an error no temporary file is left.
 core::result<void> write_safetensors(const std::filesystem::path& path, const core::tensors& tensors);
 
 /// Reads all tensors. Whatever the file holds, the result is the tensors or an error that names the file, the byte
@@ -49,7 +49,7 @@ struct described_tensors {
 };
 tl::expected<described_tensors, file_error> read_described_safetensors(const std::filesystem::path& path,
                                                                        const read_limits& limits = {});
-/// The same from the bytes of a file; errors call it `name`.
+/// The same from the bytes of a file; error messages call the file `name`.
 tl::expected<described_tensors, file_error> described_safetensors_from(std::string_view bytes, const std::string& name,
                                                                        const read_limits& limits = {});
 

@@ -8,7 +8,7 @@ from interval import Interval, Undecided
 
 
 def modulus(x, y):
-    """Of x + iy; a constant where both are 0: it has no gradient there."""
+    """|x + iy|; a constant if both are 0, since it has no gradient there."""
     squares = x * x + y * y
     value = enclosure_of(squares)
     if value.is_value(fzero):

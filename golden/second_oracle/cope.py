@@ -25,7 +25,7 @@ def counted(logits, limit):
 
 
 def between(p, size, entry):
-    """What entry(k), 0 <= k < size, has at position p."""
+    """The value at position p between the entries entry(k), 0 <= k < size."""
     if size == 0 or enclosure_of(p).is_nan:
         return ZERO if size == 0 else p
     enclosure = enclosure_of(p)

@@ -1,4 +1,4 @@
-"""Derivatives of what is computed with intervals, by a tape: each number remembers its derivatives in its arguments."""
+"""Derivatives of interval computations by a tape: each number keeps its derivatives with respect to its arguments."""
 
 from interval import Interval
 
@@ -76,7 +76,7 @@ def times(factor, x):
 
 
 def backward(tape):
-    """From the cotangents `bar` of some numbers to those of all that they depend on."""
+    """Carries the cotangents `bar` of some numbers back to all numbers on which they depend."""
     for number in reversed(tape):
         if number.bar is not None:
             for argument, derivative in number.arguments:
@@ -84,7 +84,7 @@ def backward(tape):
 
 
 def forward(tape):
-    """From the tangents `bar` of the inputs to those of all that depends on them."""
+    """Carries the tangents `bar` of the inputs on to all numbers that depend on them."""
     for number in tape:
         for argument, derivative in number.arguments:
             if argument.bar is not None:

@@ -1,4 +1,4 @@
-"""What formulas share. NAME.py holds those of an encoding from its papers: one function for each operation.
+"""The parts that formulas share. NAME.py holds the formulas of an encoding from its papers, one function for each operation.
 
 A function takes a Call and returns independent parts. A part is a function of `get(input, index)`, the number at a flat
 index of an input, that returns its outputs as {(output, flat index): number}. Numbers are intervals, or numbers of a
@@ -30,8 +30,8 @@ class Call:
         return [int(x) for x in self.inputs[name]]
 
     def parts(self, outputs_of, *axes, together=()):
-        """outputs_of(get, *index) at every index of the axes and of those `together`, along which inputs are shared:
-        derivatives need parts that share none."""
+        """The parts outputs_of(get, *index) for every index of `axes` and `together`. Along the axes `together` inputs are
+        shared: for derivatives these indices form one part, since no two parts may share an input."""
         groups = []
         for index in itertools.product(*map(range, self.size(*axes))):
             inner = [index + rest for rest in itertools.product(*map(range, self.size(*together)))]
@@ -62,14 +62,14 @@ def exceeds(x, y):
 
 
 def larger(x, y):
-    """NaN where the first is. Where they are equal, each has half of the derivative."""
+    """The larger of x and y; NaN if x is NaN. If they are equal, each has half of the derivative."""
     if enclosure_of(x).is_nan or exceeds(x, y):
         return x
     return y if exceeds(y, x) else (x + y) * Interval.of(0.5)
 
 
 def absolute(x):
-    """Its derivative is 0 at 0."""
+    """|x|; its derivative at 0 is 0."""
     if enclosure_of(x).is_value(ZERO.lo):
         return x * ZERO
     return -x if exceeds(ZERO, x) else x
@@ -94,12 +94,12 @@ def pair_bias(call, bias_of_pair, shared=False):
 
 
 def distance(call, i, j):
-    """Of a key from a query, by the setting `future` where the key comes later: None where it is masked."""
+    """The distance of key j from query i; None if the key is masked. The setting `future` decides it for later keys."""
     return i - j if j <= i else {"masked": None, "zero": 0, "symmetric": j - i}[call.settings["future"]]
 
 
 def distance_bias(call, bias_at_distance, shared=False):
-    """The same for bias_at_distance(get, head, i, t), i the position of a query and t its distance from a key."""
+    """A pair_bias by bias_at_distance(get, head, i, t): i is the position of a query, t its distance from a key."""
     def bias_of_pair(get, head, i, j):
         t = distance(call, i, j)
         return MINUS_INFINITY if t is None else bias_at_distance(get, head, i, t)

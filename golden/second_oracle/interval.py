@@ -128,7 +128,7 @@ class Interval:
         return spread(value, mpf_shift(value, -PRECISION - 5), mpf_mul(value, mpf_shift(width, 1), 30, "c"))
 
     def log(self):
-        """Of positive numbers."""
+        """The logarithm of positive numbers."""
         if is_special(self.lo) or self.is_value(fone):
             return Interval(mpf_log(self.lo, PRECISION))
         values = [mpf_log(x, PRECISION + GUARD, "d") for x in (self.lo, self.hi)]
@@ -148,7 +148,7 @@ class Interval:
         return tuple(out)
 
     def inverse_sqrt(self):
-        """Of a positive point."""
+        """1 / sqrt(x) of a positive point x."""
         lo, hi = (mpf_sqrt(self.lo, PRECISION + GUARD, r) for r in "fc")
         return Interval.of(1) / Interval(lo, hi, lo != hi)
 
@@ -175,7 +175,7 @@ class Interval:
         return Interval(lo, added(larger.lo, above, PRECISION, "c"), True)
 
     def log_add_exp_derivatives(self, other):
-        """In x and in y. Where both are -inf both derivatives are 0."""
+        """The derivatives of log_add_exp in x and in y. If both x and y are -inf, both derivatives are 0."""
         x, y = self, other
         if x.is_nan or y.is_nan:
             return Interval(fnan), Interval(fnan)
@@ -191,7 +191,8 @@ class Interval:
 
 
 def sum_of_products(pairs):
-    """Of finite intervals whose exponents are less than 10^6 apart, one of each pair a point, and rounded once."""
+    """The sum of products of pairs, rounded once. Precondition: the intervals are finite, one of each pair is a point, and the
+    exponents are less than 10^6 apart."""
     lows, highs, is_open, is_point = [], [], False, True
     for x, y in pairs:
         if not x.is_point:
@@ -207,8 +208,8 @@ def sum_of_products(pairs):
 
 
 def added(x, y, bits, rounding):
-    """x + y rounded down or up. Of a y far smaller than x mpf_add keeps the sign alone, which is right where x has no
-    more bits than it rounds to: a longer x is rounded twice."""
+    """x + y rounded down or up. If y is far smaller than x, mpf_add keeps only the sign of y. That is right only if it rounds
+    to at least as many bits as x has: so the sum has all bits of a longer x, and is then rounded again."""
     out = mpf_add(x, y, max(bits, x[3], y[3]), rounding)
     return mpf_pos(out, bits, rounding) if out[3] > bits else out
 
@@ -219,7 +220,7 @@ def magnitude(x):
 
 
 def spread(value, error, more_above):
-    """(value - error, value + error + more_above), the error positive."""
+    """The open interval (value - error, value + error + more_above). Precondition: the error is positive."""
     lo = added(value, mpf_neg(error), PRECISION, "f")
     return Interval(lo, added(value, added(error, more_above, 30, "c"), PRECISION, "c"), True)
 
@@ -239,7 +240,7 @@ def pi():
 
 
 def floor(x):
-    """The largest integer below x, which is none itself."""
+    """The largest integer below x. Precondition: x is no integer."""
     low, high = to_int(x.lo, "f"), to_int(x.hi, "f")
     if low != high:
         raise Undecided

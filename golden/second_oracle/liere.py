@@ -63,7 +63,7 @@ def turned(upper, vector):
 
 
 def entry(call, get, token, first, i, j):
-    """Of the sum over axes of positions times U - U^T, or times what is above its diagonal."""
+    """An entry of the sum over axes of positions times U - U^T, or times the part of it above the diagonal."""
     a, b = call.size("a", "b")
     blocks = call.sizes.get("c", 1)
 

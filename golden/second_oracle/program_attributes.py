@@ -43,7 +43,7 @@ def is_shape(value):
 
 
 def double_of(value):
-    """Of a JSON number or of a special value's name; None of all else."""
+    """The double of a JSON number or of the name of a special value; None for anything else."""
     if isinstance(value, str):
         return SPECIAL.get(value)
     if type(value) not in (int, float):

@@ -67,7 +67,7 @@ def turns_of(node, operands):
 
 
 def scanned(node, operands):
-    """What is carried out of the last turn, then what all turns give, an output of the body behind the other."""
+    """The arrays carried out of the last turn, then those that all turns give, one output of the body after the other."""
     outputs = node.attributes["body"].outputs.values()
     parts = [[] for _ in outputs]
     for values in turns_of(node, operands):

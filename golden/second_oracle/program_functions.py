@@ -141,7 +141,7 @@ def log_sum_exp(numbers):
 
 
 def index_of_largest(numbers):
-    """By lower ends; of a common shift, where any will do."""
+    """The index of the largest lower end. It serves for a common shift, where any index is right."""
     largest = 0
     for k, x in enumerate(numbers):
         largest = k if mpf_gt(x.lo, numbers[largest].lo) else largest

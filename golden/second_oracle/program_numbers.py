@@ -13,7 +13,7 @@ PLUS_ZERO, MINUS_ZERO, ONE = Interval(fzero), Interval(fzero), Interval(fone)
 
 
 def real_of(x):
-    """Of a double."""
+    """The point of a double; a zero keeps its sign."""
     out = Interval.of(x)
     return signed(0, -1 if str(x)[0] == "-" else 1) if out.is_value(fzero) else out
 
@@ -37,7 +37,7 @@ def sign_of(x):
 
 
 def full_sign(x):
-    """That of a zero, too; None where it is not known."""
+    """The sign of a number, of a zero too; None where it is not known."""
     return {id(PLUS_ZERO): 1, id(MINUS_ZERO): -1}.get(id(x)) or known_sign(x) or None
 
 

@@ -1,4 +1,4 @@
-"""What each operator of a program makes of the elements of its inputs.
+"""The elements that each operator of a program computes from those of its inputs.
 
 Elements are flat lists in row-major order. Where an operator moves elements and computes nothing, `moved_from` says
 which element of its inputs, counted through one after the other, stands at each place of the result.
@@ -191,7 +191,7 @@ MOVES = {
 
 
 def moved_from(node, nodes, values):
-    """None of an operator that computes."""
+    """The elements that an operator only moves; None for an operator that computes."""
     if node.op not in MOVES and node.op not in ("gather", "take_along"):
         return None
     tables, first = [], 0

@@ -63,7 +63,7 @@ def _fractional(x, p, q):
 
 
 def power(x, p, q):
-    """Of a negative x it exists for q = 1 alone."""
+    """x^(p/q); for a negative x it exists only if q = 1."""
     if q == 1 or x.is_nan:
         return integer_power(x, p)
     if is_special(x.lo):
@@ -97,7 +97,7 @@ def is_odd_integer(y):
 
 
 def infinite_power(x, y):
-    """Where x or y is infinite; neither is NaN, y is not 0."""
+    """x^y if x or y is infinite. Precondition: neither is NaN, and y is not 0."""
     if is_special(y.lo):
         size = absolute(x)
         if size.is_value(fone):
@@ -126,7 +126,7 @@ def negative_base(x, y):
 
 
 def pow(x, y):
-    """As IEEE 754 has it: x^0 and 1^y are 1 even of NaN; of a negative x it exists for integers y."""
+    """x^y as IEEE 754 has it: x^0 and 1^y are 1 even for NaN; for a negative x it exists only for integers y."""
     if y.is_value(fzero) or x.is_value(fone):
         return ONE
     if x.is_nan or y.is_nan:

@@ -13,7 +13,7 @@ NODES, AXES, ELEMENTS, ELEMENTS_IN_ALL, LOOPS, TURNS = 2**16, 8, 2**26, 2**30, 4
 # Shapes.
 
 def broadcast(shapes):
-    """As NumPy does."""
+    """The common shape to which NumPy broadcasts these shapes."""
     out = []
     for axis in range(max(map(len, shapes))):
         sizes = {shape[-1 - axis] for shape in shapes if axis < len(shape)} - {1}

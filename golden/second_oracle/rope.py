@@ -111,7 +111,7 @@ def switched_frequencies(call):
 
 
 def magnitude_of(settings, s):
-    """By the rule, of contexts s times as long."""
+    """The magnitude that the rule gives for contexts s times as long."""
     trained = Interval.of(int(settings["trained_length"]))
     yarn_scale, full_scale = (Interval.of(0.1) * Interval.of(float(settings[name])) for name in ("mscale", "mscale_all_dim"))
     if enclosure_of(s).is_nan:

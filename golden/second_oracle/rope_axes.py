@@ -24,7 +24,7 @@ def coordinates_of(settings, d, axes):
 
 
 def angles_of(settings, d, axes):
-    """Of each pair: the axis of its position, and (numerator, denominator) of the exponent of its frequency."""
+    """For each pair: the axis of its position, and (numerator, denominator) of the exponent of its frequency."""
     sections = sections_of(settings, d, axes)
     used, pairs = len(sections), sum(sections)
     if settings["assignment"] == "blocks":

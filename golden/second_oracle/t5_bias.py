@@ -10,7 +10,7 @@ from interval import Interval
 
 
 def bucket_of(settings, distance):
-    """Of the key's position less the query's."""
+    """The bucket of a distance: the position of the key less that of the query."""
     buckets, both = int(settings["buckets"]), settings["bidirectional"]
     start = 0
     if both:

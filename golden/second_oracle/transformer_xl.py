@@ -5,8 +5,8 @@ from formula import MINUS_INFINITY, ZERO, total
 
 
 def reshaped(get, block, n, columns, zeros, kept):
-    """Of a head: columns of zeros before x, the first n numbers dropped, rows of a number less, the first kept. With each
-    number whether it is of its own row."""
+    """The relative shift of a head: columns of zeros before x, the first n numbers dropped, rows of a number less, the first
+    kept. Each number comes with whether it is of its own row."""
     flat, width, out = [], columns + zeros - 1, {}
     for i in range(n):
         flat += [(i, None)] * zeros + [(i, (block * n + i) * columns + c) for c in range(columns)]

@@ -21,7 +21,7 @@ def triangle(_, x):
 
 
 def weights(settings, old, new, is_same):
-    """Of each new number: {old number: weight}, exact; whether the whole grid is the same"""
+    """For each new number {old number: weight}, exact; and whether the whole grid stays the same"""
     smooth = settings["antialias"]
     kernel, reach = (cubic, 2) if settings["mode"] == "bicubic" else (triangle, 1)
     a = Fraction(-1, 2) if smooth else Fraction(-3, 4)
@@ -61,7 +61,7 @@ def interpolated_table(call):
 
 
 def biases(call, first):
-    """Of tokens from `first` on, -1 a class token"""
+    """The biases of tokens from `first` on; token -1 is a class token"""
     h, w, heads = call.size("H", "W", "h")
     sign = 1 if call.settings["sign"] == "query_minus_key" else -1
     n = h * w - first

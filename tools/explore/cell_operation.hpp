@@ -38,15 +38,15 @@ std::string_view size_words(const cell& c);
 /// Precondition: the names in the cell are those of an operation, of formats, and of one of its stages or algorithms.
 cell_operation cell_operation_of(const cell& c);
 
-/// A call with `tokens` tokens and keys, and the width that the cell gives. It has one query if keys have positions, and
-/// at most about 16384 pairs if errors grow with the number of keys.
+/// A call with `tokens` tokens and keys, and the width that the cell gives. It has one query if keys have positions,
+/// and at most about 16384 pairs if errors grow with the number of keys.
 core::request call_of(const cell_operation& requested, const cell& c, std::size_t tokens);
 
 /// The number of positions, or keys, that makes about 8192 numbers: 16 to 256, and at most the size plus 1.
 std::size_t rows_of(const cell& c);
-/// A call in which the quantity with which errors grow reaches the size of the cell. By operation, it has this number of
-/// tokens, this number of keys for the last queries, the last positions or distances up to this size, distances of both
-/// signs, or a query at this position with the first keys.
+/// A call in which the quantity with which errors grow reaches the size of the cell. By operation, it has this number
+/// of tokens, this number of keys for the last queries, the last positions or distances up to this size, distances of
+/// both signs, or a query at this position with the first keys.
 core::request call_growing_to_size(const cell_operation& requested, const cell& c);
 /// The number of pairs of tokens, or of queries and keys, in the computation; for a recurrence the number of tokens.
 double pairs_in_call(const cell_operation& requested, const cell& c);

@@ -15,9 +15,9 @@
 //   seed = [1]                        # may be left out
 //
 // A grid is the product of its lists. A list of one value may be written as the value. In measures of operations,
-// family = "each" stands for all operations. Then cells that the measure refuses, or that take more than 2^23 steps, are
-// left out, and an operation without a width has a scale of 1. implementation = "each" stands for all algorithms of an
-// operation.
+// family = "each" stands for all operations. Then cells that the measure refuses, or that take more than 2^23 steps,
+// are left out, and an operation without a width has a scale of 1. implementation = "each" stands for all algorithms of
+// an operation.
 #pragma once
 
 #include <filesystem>

@@ -103,8 +103,8 @@ void compare_classes(const json& baseline, const gate_options& o, const std::set
 
 // The growth that an error may have: up to `factor` times its old value. On the same cases (equal seed, effort and
 // everything else that determines them) the factor is 2: a sum in another order stays within it, and more growth is a
-// lost bit. On other cases the factor is 10: more growth is a lost digit. Growth by less than half an ulp, or by a tenth
-// of the allowance, is the last rounding.
+// lost bit. On other cases the factor is 10: more growth is a lost digit. Growth by less than half an ulp, or by a
+// tenth of the allowance, is the last rounding.
 struct growth_margin {
   double factor;
   const char* words;

@@ -11,8 +11,8 @@ namespace assay::tools {
 /// whole run passed. Precondition: the verdict of the report is set.
 void add_findings(const std::vector<part_record>& parts, gate_report& report);
 
-/// The sentence on a check that passed. Nothing if the run did not pass, unless the check is suspicious or loses digits.
-/// Precondition: the check decides a class.
+/// The sentence on a check that passed. Nothing if the run did not pass, unless the check is suspicious or loses
+/// digits. Precondition: the check decides a class.
 std::optional<std::string> sentence_of_passed(const properties::check_result& c, bool run_passed);
 
 }  // namespace assay::tools

@@ -233,8 +233,8 @@ std::vector<std::string> sizes_left_out(const gate_options& o, const selection& 
       if (const auto declared = about.relations.find(op->name); fits && declared != about.relations.end())
         for (const properties::axis_relation& r : declared->second)
           if (!r.holds(s.shapes[k]))
-            all.push_back(fmt::format("--shape {} was tried for {} with other sizes: the candidate declares {} of it", o.shapes[k],
-                                      op->name, r.text()));
+            all.push_back(fmt::format("--shape {} was tried for {} with other sizes: the candidate declares {} of it",
+                                      o.shapes[k], op->name, r.text()));
     }
   return all;
 }

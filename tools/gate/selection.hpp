@@ -38,11 +38,11 @@ struct selection {
   const effort* level = nullptr;
   std::size_t most_elements = 0;         ///< the most elements of a tensor at the usual sizes of the effort
   std::vector<core::axis_sizes> shapes;  ///< in addition to those of the effort
-  bool dtypes_named = false;  ///< whether the user named dtypes
+  bool dtypes_named = false;             ///< whether the user named dtypes
   /// Whether only one of the offered dtypes is checked: f32, or else the first.
   [[nodiscard]] bool asks_one_dtype() const { return level->values_in_one_dtype && !dtypes_named; }
   bool properties_named = false;  ///< whether the user named properties
-  bool goes_on = false;  ///< every planned case is run, even after failures
+  bool goes_on = false;           ///< every planned case is run, even after failures
 
   /// Whether the selected checks compare outputs of the operation with the truth on mild inputs. Only then is the
   /// horizon measured, which does the same on a long sequence.

@@ -16,8 +16,8 @@ void warn_about_hello(gate_report& report);
 /// requested dtype in which no selected operation is offered.
 void complain_about_missing(const gate_options& options, const selection& s, gate_report& report);
 
-/// Complains if no check gave a verdict, about parts that no check compared with the truth, and about classes and digits
-/// that are required and not reached.
+/// Complains if no check gave a verdict, about parts that no check compared with the truth, and about classes and
+/// digits that are required and not reached.
 void complain_about_gaps(const selection& s, const std::vector<part_record>& parts, gate_report& report);
 
 /// Under --strict: complains about errors that roundings hardly make.

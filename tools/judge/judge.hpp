@@ -21,8 +21,8 @@ struct judgement {
 /// candidate.
 core::result<judgement> judge_outputs(const requested_call& requested, const std::filesystem::path& outputs);
 
-/// Adds the operation formula/NAME. The first text is "NAME=FILE", the others are "FILE": programs (assay-program/1) that
-/// compute the same function in other ways. Call it before the first look-up of an operation.
+/// Adds the operation formula/NAME. The first text is "NAME=FILE", the others are "FILE": programs (assay-program/1)
+/// that compute the same function in other ways. Call it before the first look-up of an operation.
 core::result<void> add_formula(const std::vector<std::string>& files);
 
 }  // namespace assay::tools

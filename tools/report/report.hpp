@@ -172,7 +172,8 @@ inline constexpr const char* ulp_words =
     "and biases), and of the largest |x| of a row that turns or is averaged as a whole.";
 /// The largest error over all cases of the check, in ulp of the outputs' scales.
 double largest_error_ulp(const properties::check_result& c);
-/// The entries of by_growth that hold drawn cases. The horizon adds entries that have digits, but neither cases nor laws.
+/// The entries of by_growth that hold drawn cases. The horizon adds entries that have digits, but neither cases nor
+/// laws.
 std::map<std::uint64_t, properties::error_there> drawn_growth(const properties::check_result& c);
 /// The kind of a failure in which the program itself works, and its outputs are wrong.
 inline constexpr const char* wrong_result = "wrong_result";

@@ -63,7 +63,8 @@ for name, truth in expected.items():
 // A property that compares with the truth makes this call; other properties make their own calls from it.
 constexpr const char* codes_of_value = "1 where the fault is still there, 0 where it is mended";
 constexpr const char* end_of_value = "sys.exit(1 if is_wrong else 0)";
-constexpr const char* codes_of_other = "1 where these outputs are wrong, 2 where they are right: then only assay replay can tell";
+constexpr const char* codes_of_other =
+    "1 where these outputs are wrong, 2 where they are right: then only assay replay can tell";
 constexpr const char* end_of_other = R"(if not is_wrong:
     print("These outputs are right. The property makes other calls from this one; to run them:", {replay})
 sys.exit(1 if is_wrong else 2))";

@@ -9,8 +9,8 @@
 namespace assay::transports {
 
 /// Returns at most four of the known names, the nearest first; names may have the form "encoding/operation". A name is
-/// near if changes to at most a third of the written letters (rounded up) give the name or the part after its "/", or if
-/// it contains the written text of three letters or more.
+/// near if changes to at most a third of the written letters (rounded up) give the name or the part after its "/", or
+/// if it contains the written text of three letters or more.
 std::vector<std::string> near_names(const std::string& written, const std::vector<std::string>& known);
 
 /// "near: a, b; "; empty if none is near.

@@ -22,8 +22,8 @@ struct process_limits {
   std::chrono::milliseconds call{30'000};         ///< of each call
   std::chrono::milliseconds first_call{120'000};  ///< of an operation's first call after a start
   std::chrono::milliseconds farewell{2'000};      ///< from the end of stdin to SIGKILL
-  /// After this number of restarts every call reports the last fault. A restart after a limit on time or memory does not
-  /// count if another call was answered since.
+  /// After this number of restarts every call reports the last fault. A restart after a limit on time or memory does
+  /// not count if another call was answered since.
   int restarts = 20;
   child_limits child{};
   formats::read_limits outputs{};

@@ -25,8 +25,8 @@ sentences sentences_of_gradients(const all_cells& cells);
 sentences sentences_of_reach(const all_cells& cells);
 sentences sentences_of_conditioning(const all_cells& cells);
 
-/// First, for the longest sequences with random gates, the number of tokens up to which k digits are kept. Then a map for
-/// each format: the digits kept in each regime at the longest sequence measured there.
+/// First, for the longest sequences with random gates, the number of tokens up to which k digits are kept. Then a map
+/// for each format: the digits kept in each regime at the longest sequence measured there.
 std::vector<heat_map> maps_of_scans(const std::vector<measured_cell>& cells);
 
 }  // namespace assay::explore

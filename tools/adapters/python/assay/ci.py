@@ -38,7 +38,7 @@ def _parser():
 
 
 def _take_from_project(options, parser):
-    """What the command leaves open, from pyproject.toml: lists are lines there, `options` one line."""
+    """Takes the options that the command leaves open from pyproject.toml."""
     try:
         with open("pyproject.toml", "rb") as file:
             text = file.read()

@@ -6,7 +6,7 @@ _NO_DECAY, _ALL_DECAYS = 1e4, -1e4  # gate logits: log p is 0 behind the last pl
 
 
 def faults_of_state(check, calls, k):
-    """From which states chunk k, or a first call, starts instead of the right one: the words of all that fit."""
+    """The wrong states from which chunk k, or a first call, may have started: the words of all that explain it."""
     call, others = calls[k], {}
     if k:
         before, each = calls[k - 1], "a chunk starts from "
@@ -32,7 +32,7 @@ def _other_rows(t):
 
 
 def faults_of_states(check, call):
-    """What the scan does instead: the words of all that fits."""
+    """The faults of the scan that explain the call, in words."""
     torch, s, first, h = check.torch, call.s, call.first, call.h
     if not bool(s.isfinite().all()):
         return ["R is given states that are infinite or NaN: exponentials overflow, or a logarithm is taken of 0. Take the "
@@ -60,7 +60,7 @@ def faults_of_states(check, call):
 
 
 def fault_of_residual(torch, chunk, cotangent):
-    """What is wrong around R; or None."""
+    """The fault of the residual around R in words; None if there is none."""
     x, r, y = chunk.x, chunk.seen["r"], chunk.seen["y"]
     if not torch.equal(chunk.seen["x_of_h"], x):
         return "H is given other numbers than the tokens x"
@@ -96,7 +96,7 @@ def _off(torch, total, a, b):
 
 
 def faults_of_gradient(check, call):
-    """What the gradient does instead: the words of all that fits."""
+    """The faults of the gradient that explain the call, in words."""
     gates, h = bool(call.grad_first.any()), bool(call.grad_h.any())
     if not gates or not h:
         return [f"the gradient that reaches {'h' if gates else 'the gates' if h else 'what H returned'} is 0"]

@@ -30,8 +30,8 @@ def is_of_accelerator(error):
 
 
 def _in_order(error):
-    """What happened, first. TorchScript ends with it; torch adds advice of how to debug a kernel; Triton's compiler shows
-    the kernel, and what is wrong is the cause of its error."""
+    """The message with what happened first. TorchScript puts it last; torch adds advice of how to debug a kernel; Triton's
+    compiler shows the kernel, and what is wrong is the cause of its error."""
     message = str(error)
     if message.startswith("The following operation failed in the TorchScript interpreter"):
         trace, _, happened = message.strip().rpartition("\n")

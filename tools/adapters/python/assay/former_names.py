@@ -5,7 +5,7 @@ import warnings
 
 
 def moved(old, new):
-    """For a module `old` that is the module `new` by its former name."""
+    """Makes `old`, a former module name, stand for the module `new`, with a warning."""
     warnings.warn(f"{old} is now {new}, and its former name goes with version 0.2: import {new}", FutureWarning,
                   stacklevel=3)
     sys.modules[old] = importlib.import_module(new)

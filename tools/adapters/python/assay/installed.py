@@ -37,7 +37,8 @@ def program():
 
 
 def declarations(formula=None):
-    """Those of all operations, as the program lists them; with a formula, "python:MODULE:FUNCTION", that of it alone."""
+    """The declarations of all operations, as the program lists them; with a formula, "python:MODULE:FUNCTION", only that of
+    the formula."""
     __tracebackhide__ = True
     listed = subprocess.run([program(), "list", "operations", "--json", *(["--formula", formula] if formula else [])],
                             stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment())
@@ -51,6 +52,6 @@ def declarations(formula=None):
 
 
 def environment():
-    """That of a program started from here: candidates are Python functions of this interpreter, if nothing else is
-    said."""
+    """The environment of a program started from here: candidates in Python run in this interpreter, unless ASSAY_PYTHON
+    names another."""
     return {**os.environ, "ASSAY_PYTHON": os.environ.get("ASSAY_PYTHON") or sys.executable}

@@ -154,7 +154,7 @@ def _no_match(function, declarations):
 
 
 def _misfit(function, declared):
-    """What the function lacks and has too much for an operation."""
+    """The parameters that the function lacks for an operation, and those that are too many."""
     names, called = [p.name for p in _parameters(function)], parameter_by_input(function, declared)
     too_many = _required(function) - set(called.values()) - set(names_of(declared["attributes"]))
     return [f"no parameter '{name}'" for name, parameter in called.items() if parameter not in names] + [

@@ -51,7 +51,7 @@ def named(loaded, name):
 
 
 def naming_commands(module, name, operations):
-    """What the user may type to say which operation is meant."""
+    """The options that the user may type to name the operation."""
     return "".join(f"\n  --candidate {shlex.quote(f'python:{module}:{name}@{operation}')}" for operation in operations)
 
 

@@ -73,7 +73,7 @@ def _rotation(function, words, standard, tables, layout, heads_first, base, of_w
     by_axis = "section" in words
 
     def turn(values, given):
-        """What the function returns of q and k, or of x."""
+        """The rotated q and k, or the rotated x, as the function returns them."""
         given = dict(zip(words, given if isinstance(given, (tuple, list)) else [given]))
         given = [given[word] for word in order]
         results = function(*map(swap, values), *given) if heads_first else function(*values, *given)

@@ -160,7 +160,7 @@ def end_running():
 
 
 def _forget_parent():
-    """In a fork: the lock may be held by a thread that is not there."""
+    """Runs in a fork: the lock may be held by a thread that does not exist there."""
     global lock
     lock = threading.RLock()
     for server in _running.values():

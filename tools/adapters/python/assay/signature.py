@@ -16,7 +16,7 @@ def is_module(function):
 
 
 def signature_of(function):
-    """Of a torch module, that of its forward(). Raises ValueError where there is none to read."""
+    """The signature of a function; for a torch module, that of its forward(). Raises ValueError if there is none to read."""
     if is_module(function):
         function = function.forward
     schema = getattr(function, "schema", None)  # TorchScript, scripted or traced

@@ -33,7 +33,7 @@ def stored_of(value):
 
 
 def _by_torch(value, reason):
-    """What NumPy does not take, as a tensor of torch."""
+    """A value that NumPy does not take, as a tensor of torch."""
     if not hasattr(value, "__dlpack__"):
         raise reason
     try:

@@ -12,13 +12,13 @@ from assay.formulas.tracing import trace
 from assay.signature import signature_of
 from assay.tensors import bf16_to_f32, f32_to_bf16, stored_of
 
-# Of one call: for its sizes and settings.
+# The program of one call, for its sizes and settings.
 Formula = collections.namedtuple("Formula", "name text declarations trace function settings other_ways")
 _replayed = set()  # texts of programs that were held against their function
 
 
 class NotTheFunction(RuntimeError):
-    """A program gives other numbers than the function that it was traced from: something in that is not traced."""
+    """A program gives other numbers than the function from which it was traced: something in the function is not traced."""
 
 
 def _is_array(value):
@@ -27,7 +27,7 @@ def _is_array(value):
 
 
 def _shape_of(value):
-    """What the program is traced for: the shape and the kind of an input, in NumPy's words."""
+    """An array of zeros that has the shape and the kind (float64, int64, bool) of an input: the program is traced for it."""
     kind = str(getattr(value, "dtype", "")).rpartition(".")[2]
     if not kind:
         value = numpy.asarray(value)
@@ -70,7 +70,7 @@ def formula_of(function, inputs, settings):
 
 
 def _as_taken(name, value, formula):
-    """What the function itself is run on: f64, or numbers of the narrowest float that it casts to."""
+    """An input as the function itself is run on it: in f64, or in the narrowest float to which the function casts."""
     stored, array = stored_of(value)
     array = bf16_to_f32(array) if stored == "BF16" else array
     kind, _ = formula.trace.inputs[name]

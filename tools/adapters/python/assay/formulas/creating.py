@@ -1,4 +1,4 @@
-"""What makes arrays."""
+"""Functions of NumPy that make arrays."""
 from assay.formulas import functions as f
 from assay.formulas.plain import numpy
 from assay.formulas.program import DTYPE_OF, REAL
@@ -47,7 +47,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 
 
 def _compared(compare, rows, columns, k):
-    """Of each element of a matrix its column and its row + k."""
+    """The column of each element of a matrix, and its row + k."""
     row_column = f.add(constant(numpy.arange(rows)), k).reshape(rows, 1)
     return compare(constant(numpy.arange(columns)), row_column)
 

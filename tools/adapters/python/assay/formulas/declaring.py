@@ -38,7 +38,7 @@ _ROLES = {"batch": ("b", "batch"), "head": ("h", "g", "heads", "kv", "kv_heads")
 
 
 class WrongDeclaration(ValueError):
-    """A text that says nothing, or an input that none says anything of."""
+    """A text that declares nothing, or an input without a text."""
 
 
 def symbol_of(axis):
@@ -47,13 +47,13 @@ def symbol_of(axis):
 
 
 def size_of(axis, sizes):
-    """Of an axis as it is declared, for sizes of the symbols."""
+    """The size of a declared axis, such as 2d or s+1, for sizes of the symbols."""
     times, symbol, more = _AXIS.fullmatch(axis).groups()
     return int(times or 1) * sizes[symbol] + int(more or 0) if symbol else int(axis)
 
 
 def symbols_of(inputs):
-    """Of all axes of the inputs."""
+    """The symbols of all axes of the inputs, each once."""
     return list(dict.fromkeys(symbol_of(axis) for one in inputs.values() for axis in one["axes"] if symbol_of(axis)))
 
 
@@ -65,7 +65,7 @@ def _number(text, name):
 
 
 def _values(tokens, name, axes, symbols):
-    """{low, high, into, rule}: the meaning of the words behind axes and type."""
+    """{low, high, into, rule}: the meaning of the words that follow axes and type."""
     found = {"low": -math.inf, "high": math.inf, "into": None, "rule": ""}
 
     def below(word, value):
@@ -178,12 +178,12 @@ def declared(texts):
 
 
 def name_of(function):
-    """As the operation formula/NAME has it."""
+    """The NAME of a function in the operation formula/NAME."""
     return re.sub(r"[^a-z0-9_]", "_", getattr(function, "__name__", "").lower()).strip("_") or "formula"
 
 
 def role_of(axis):
-    """What a letter or word usually is; a parameter where none is known."""
+    """The usual role of an axis with this letter or word; "parameter" if none is known."""
     return next((role for role, words in _ROLES.items() if axis.lower() in words), "parameter")
 
 
@@ -203,7 +203,7 @@ def _annotated(annotation, is_source):
 
 
 def _jaxtyping_axis(word):
-    """In our words: "#B" is B, "dim=4" is 4, "2*d" is 2d, and each "_" an axis of its own."""
+    """An axis of jaxtyping in the words of a formula: "#B" is B, "dim=4" is 4, "2*d" is 2d, and each "_" an axis of its own."""
     word = word.lstrip("#?").rpartition("=")[2]
     return f"any{next(_unnamed)}" if word == "_" else re.sub(r"^(\d+)\*(?=[A-Za-z_])", r"\1", word)
 
@@ -268,7 +268,7 @@ def even_axes(trace_for, inputs, settings, multiples):
 
 
 def _axes_of_size(sizes, size):
-    """What may have this size: an axis, a multiple or a part of one, one more, a product of two, or a number."""
+    """The expressions that have this size: an axis, a multiple or a part of one, one more, a product of two, or a number."""
     yield from (axis for axis, own in sizes.items() if own == size)
     yield from (f"{axis}/{own // size}" for axis, own in sizes.items() if size and own > size and own % size == 0)
     yield from (f"{size // own}{axis}" for axis, own in sizes.items() if own < size and size % own == 0)
@@ -284,7 +284,7 @@ def sizes_in_settings(settings):
 
 
 def outputs_of(first, second):
-    """The outputs with their axes, by two (trace, sizes that differ), of settings too."""
+    """The outputs with their axes. Two pairs (trace, sizes) decide them; sizes include settings that may be sizes."""
     (found, sizes), (again, others) = first, second
     out = []
     for name, (kind, shape) in found.outputs.items():

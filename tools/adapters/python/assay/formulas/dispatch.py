@@ -1,4 +1,4 @@
-"""What a function or method of NumPy is called by leads to what records it: functions.py, shaping.py, creating.py, sums.py,
+"""Leads the names of functions and methods of NumPy to the functions that record them: functions.py, shaping.py, creating.py, sums.py,
 contractions.py and indexing.py."""
 import difflib
 
@@ -46,7 +46,7 @@ def written_to(out, x):
 
 
 def _computed_by_numpy(called, arguments, more):
-    """A function of NumPy's own, of integers and truths that are known: exact, so that it need not be traced."""
+    """A function that NumPy computes on known integers and truths: the result is exact, so it need not be traced."""
     function = getattr(numpy, called.partition(".")[2], None)
 
     def plain(x):

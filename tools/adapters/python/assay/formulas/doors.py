@@ -1,9 +1,9 @@
-"""What a formula is written in: NumPy, torch or JAX. A module of each has
+"""The frameworks of formulas: NumPy, torch and JAX. Each has a module with
 
     recorded(function, given, settings, narrowest)   the outputs by name, of arrays that record
-    run(function, arrays, settings, narrowest)       those of the function itself, from NumPy's arrays and to them
-    outputs_in(dtype, function, arguments, named)    those of a call of the function as a candidate, cast to its dtype
-    where_nan_begins(function, arrays, settings, narrowest)    in words, or None where that is not told
+    run(function, arrays, settings, narrowest)       the outputs of the function itself; all are arrays of NumPy
+    outputs_in(dtype, function, arguments, named)    the outputs of the function as a candidate, cast to the dtype of the call
+    where_nan_begins(function, arrays, settings, narrowest)    where a NaN first arises, in words; None if it is unknown
     FRAMEWORK, HAS_DTYPES                            its name; whether a function may refuse a float
 
 `narrowest`: the float of the inputs.

@@ -66,7 +66,7 @@ def drawn_by(draw, inputs, sizes, settings, seed):
 
 
 def _share_of_nan(run, draws):
-    """Of the draws that have most of it: small arrays are no fewer than large ones."""
+    """The largest share of NaN in the outputs of a draw: a small array counts as much as a large one."""
     most = 0.0
     for values in draws:
         numbers = numpy.concatenate([numpy.ravel(numpy.asarray(x, dtype=float)) for x in run(values).values()])
@@ -75,7 +75,8 @@ def _share_of_nan(run, draws):
 
 
 def check_values(run, where_nan_begins, inputs, sizes, multiples, drawn_by_function):
-    """`run`: the outputs of arrays; `where_nan_begins`: of arrays, in words, or None. Usual numbers give more than one NaN in a hundred: a WrongDeclaration that asks which values an input has."""
+    """WrongDeclaration if usual numbers give more than one NaN in a hundred outputs: it asks which values an input has.
+    run(arrays) gives the outputs; where_nan_begins(arrays) says in words where a NaN arises, or None."""
     random = numpy.random.default_rng(1)
     few = {axis: 2 for axis in sizes if axis not in multiples}
     few |= {axis: few[divisor] if divisor in few else int(divisor) if divisor.isdigit() else sizes[axis]
@@ -100,7 +101,7 @@ def check_values(run, where_nan_begins, inputs, sizes, multiples, drawn_by_funct
 
 
 def _cures(inputs):
-    """(names, the text that declares it, what makes usual numbers such numbers), what is said most often first."""
+    """(names of inputs, a text that may declare them, a function that makes usual numbers such numbers); likely texts first."""
     truths = [name for name, one in inputs.items() if one["type"] == "boolean"]
     if truths:
         yield truths, "bool, a key in each row", lambda x: x | ~x.any(-1, keepdims=True)

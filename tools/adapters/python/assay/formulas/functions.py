@@ -12,13 +12,13 @@ _GREATEST_DENOMINATOR = 64  # of exponents that are roots and not numbers
 
 
 def known(*arrays):
-    """Whether no input is in any of them."""
+    """Whether the arrays depend on no input."""
     return all(x.value is not None for x in arrays)
 
 
 def _exact(function, *arrays, op=None, kind=INTEGER):
-    """Of integers and truths that are known: by NumPy, which is exact there. `op`: the operator that it is, of arrays of
-    this kind."""
+    """The result of a function of known integers and truths, by NumPy, which is exact there. `op`: the operator that gives
+    the same result, if there is one, and `kind` the kind of its inputs."""
     with numpy.errstate(all="ignore"):
         return constant(function(*(x.value for x in arrays)), op and MadeBy(op, kind, arrays))
 
@@ -34,7 +34,7 @@ def _node(op, kind_of_inputs, kind, function, *arrays):
 
 
 def arithmetic(op, function):
-    """Of reals or integers; + and the larger of truths are `or`, and the others `and`, as NumPy has them."""
+    """An operator of reals or integers. For truths, + and the maximum are `or`, and the others `and`, as in NumPy."""
     def apply(x, y):
         x, y = as_traced(x), as_traced(y)
         if x.kind == y.kind == BOOLEAN:
@@ -219,7 +219,7 @@ maximum, minimum = arithmetic("maximum", numpy.maximum), arithmetic("minimum", n
 
 
 def _but_nan(choose, x, y):
-    """The one that is a number, where the other is NaN."""
+    """choose(x, y); if one of them is NaN, the other one."""
     return where(is_nan(x), y, where(is_nan(y), x, choose(x, y)))
 
 
@@ -228,7 +228,7 @@ def truncated(x):
 
 
 def logarithm_to(base):
-    """A whole number where x is a power of the base: a quotient of logarithms would be none, to the last digit."""
+    """The logarithm to a base. It is exact where x is a known power of the base; a quotient of logarithms would not be."""
     def apply(x):
         x = as_traced(x)
         is_given = x.value is not None and (x.kind == INTEGER or writer().nodes[x.node]["op"] == "number")

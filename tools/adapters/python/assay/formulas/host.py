@@ -71,8 +71,9 @@ class Host:
         return sorted(named, key=lambda axes: -math.prod(sizes.get(axis) or int(axis) for axis in axes))[:16]
 
     def turns(self, sizes, others, settings, multiples):
-        """Of loops: {"axes": those that they go along, "operations": for each of their turns, "rolled": whether the program
-        has one body for all turns}. Of the ways to compute it the longest one counts."""
+        """The loops: {"axes": the axes whose size changes the number of operations, "powers": the power of each size,
+        "operations": for each turn, "rolled": whether the program has one body for all turns}. If there are other ways to
+        compute the formula, the longest counts."""
         from assay.formulas.declaring import size_of
 
         def found(sizes_now):
@@ -109,7 +110,7 @@ class Host:
         return trace(function or self.function, shapes, settings)
 
     def drawn(self, sizes, settings, seed):
-        """By its own function: arrays by name."""
+        """The arrays, by name, that the formula's own function draws (inputs=...)."""
         from assay.formulas.drawing import drawn_by
         return drawn_by(self.draw, self.inputs, sizes, settings, seed) if self.draw else {}
 

@@ -9,9 +9,9 @@ from assay.signature import signature_of
 
 
 def as_candidate(function, narrowest="f64"):
-    """Its outputs are cast to the dtype of the call: arrays that it makes in f64 make f64 of what is added to them, which
-    is no matter of what is right. `narrowest`: the narrowest float that it casts to, and the
-    widest that it is itself in. Frameworks with 16-bit floats of their own compute its steps in them."""
+    """The formula as a candidate. Its outputs are cast to the dtype of the call: an array that it makes in f64 turns sums
+    with it into f64, and that is no fault. `narrowest`: the narrowest float to which it casts; no wider dtype is offered.
+    Frameworks with 16-bit floats compute its steps in these."""
     function = as_function(function)
     door = door_of(function)
 

@@ -48,7 +48,7 @@ def _move(refusal, path, line):
 
 @contextlib.contextmanager
 def at_line(step):
-    """What is recorded or refused meanwhile is of this line."""
+    """Recorded steps and refusals within the block have this line."""
     if step is None:
         yield
         return

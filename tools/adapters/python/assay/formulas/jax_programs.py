@@ -27,7 +27,7 @@ _MOST_TURNS = 1 << 16  # of a loop that is not a scan
 
 @contextlib.contextmanager
 def _with_floats(narrowest):
-    """Where the inputs are f64 JAX makes f64 of what names no float, else f32."""
+    """If the inputs are f64, JAX makes f64 of what names no float; else f32."""
     enable = getattr(jax, "enable_x64", None)
     if enable is None:
         from jax.experimental import enable_x64 as enable
@@ -113,7 +113,7 @@ def _result(equation, arrays, step):
 
 
 def _computed_by_jax(equation, arrays):
-    """By JAX itself."""
+    """The outputs of an equation, computed by JAX itself."""
     given = [x.value.astype(atom.aval.dtype) for x, atom in zip(arrays, equation.invars)]
     found = equation.primitive.bind(*map(jax.numpy.asarray, given), **equation.params)
     return [constant(numpy.asarray(x)) for x in (found if equation.primitive.multiple_results else [found])]
@@ -163,7 +163,7 @@ def _while(params, arrays, step):
 
 
 def _cond(params, arrays, step):
-    """Where the inputs decide it all branches are computed, and one is chosen."""
+    """A choice of branches. If the inputs decide it, all branches are computed, and one is chosen."""
     which, given, branches = arrays[0], arrays[1:], params["branches"]
     if which.value is not None:
         return _evaluated(branches[min(max(int(which.value), 0), len(branches) - 1)], given, step)

@@ -7,7 +7,7 @@ from assay.formulas.refusal import CannotTrace, step_of_caller
 from assay.formulas.rolling import Nodes, rolled_up
 
 REAL, INTEGER, BOOLEAN = "real", "integer", "boolean"
-FLOATS = ("f64", "f32", "f16", "bf16")  # the more digits the earlier
+FLOATS = ("f64", "f32", "f16", "bf16")  # the widest first
 MOST_NODES = 1 << 18  # with all turns of loops
 KIND_OF = {"f": REAL, "i": INTEGER, "u": INTEGER, "b": BOOLEAN}
 DTYPE_OF = {REAL: numpy.dtype(numpy.float64), INTEGER: numpy.dtype(numpy.int64), BOOLEAN: numpy.dtype(numpy.bool_)}
@@ -18,15 +18,15 @@ class Writer:
 
     def __init__(self, narrowest="f64", exact=None):
         self.nodes, self.kinds, self.shapes, self.written = [], [], [], {}
-        self.step = None  # that is written now, where it is not that of who calls
-        self.steps = []  # of each node, the (file, line, expression) that wrote it
+        self.step = None  # the step that is written now, if it is not that of the caller
+        self.steps = []  # the (file, line, expression) that wrote each node
         self.captured = {}  # input: its array
-        self.narrowest = narrowest  # of the floats that the function casts to
+        self.narrowest = narrowest  # the narrowest float to which the function casts
         self.exact = exact  # numbers by their doubles, where a framework passes on doubles alone: see plain_number
         self.foreign = {}  # arrays of a framework that the function did not make, by their identity
-        self.given_back = None  # how a framework takes what NumPy's functions give, where it takes no array that records
-        self.known_array = None  # which exact array it was that such a framework gives back; None of others
-        self.stage, self.stages = None, {}  # that is written now; of each whether it is narrow, and where it begins
+        self.given_back = None  # converts results of NumPy's functions for a framework that takes no array that records
+        self.known_array = None  # finds the exact array of a value that such a framework gives back; None for other values
+        self.stage, self.stages = None, {}  # the stage that is written now; by name: (whether it is narrow, where it begins)
 
     def add(self, op, inputs, kind, shape, /, **attributes):
         node = {"op": op, **({"in": list(inputs)} if inputs else {}), **attributes, **({"stage": self.stage} if self.stage else {})}
@@ -45,7 +45,7 @@ class Writer:
         return self.written[key]
 
     def casts_to(self, dtype):
-        """A cast to fewer digits changes no truth: the function means the number. What it rounds there is told."""
+        """Notes a cast. It changes no truth: the function means the number. The narrowest float of all casts is reported."""
         dtype = numpy.dtype(dtype)
         if dtype.kind == "f":
             self.casts_to_named(f"f{min(8 * dtype.itemsize, 64)}")

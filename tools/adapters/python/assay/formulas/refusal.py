@@ -1,4 +1,4 @@
-"""What cannot be traced, with the line of the function at which it stands; and where in its text a step is."""
+"""Refusals of what cannot be traced, with the line of the function; and the place of a step in its source."""
 import contextlib
 import functools
 import itertools
@@ -13,7 +13,7 @@ _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # t
 
 @functools.cache
 def _path_of_user(name):
-    """Of code in a file that is neither of the package assay nor of a framework; None of others."""
+    """The path of a file of the user; None for the package assay, for frameworks, and for code without a file."""
     path = os.path.abspath(name)
     return None if name.startswith("<") or path.startswith(_OWN) or _FRAMEWORK.search(path) else path
 
@@ -71,7 +71,7 @@ def _in_framework_words(words):
 
 
 class CannotTrace(TypeError):
-    """What the function does that no program can, and what to write in its place.
+    """The function does something that no program can. The message says what, and what to write in its place.
 
         >>> assay.truth(lambda x: x if x.sum() > 0 else -x, x=numpy.ones(3))
         Traceback (most recent call last):

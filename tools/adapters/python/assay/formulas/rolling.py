@@ -551,7 +551,7 @@ class _Loop:
                                                            made.shapes[base], nodes.steps[ks[0]])
 
     def _stack(self, made, now, key, step):
-        """What the turns step through."""
+        """The arrays that the turns step through."""
         if key[0] == "count":
             _, first, by, kind, stage = key
             def whole(x):

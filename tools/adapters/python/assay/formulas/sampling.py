@@ -256,7 +256,7 @@ class Sample:
                 for name, x in outputs.items()}
 
     def words(self, words):
-        """What is said of the sample, with the places of the whole call."""
+        """The words of a judgement of the sample, with the places of the whole call."""
         def whole(found):
             index = [int(k) for k in found[2].split(",")]
             chosen = self.places.get(found[1])

@@ -28,7 +28,7 @@ def _integer_total(x, axes, keepdims):
 
 
 def reduction(op, kind, function):
-    """Of reals, or of truths."""
+    """A reduction of reals, or of truths."""
     def apply(x, axis=None, dtype=None, out=None, keepdims=False, where=None, initial=None, **_):
         x = as_traced(x)
         if where is not None or initial is not None:

@@ -290,7 +290,7 @@ def three_factors(x, y, z, expand1, expand2, expand3, sumdim, unroll_dim=1):
 
 
 def distances(x, y, p=2.0, *_):
-    """Of each row of x to each of y."""
+    """The distances of each row of x from each row of y."""
     return vector_norm(subtract(shaping.expand_dims(x, -2), shaping.expand_dims(y, -3)), p, -1)
 
 
@@ -477,7 +477,7 @@ def pixels_unshuffled(x, factor):
 
 
 def turned(x, k=1, dims=(0, 1)):
-    """By k quarters."""
+    """The array turned by k quarters."""
     first, second = dims
     if k % 4 in (1, 2):
         x = shaping.flip(x, first if k % 4 == 2 else second)

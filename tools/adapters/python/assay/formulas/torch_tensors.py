@@ -107,7 +107,7 @@ class Recording(TorchDispatchMode):
 
 
 def array_of(tensor):
-    """What a tensor stands for: one that the function did not make is captured."""
+    """The array behind a tensor. A tensor that the function did not make is captured."""
     if isinstance(tensor, TracedTensor):
         return tensor.array
     known = writer().foreign
@@ -269,7 +269,7 @@ def _still_unanswered(operator, x, *arguments, **more):
 
 
 def _computed_by_torch(function, name, arguments, more):
-    """By torch itself, of integers and truths that are known: exact, so that it need not be traced."""
+    """An operator that torch computes on known integers and truths: the result is exact, so it need not be traced."""
     def plain(x):
         if isinstance(x, TracedTensor):
             array = x.array

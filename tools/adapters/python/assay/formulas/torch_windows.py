@@ -51,7 +51,7 @@ def _read_by(size, window, stride, padding, dilation):
 
 
 def _spread_by(size, window, stride, padding, dilation, more):
-    """Of a transposed convolution: that of the input with stride - 1 zeros between its elements."""
+    """The input of a transposed convolution with stride - 1 zeros between its elements."""
     places = (size - 1) * stride - 2 * padding + dilation * (window - 1) + more + 1
     spread = numpy.arange(places)[:, None] + padding - numpy.arange(window) * dilation
     return _within(numpy.where(spread % stride == 0, spread // stride, _OUTSIDE), size)
@@ -139,7 +139,7 @@ def _mean_of(x, positions, divisors, divisor=None):
 
 
 def _parts(size, places):
-    """Of a size in so many parts the positions of each, and their number."""
+    """The positions of each part of an axis of this size, and their number."""
     first = numpy.arange(places) * size // places
     counts = -(-(numpy.arange(places) + 1) * size // places) - first
     positions = first[:, None] + numpy.arange(counts.max())

@@ -23,7 +23,7 @@ _lock = threading.RLock()  # NumPy's functions are replaced while one function i
 
 
 class Trace:
-    """What one call of a function is: a program, for these shapes and settings.
+    """One call of a function as a program, for these shapes and settings.
 
         >>> from model import softmax
         >>> program = assay.formulas.trace(softmax, {"x": numpy.ones((2, 3))})
@@ -33,30 +33,31 @@ class Trace:
 
     def __init__(self, text, steps, operations, shapes, inputs, outputs, captured, narrowest, stages):
         self.text = text  # assay-program/1
-        self.steps = steps  # (file, line, expression) of each node; those of a loop's body stand before it
-        self.operations = operations  # that were traced, all turns of loops
-        self.shapes = shapes  # of the arrays that were written
+        self.steps = steps  # (file, line, expression) of each node; those of a loop's body stand before that of the loop
+        self.operations = operations  # the number of operations that were traced, with all turns of loops
+        self.shapes = shapes  # the shapes of all arrays of the program
         self.inputs = inputs  # (kind, shape) by name
         self.outputs = outputs  # (kind, shape) by name
-        self.narrowest = narrowest  # of the floats that it casts to: f64, f32 or f16
-        self.stages = stages  # of each whether it is narrow, and where it begins
-        self.captured = captured  # (file, line), shape: arrays that neither an input nor a size accounts for
+        self.narrowest = narrowest  # the narrowest float to which the function casts, one of program.FLOATS
+        self.stages = stages  # by name: (whether it is narrow, where it begins)
+        self.captured = captured  # ((file, line), shape) of each array that comes from no input and no size
 
 
 def _is_of_libraries(own):
-    """Of the globals of who calls: frameworks and the standard library call one another's names, too, and mean what
-    stands there."""
+    """Whether the globals of a caller are those of a framework or of the standard library: these call one another's names,
+    too, and mean the original functions."""
     module = str(own.get("__name__", "")).partition(".")[0]
     return module in _FRAMEWORKS or module in sys.stdlib_module_names
 
 
 def _is_plain(frame):
-    """Whether who calls means NumPy's own: outside of a trace, in another thread, or in a module that is being imported."""
+    """Whether the caller means NumPy's own function: outside of a trace, in another thread, or in a module that is being
+    imported."""
     return not _tracing or _tracing_thread != threading.get_ident() or _is_of_libraries(frame.f_globals) or _imports(frame)
 
 
 def _imports(frame):
-    """Whether a module is being imported, which its framework may do when it is first asked for."""
+    """Whether a module is being imported: frameworks import some when they are first used."""
     while frame is not None:
         if getattr(frame.f_globals.get("__spec__"), "_initializing", False):
             return True
@@ -65,7 +66,7 @@ def _imports(frame):
 
 
 class _Replaced:
-    """What stands for a function of NumPy or of math while another one is traced."""
+    """The replacement of a function of NumPy or of math while a function is traced."""
 
     def __init__(self, original, traced):
         self._original, self._traced = original, traced
