@@ -173,7 +173,7 @@ command_work explore_findings_command(CLI::App& app) {
 command_work explore_cell_command(CLI::App& app, formula_options& formula) {
   auto cell = std::make_shared<std::string>();
   add_formula(app, formula);
-  app.add_option("cell", *cell, "as the page and the table cell have it")->required();
+  app.add_option("cell", *cell, "the text of a cell, as the page and the SQLite table `cell` have it")->required();
   return [cell](const program_options&) { return measure_again(*cell); };
 }
 

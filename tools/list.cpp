@@ -216,7 +216,8 @@ command_work list_command(CLI::App& app) {
   auto options = std::make_shared<list_options>();
   app.add_option("what", options->what)
       ->check(CLI::IsMember({"encodings", "operations", "stages", "properties", "mutants", "families", "builtins"}));
-  app.add_option("names", options->names, "of operations, or their encodings: what each input and setting is");
+  app.add_option("names", options->names,
+                 "operations, or encodings with all of theirs, whose inputs and settings are described");
   app.add_flag("--json", options->as_json, "the operations for a program to read");
   add_formula(app, options->formula);
   app.add_flag("--markdown", options->as_markdown, "the encodings, or the operations, as a table for a document")

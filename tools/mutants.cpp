@@ -239,13 +239,13 @@ int mutants(const mutants_options& options) {
 
 command_work mutants_command(CLI::App& app) {
   auto options = std::make_shared<mutants_options>();
-  app.add_option("mutant", options->names, "only these; see: assay list mutants");
-  add_list(app, "--encoding", options->encodings, "only those of this encoding");
+  app.add_option("mutant", options->names, "only these mutants; see: assay list mutants");
+  add_list(app, "--encoding", options->encodings, "only the mutants of this encoding");
   add_formula(app, options->formula);
   add_seed(app, options->seed);
   add_cases(app, options->cases, "cases per family and property");
   app.add_option("--out", options->out, "folder of kills.md and kills.json")->capture_default_str();
-  app.add_flag("--generated", options->generated, "those made by rule, too (several minutes)");
+  app.add_flag("--generated", options->generated, "also the mutants that are made by rule (several minutes)");
   return [options](const program_options&) {
     if (!options->formula.spec.empty()) options->encodings = {"formula"};
     return with_formula(options->formula, [&] { return mutants(*options); });

@@ -105,7 +105,7 @@ void add_selection(CLI::App& command, gate_options& selected) {
       "may be repeated");
   command
       .add_option("--max-elements", selected.most_elements,
-                  "of the largest tensor of such a shape; usual sizes of more are left out")
+                  "most elements of a tensor at such a shape; usual sizes with more are left out")
       ->capture_default_str();
   add_seed(command, selected.seed);
 }
@@ -117,8 +117,9 @@ void select_own_formula(gate_options& selected) {
 
 void add_output_format(CLI::App& command, std::string& format) {
   command
-      .add_option("--output-format", format,
-                  "of what is printed: markdown, or github, which adds annotations of a job of GitHub Actions")
+      .add_option(
+          "--output-format", format,
+          "form of the printed summary: markdown, or github, which adds annotations for a job of GitHub Actions")
       ->check(CLI::IsMember({"markdown", "github"}))
       ->capture_default_str();
 }

@@ -62,7 +62,7 @@ std::shared_ptr<call_options> add_call_options(CLI::App& command) {
   auto options = std::make_shared<call_options>();
   command.add_option("operation", options->words.operation, "such as rope/rotate or rope/rotate:vjp")->required();
   command.add_option("--inputs", options->words.inputs, "safetensors: the inputs, by their names")->required();
-  command.add_option("--dtype", options->words.dtype, "of the call, where the inputs do not tell");
+  command.add_option("--dtype", options->words.dtype, "dtype of the call, if the inputs do not decide it");
   command.add_option("--set", options->settings, "a setting, such as layout=half_split; may be repeated");
   command.add_option("--compute", options->compute,
                      "the precision of the arithmetic, such as f32, or of stages: angle=f32,product=bf16");
@@ -77,7 +77,9 @@ std::shared_ptr<call_options> add_call_options(CLI::App& command) {
 
 command_work truth_command(CLI::App& app) {
   const auto options = add_call_options(app);
-  app.add_option("--out", options->file, "safetensors: each output, and NAME:allowed, what it may err by")->required();
+  app.add_option("--out", options->file,
+                 "safetensors: each output, and NAME:allowed, the error that each of its elements may have")
+      ->required();
   return [options](const program_options&) { return write_requested_truth(*options); };
 }
 

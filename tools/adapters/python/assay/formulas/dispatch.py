@@ -1,5 +1,5 @@
-"""Leads the names of functions and methods of NumPy to the functions that record them: functions.py, shaping.py, creating.py, sums.py,
-contractions.py and indexing.py."""
+"""Finds the function that records a function or method of NumPy, by its name: in functions.py, shaping.py, creating.py,
+sums.py, contractions.py and indexing.py."""
 import difflib
 
 from assay.formulas import contractions, creating, indexing, shaping, sums

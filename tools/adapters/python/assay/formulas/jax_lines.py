@@ -32,14 +32,14 @@ def is_of_jax(jaxpr):
 
 
 def line_of_error(error):
-    """(file, line) of the function at which it came up; None where it is no line of the function."""
+    """(file, line) of the user's code that raised the error; None if there is none."""
     lines = [(path, frame.lineno)
              for frame in traceback.extract_tb(error.__traceback__) if (path := _path_of_user(frame.filename))]
     return lines[-1] if lines else None
 
 
 def _move(refusal, path, line):
-    """A refusal says the line at which the function does it."""
+    """Gives a refusal the line of the function that caused it."""
     if not getattr(refusal, "is_placed", False):
         what = str(refusal).removeprefix(f"{refusal.path}:{refusal.line}: ")
         refusal.path, refusal.line, refusal.is_placed, refusal.args = path, line, True, (f"{path}:{line}: {what}",)
@@ -72,7 +72,7 @@ _QUESTIONS = (  # of numbers that are not known while a function is traced
 
 @contextlib.contextmanager
 def questions_refused():
-    """What JAX itself refuses, in the words of a formula."""
+    """Errors of JAX within the block become refusals in the words of a formula."""
     try:
         yield
     except (TypeError, IndexError) as error:

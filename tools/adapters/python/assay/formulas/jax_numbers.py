@@ -1,6 +1,6 @@
-"""Numbers and arrays that no input is in, between NumPy, JAX and a trace.
+"""Numbers and arrays that depend on no input, between NumPy, JAX and a trace.
 
-Those of the function's own expressions stay exact.
+Results of the function's own expressions stay exact.
 """
 import jax
 import jax.numpy
@@ -17,7 +17,7 @@ from assay.formulas.traced import Size, Traced, as_traced, captured, constant, i
 # Arrays of NumPy that the function makes.
 
 class Known(numpy.ndarray):
-    """An array that no input is in, for JAX, which takes NumPy's own alone; what is computed of it by NumPy stays exact."""
+    """A known array in a form that JAX takes: it takes only arrays of NumPy. What NumPy computes from it stays exact."""
 
     def __array_ufunc__(self, ufunc, method, *arguments, **more):
         if not is_tracing() or method != "__call__" or "out" in more:
@@ -34,7 +34,7 @@ def _plain(x):
 
 
 def for_jax(x):
-    """What a function of NumPy gave, of numbers that are known."""
+    """The result of a function of NumPy on known numbers, in the form that JAX takes."""
     if isinstance(x, (list, tuple)):
         return type(x)(map(for_jax, x))
     if type(x) is not Traced or x.value is None:
@@ -52,7 +52,7 @@ def _key_of(array):
 
 
 def known_array(array):
-    """The exact array that `for_jax` gave; None of others."""
+    """The exact array behind a value from `for_jax`; None for other values."""
     return writer().foreign.get(_key_of(_plain(numpy.asarray(array))), (None, None))[1]
 
 
@@ -63,7 +63,7 @@ def is_float(dtype):
 
 
 def _number(value, dtype):
-    """What was written as 0.1 is 0.1 also where it was rounded to fewer digits; an expression of sizes is exact."""
+    """A number of an equation. 0.1 stays 0.1 even if it was rounded to fewer digits; an expression of sizes stays exact."""
     exact, rounded = writer().exact, jax.numpy.dtype(dtype).type
     if float(value) in exact:
         return exact[float(value)]

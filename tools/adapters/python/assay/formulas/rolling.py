@@ -40,7 +40,7 @@ class Nodes:
         return made
 
     def all_steps(self):
-        """Those of bodies stand before their loop."""
+        """The steps of all nodes; those of a body stand before that of its loop."""
         return [step for k, own in enumerate(self.steps) for step in (*self.body_steps.get(k, ()), own)]
 
     # What is written beside the nodes of a trace.
@@ -78,7 +78,7 @@ class Nodes:
         return self.reshape(self.moved(stack, 0, axis, step), shape, step)
 
     def concatenated(self, arrays, step):
-        """A stack of them."""
+        """A stack of arrays of one shape."""
         rows = [self.reshape(x, (1, *self.shapes[x]), step) for x in arrays]
         shape = (len(rows), *self.shapes[arrays[0]])
         return self.add({"op": "concatenate", "in": rows, "axis": 0}, self.kinds[rows[0]], shape, step)
@@ -110,8 +110,8 @@ def _without_dead(nodes, outputs):
 
 
 def _read_what_was_written(nodes, outputs):
-    """What is read where something was written is that: x[t - 1] behind x[t - 1] = y is y. Of two writes to one place the
-    second one is left."""
+    """Replaces a read of a part that was written by what was written: x[t - 1] after x[t - 1] = y is y. Of two writes to one
+    place only the second is kept."""
     made, now, budget = Nodes(), {}, MOST_STEPS_BACK
 
     def covers(one, other):
@@ -187,7 +187,7 @@ def _stacks_as_they_are(nodes, outputs):
 
 
 def _codes(nodes):
-    """Equal ones where turns of a loop may be."""
+    """A code for each node; nodes of equal code may be the same operation in several turns of a loop."""
     known, codes = {}, []
     for k, node in enumerate(nodes.nodes):
         plain = {name: value for name, value in node.items() if name != "in" and name not in VARYING.get(node["op"], ())}
@@ -279,7 +279,7 @@ class _Loop:
         self.nodes, self.uses, self.begin, self.period, self.turns = nodes, uses, begin, period, turns
         self.end = begin + period * turns
         self.carried, self.stepped, self.whole = {}, {}, {}  # keys in order
-        self.taken = {}  # of the places of the body
+        self.taken = {}  # by place of the body: what its operands are
         self.outside = {}  # places that are written before the loop, all turns of them
         self.written = {}  # places that write into an array: what they take
         self.filled = {}  # by the last place of a turn that writes into one: (the places in order, the axis, by, the axis along
@@ -307,7 +307,7 @@ class _Loop:
         return any(nodes[k][name] != node[name] for name in VARYING.get(node["op"], ()) for k in ks)
 
     def _read_outside(self, place):
-        """What hangs on nothing in the loop and is another one in each turn."""
+        """Notes a place whose node depends on nothing in the loop and differs from turn to turn."""
         nodes, ks = self.nodes.nodes, self.all_of(place)
         if any(x >= self.begin for k in ks for x in nodes[k].get("in", ())):
             return
@@ -326,7 +326,7 @@ class _Loop:
             raise _NoLoop
 
     def _taken(self, place, refs):
-        """What one operand is, of the nodes that it is in each turn."""
+        """How the turns take an operand, from its node in each turn; see _Loop."""
         if all(ref < self.begin for ref in refs):
             return ("whole", refs[0]) if len(set(refs)) == 1 else self._stepped_through(tuple(refs))
         if all(self.nodes.nodes[ref]["op"] == "slice" and self.nodes.nodes[ref]["in"][0] < self.begin for ref in refs):
@@ -420,7 +420,7 @@ class _Loop:
         self.filled[what[0]] = (chain, axis, by, beside)
 
     def _check_uses(self):
-        """What is left behind the loop, and that arrays which are filled are not read in it."""
+        """Finds the places that are read after the loop. Raises _NoLoop if the loop reads an array that it fills."""
         self.last, self.given = [], []  # places of which the last turn counts, or all
         for place in range(self.period):
             if place in self.outside:
@@ -582,7 +582,7 @@ def _with_loops(nodes, outputs, loops):
     loop = next(places, None)
 
     def here(k):
-        """What stands for a node: a turn of a stack is read where it is taken."""
+        """The new node in place of node k. A turn of a stack is read where it is taken."""
         if not isinstance(now[k], tuple):
             return now[k]
         stack, turn = now[k]

@@ -12,7 +12,8 @@ import numpy
 
 from assay.formulas.asking import formula_of
 
-# Of a call that is judged whole, and of a sample: terms of contractions, and numbers that are made, each as this many.
+# The most steps of a call that is judged whole, and of a sample. A step is a term of a contraction; each number of another
+# node counts as _STEPS_OF_A_NUMBER steps.
 MOST_STEPS, STEPS_OF_SAMPLE, _STEPS_OF_A_NUMBER = 1 << 27, 1 << 26, 8
 
 _SAME_SHAPE = {"largest_share", "softmax", "cumulative_sum"}  # as what they take, and mixed along their axes
@@ -88,7 +89,7 @@ class _Reading:
         return self._beside(taken)
 
     def _beside(self, taken, shape=None):
-        """One element of each, broadcast as NumPy does."""
+        """The axes of an elementwise result, broadcast as NumPy does."""
         shape = shape or numpy.broadcast_shapes(*(self.axes.sizes(one) for one in taken))
         made = []
         for back in range(len(shape), 0, -1):
@@ -244,8 +245,8 @@ def _is_same_but_for_sizes(a, b):
 
 
 class Sample:
-    """The formula of some positions, and their inputs. `places`: of each input and output, the positions of each axis; None
-    of an axis that is whole."""
+    """The formula of some positions, and their inputs. `places`: for each input and output the positions along each axis;
+    None for an axis that is whole."""
 
     def __init__(self, formula, inputs, places, shapes):
         self.formula, self.inputs, self.places, self._shapes = formula, inputs, places, shapes
@@ -309,7 +310,7 @@ def sampled(formula, inputs):
 
 
 def at_places(array, places):
-    """Some positions of each axis; all where there are none."""
+    """The array at some positions along each axis; None stands for all positions."""
     for axis, chosen in enumerate(places):
         if chosen is not None:
             array = array[(slice(None),) * axis + (chosen,)]

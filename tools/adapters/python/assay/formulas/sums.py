@@ -20,7 +20,7 @@ def _axes(x, axis):
 
 
 def _integer_total(x, axes, keepdims):
-    """An integer, as the last of the sums so far."""
+    """The sum of integers: the last element of a cumulative sum along each axis."""
     for axis in reversed(axes):
         box = [slice(None)] * axis + [slice(-1, None) if keepdims else -1]
         x = f.copied(cumulative(x, axis)[tuple(box)])
@@ -52,7 +52,7 @@ def reduction(op, kind, function):
 
 
 def choice(op, kind, function):
-    """NumPy has no dtype among the parameters of these."""
+    """A reduction without a parameter `dtype`, such as numpy.max."""
     reduced = reduction(op, kind, function)
     return lambda x, axis=None, out=None, keepdims=False, **more: reduced(x, axis, None, out, keepdims, **more)
 

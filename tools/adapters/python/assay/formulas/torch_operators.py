@@ -1,4 +1,4 @@
-"""ATen's operators as what NumPy's functions are recorded as. A tensor is an array here (assay/formulas/traced.py), its
+"""ATen's operators, recorded by the functions that record NumPy's. Here a tensor is an array (assay/formulas/traced.py); its
 dtype is kept beside it (torch_tensors.py)."""
 from assay.formulas import contractions, creating, functions, shaping, sums, torch_windows
 from assay.formulas.functions import UFUNCS
@@ -101,7 +101,7 @@ def axes_of(dim):
 
 
 def axes_in(x, dim):
-    """Of a number, which has none, all."""
+    """The axes of a reduction; all for a number, which has no axis."""
     return axes_of(dim) if as_traced(x).ndim else None
 
 
@@ -112,7 +112,7 @@ def reduction(reduce):
 
 
 def along(function):
-    """Of a number what it is of one element."""
+    """The function along an axis; for a number, along the axis of an array with one element."""
     def apply(x, dim, *arguments, **more):
         if as_traced(x).ndim:
             return function(x, dim, *arguments, **more)
@@ -121,7 +121,8 @@ def along(function):
 
 
 def with_places(reduce, name):
-    """max and min: of all elements, of two tensors, or along an axis together with places, which are ties' to decide."""
+    """max and min: of all elements, of two tensors, or along an axis with the places. Ties make places undecided, so they
+    are refused where they are used."""
     def apply(x, *arguments, dim=None, keepdim=False):
         if arguments and not isinstance(arguments[0], int):
             return (maximum if name == "max" else minimum)(x, *arguments)
