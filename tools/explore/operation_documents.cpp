@@ -113,7 +113,7 @@ std::vector<finding> findings_of_operations() {
       {"Operations: what a rounding of the inputs moves, by the same",
        "angles",
        "The largest change of an element, relative to the scale of the output, in brackets digits. Each input goes "
-       "up or down by a rounding of the stored format, and the rest is exact: code that takes rounded inputs has no "
+       "up or down by a rounding of the stored format, and the rest is in f64: code that takes rounded inputs has no "
        "more digits of what they stood for.",
        has_measure("sensitivity"),
        {"operation", [](const cell& c) { return fmt::format("{}, {}", c.family, c.storage); }, size_number,

@@ -54,7 +54,8 @@ class formula_source {
   /// Inputs that its own function draws, by seed: see operation::drawn. Throws formula_fault if that fails.
   core::tensors draw(const core::operation& op, core::dtype type, const core::attributes& settings,
                      const core::axis_sizes& sizes, std::uint64_t seed);
-  /// The known programs for the settings of a call, at its sizes and at smaller ones: checks of the call need these.
+  /// The known programs that checks of a call may need: at sizes up to twice those of the call, with any settings; at
+  /// most 64, those at the sizes of the call first.
   [[nodiscard]] nlohmann::json programs_within(const core::request& call);
 
  protected:
