@@ -141,8 +141,8 @@ void block_by_block(const traced& logits, const traced_truth& seen, std::size_t 
                     const std::function<void(const traced& s, const traced_truth& is_seen)>& f);
 
 /// A change of the step in the formula and in its gradient.
-inline auto steps(rows_of_program of) {
-  return [of](auto& scheme) { scheme.weights = of; };
+inline auto steps(rows_of_program rows) {
+  return [rows](auto& scheme) { scheme.weights = rows; };
 }
 }  // namespace weights
 
