@@ -18,7 +18,7 @@ struct builtin {
 /// mutant/<id> and control/<id>.
 std::vector<builtin> builtins();
 
-/// Returns an error that lists similar names if there is no implementation of that name.
+/// Returns an error if there is no implementation of that name.
 core::result<std::unique_ptr<implementation>> make_builtin(const std::string& name);
 
 /// Outputs that know nothing of the task. Every check of values must refuse them.

@@ -6,7 +6,7 @@
 namespace assay::properties {
 
 /// Families of inputs for owners without tests in the catalogue: usual numbers within the declared domains; large,
-/// small and offset numbers, zeros, and one NaN, if the domains allow them. Adds these mutants too. See
+/// small and offset numbers, zeros, and NaNs, if the domains allow them. Adds these mutants too. See
 /// install_owner_tests.
 void install_formula_tests(std::function<std::vector<variant>()> mutants);
 

@@ -23,8 +23,8 @@ std::vector<core::attributes> each_setting_of(const core::operation& op);
 std::vector<std::string> independent_axes(const reference::formula::recorded_operation& r,
                                           const core::axis_sizes& sizes);
 
-/// The number of digits that the steps of a formula lose in plain arithmetic in f32, beyond those that a rounding of
-/// its inputs and outputs explains; and the family in which they lose most.
+/// How many times the error of a formula in plain arithmetic in f32 is the error that a rounding of its inputs and
+/// outputs explains; and the family of inputs for which this factor is largest.
 struct lost_digits {
   double factor = 0.0;
   std::string family{};
@@ -33,7 +33,7 @@ lost_digits lost_by_steps(const reference::formula::recorded_operation& r, const
 
 /// The first place where another way to compute a formula gives another number: "y[0, 1] is 0.5, and 0.25 by it". Empty
 /// if both ways give the same numbers, to f64, on such inputs. If one of them gives no number, nothing is compared, and
-/// that way allows nothing there.
+/// that way allows nothing there. If no call can be tried, the text says so.
 std::string difference_of_way(const reference::formula::recorded_operation& r, std::size_t form,
                               const core::axis_sizes& sizes);
 

@@ -69,8 +69,8 @@ class compared_output {
     return std::fabs(x(i) - m(i)) <= with_.largest[i];
   }
 
-  // All wrong elements must be nearer to the prediction than to the truth, but for rounding, and most of them clearly
-  // nearer. An output that errs by rounding alone explains nothing.
+  // Each wrong element must be clearly nearer to the prediction than to the truth, or equal the prediction but for
+  // rounding; at least half of them must be clearly nearer. An output that errs by rounding alone explains nothing.
   [[nodiscard]] bool explains(const std::vector<std::size_t>& wrong) const {
     std::size_t clearly = 0;
     for (const std::size_t i : wrong) {

@@ -22,7 +22,7 @@ class search {
     raise();
   }
 
-  // Enlarges an axis that has a size at which the case is right. False if the case is right at the larger size.
+  // Enlarges an axis. False if no size of it makes the case right, or if the case is not wrong at the larger size.
   bool enlarge(const std::string& axis) {
     constexpr std::size_t times = 4, more = 33;
     if (profile_of(axis).right_sizes.empty()) return false;
@@ -70,7 +70,8 @@ class search {
     return again_.is_right(wrong_, sizes, evidence::informative);
   }
 
-  // A case that is right with one key or one token may tell nothing: takes two or three if the case is wrong there too.
+  // Gives each axis of size 1 the size 2 or 3, if the case stays wrong: cases that are right with one key or one token
+  // may tell nothing.
   void raise() {
     for (auto& [axis, size] : sizes_)
       for (const std::size_t more : {2, 3}) {
@@ -146,7 +147,7 @@ class search {
       return std::all_of(sizes.begin(), sizes.end(), [&](std::size_t n) { return (n % period == rest) == same; });
     };
     const std::size_t rest = p.size % period, multiple = (p.size / period + 1) * period;
-    std::set<std::size_t> not_below;  // right sizes that contradict the rule; small ones may be right
+    std::set<std::size_t> not_below;  // right sizes, except small ones with this rest: these may be right
     for (const std::size_t size : p.right_sizes)
       if (size >= *p.wrong_sizes.begin() || size % period != rest) not_below.insert(size);
     if (!not_below.empty() && only(p.wrong_sizes, rest, true) && only(not_below, rest, false) &&
@@ -196,7 +197,7 @@ class search {
     const auto [last_right, first_wrong] = again_.boundary(wrong_, sizes_, {axis}, right_size, wrong_size);
     const bool above = is == size_form::more;
     const std::size_t between = above ? first_wrong - last_right : last_right - first_wrong;
-    // Sizes between the two that were not answered are not said to be wrong.
+    // If calls between the two sizes were not answered, the condition leaves those sizes out.
     const bool neighbours = between <= again_.declared(wrong_, axis).multiple_of;
     c.bound = neighbours ? last_right : above ? first_wrong - 1 : first_wrong + 1;
     return c;
@@ -217,10 +218,10 @@ class search {
 
 }  // namespace
 
-std::optional<conditions_found> conditions_around(const probe& wrong, const std::optional<std::string>& larger,
+std::optional<conditions_found> conditions_around(const probe& wrong, const std::optional<std::string>& enlarged,
                                                   size_experiments& again) {
   search around(wrong, again);
-  if (larger && !around.enlarge(*larger)) return std::nullopt;
+  if (enlarged && !around.enlarge(*enlarged)) return std::nullopt;
   auto all = around.read();
   if (!all) return std::nullopt;
   return conditions_found{std::move(*all), around.sizes()};

@@ -101,7 +101,7 @@ std::optional<std::string> by_axis(const std::string& axis, const probes_seen& w
     return tokens ? words_of_tokens(wrong_sizes, first_wrong, last_right)
                   : words_of_axis(axis, wrong_sizes, first_wrong, last_right);
   }
-  // A rule from two lengths would be a guess.
+  // A rule from two or three lengths would be a guess.
   if (!tokens || wrong_sizes.size() + right_sizes.size() < 4) return std::nullopt;
   const auto rule = by_multiples(wrong_sizes, right_sizes);
   if (!rule || !again.confirm(axis, wrong, rule->wrong_sizes, right, rule->right_sizes) ||
@@ -110,8 +110,8 @@ std::optional<std::string> by_axis(const std::string& axis, const probes_seen& w
   return rule->words;
 }
 
-// Whether some wrong cases are right with each of the other values and none is wrong with them, and whether some are
-// wrong with each of the values for which the rule holds too. Only cases that are answered count.
+// Whether, with each value for which the rule does not hold, some wrong cases are right and none is wrong, and whether,
+// with each value for which it holds, some are wrong. Only cases that are answered count.
 bool decides(const value_rule& rule, const probes_seen& wrong, size_experiments& again) {
   constexpr std::size_t most_tried = 5;
   struct outcome {
@@ -166,8 +166,9 @@ std::optional<std::string> by_integers(const probes_seen& wrong, const probes_se
   return std::nullopt;
 }
 
-// A rule by one value of a setting, or by any value but the usual one, in all wrong cases. They are right without it,
-// and another rule parts them from the right cases with it: "where layout = "half_split" and h is more than 8".
+// A rule by one value of a setting, or by any value but the usual one, in all wrong cases. With another value these
+// cases are right. A second rule parts the wrong cases from the right cases with the same value: "where layout =
+// "half_split" and h is more than 8".
 std::optional<std::string> by_values(const std::vector<value_rule>& rules, const probes_seen& wrong,
                                      const probes_seen& right, size_experiments& again, evidence counted) {
   for (const value_rule& rule : rules) {

@@ -9,10 +9,10 @@
 
 namespace assay::properties {
 
-/// For every setting and each of its values: the implementation behaves as if that value were asked for. For every pair
-/// of values: the two are exchanged. For every two settings: it behaves as two other declared values. For every number:
-/// it behaves as a usual number that is not declared. If the wrong probes all asked for one value, the sentences name
-/// it.
+/// For every setting and each of its values: the implementation behaves as if that value were asked for. For every two
+/// settings: it behaves as two other declared values. For every number: it behaves as a usual number that is not
+/// declared. If the wrong probes all asked for one value, the sentences name it; otherwise there are also entries that
+/// exchange two values.
 std::vector<dictionary_entry> conventions_of(const core::operation& op, const std::vector<probe>& probes);
 
 }  // namespace assay::properties

@@ -147,17 +147,17 @@ class examination {
     return changes_lengths ? std::set<std::string>{"angle"} : std::set<std::string>{};
   }
 
-  // Whether equal calls differ: then nothing else can be said about the implementation.
+  // Whether equal calls differ by more than rounding: then nothing else can be said about the implementation.
   bool examine_repetition() {
     const std::vector<test_case> cases = cases_answered();
     auto unequal = repeated_in_process(under_test_, cases, options_.fresh);
-    const bool is_kept = !unequal;
+    const bool is_equal_in_process = !unequal;
     if (!unequal) unequal = repeated_in_fresh_process(under_test_, cases, options_.fresh);
     if (!unequal) return false;
     if (unequal->matters) {
       found_.explained = unequal->sentence;
       name(memory_fault());
-      if (is_kept && found_.named.empty() && !counterexamples_.empty())
+      if (is_equal_in_process && found_.named.empty() && !counterexamples_.empty())
         if (const auto first = wrong_after_dtype(counterexamples_.front(), under_test_.describe(), options_.fresh))
           name(explanation{first_dtype_words(type_, *first), {}});
     } else if (under_test_.describe().deterministic || has_failed("repeat")) {
@@ -213,7 +213,8 @@ class examination {
                        [&](const failed_case& f) { return f.checked->name == property; });
   }
 
-  // The counterexamples, or the failed cases if none of their calls is wrong, and `each` cases of every family.
+  // The counterexamples, or the failed cases if none of their calls is wrong, and `each` cases of each of these
+  // families.
   [[nodiscard]] std::vector<test_case> cases_besides(const std::vector<std::string>& families, std::size_t each) const {
     std::vector<test_case> cases = counterexamples_;
     const description& about = under_test_.describe();

@@ -52,9 +52,9 @@ struct diagnosis_options {
   std::string left_out{};  ///< the id of an entry that is not named: a test asks for the diagnosis without it
 };
 
-/// Examines an implementation that failed a check of the operation. First it tests whether equal calls give equal bits.
-/// Then it judges about 100 cases: the counterexamples, cases like them, three rows of mild inputs at many lengths, and
-/// short cases of every family. The name of the implementation plays no part.
+/// Examines an implementation that failed a check of the operation. It runs the failed cases again, and tests whether
+/// equal calls give equal bits. Then it judges about 100 cases: the counterexamples, cases like them, three rows of
+/// mild inputs at many lengths, and short cases of every family. The name of the implementation plays no part.
 diagnosis diagnose(implementation& under_test, const core::operation& op, core::dtype type,
                    const diagnosis_options& options);
 

@@ -59,7 +59,8 @@ std::optional<comparison> compared(const likeness& is_alike, const std::vector<p
 // Whether and how far an entry explains the probes; nothing if it does not.
 std::optional<candidate_entry> tried(const dictionary_entry& entry, const std::vector<probe>& probes,
                                      size_experiments& again) {
-  // Mutants are code: at special values they do what such code does. Hypotheses are formulas.
+  // Mutants are code: at special values they do what such code does, so that nothing may contradict them. Hypotheses
+  // are formulas.
   const auto wrong =
       static_cast<std::size_t>(std::count_if(probes.begin(), probes.end(), [](const probe& p) { return !p.right; }));
   const std::size_t most = entry.from == entry_source::hypothesis ? wrong / 4 : 0;

@@ -17,9 +17,9 @@ struct explanation {
 
 /// Names the entries that explain every element of every wrong probe, at least two probes, and that are right where the
 /// implementation is. If they are confined to some lengths or settings, the sentence says so. If several entries of one
-/// source explain alike, all of them are named. If there are none: a hypothesis that explains every mild probe and
-/// three in four of the others; the sentence names the families that contradict it. Precondition: the wrong probes come
-/// first.
+/// source explain alike, all of them are named. If there are none: a hypothesis that explains all counterexamples and
+/// all mild probes, and that at most one other probe for four wrong ones contradicts; the sentence names the families
+/// of these others. Precondition: the wrong probes come first.
 std::optional<explanation> explanation_of(const std::vector<probe>& probes,
                                           const std::vector<dictionary_entry>& dictionary, size_experiments& again);
 

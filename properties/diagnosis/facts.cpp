@@ -113,8 +113,8 @@ std::string sentence_of(const std::string& name, const probes_seen& wrong) {
   const bool caused =
       special || std::none_of(wrong.begin(), wrong.end(), [](const probe* p) { return holds_special(p->c); });
   if (const family_fact* f = fact_of(op, name); f != nullptr && caused) {
-    const bool infinite = is_in_some(symptom::infinite, wrong), none = is_in_some(symptom::not_a_number, wrong);
-    const std::string& whole = none ? "" : infinite ? f->as_infinity : f->otherwise;
+    const bool infinite = is_in_some(symptom::infinite, wrong), has_nan = is_in_some(symptom::not_a_number, wrong);
+    const std::string& whole = has_nan ? "" : infinite ? f->as_infinity : f->otherwise;
     return whole.empty() ? gives_by_inputs(*f, wrong).value_or(f->gives) + " " + gives_words(wrong) : whole;
   }
   const family* f = find_family(op, name);
@@ -150,7 +150,7 @@ std::string sentence_of_changed(const probes_seen& wrong) {
   return special ? special_sentence(wrong) : what_is_wrong(wrong) + words::on_derived;
 }
 
-// Here mild inputs are right. Families that are wrong for the same cause share one sentence.
+// The facts if mild inputs are right. Families that are wrong for the same cause share one sentence.
 std::string facts_of_families(const probes_seen& wrong, const probes_seen& right, const probes_seen& mild,
                               size_experiments& again) {
   const core::operation& op = *wrong.front()->c.call.operation;

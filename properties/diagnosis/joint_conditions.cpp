@@ -60,7 +60,7 @@ class confirmation {
     sizes[other] = declared.nearest(1);
     if (again_.is_right(wrong_, sizes, evidence::informative) == true) return false;
     for (const size_condition& c : all_) {
-      if (c.compares()) continue;
+      if (c.has_two_axes()) continue;
       core::axis_sizes beside = moved(false);
       beside[other] = many;
       for (const core::axis_sizes& sample : c.samples())
@@ -78,7 +78,7 @@ class confirmation {
   [[nodiscard]] core::axis_sizes moved(bool far) const {
     core::axis_sizes sizes = wrong_sizes_;
     for (const size_condition& c : all_) {
-      if (c.compares()) continue;
+      if (c.has_two_axes()) continue;
       auto samples = c.samples();
       std::erase_if(samples, [&](const auto& s) { return !c.holds(s); });
       if (!samples.empty()) sizes[c.axis] = (far ? samples.back() : samples.front()).at(c.axis);
@@ -110,7 +110,7 @@ std::optional<std::size_t> bound_of_product(const probe& wrong, const std::strin
   return few * again.boundary(wrong, short_one, {other}, 1, large).first;
 }
 
-// "m n is more than 1000": the smallest bound that both axes show.
+// "m n is more than 1000": a bound that shows with either axis short.
 std::optional<conditions_found> product_around(const probe& wrong, size_experiments& again) {
   const core::axis_sizes sizes = sizes_of(wrong.c);
   for (const auto& [axis, size] : sizes)
@@ -181,7 +181,7 @@ bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right
 
 namespace {
 
-// A right case there may tell nothing: with one key, features do not matter.
+// Whether cases are right far behind the bound. A right case may tell nothing: with one key, features do not matter.
 std::vector<std::optional<bool>> far_behind(const std::vector<const probe*>& wrong, const std::string& axis,
                                             std::size_t bound, size_experiments& again) {
   std::vector<std::optional<bool>> all;

@@ -23,8 +23,8 @@ std::optional<std::string> by_several_axes(const std::vector<const probe*>& wron
 bool stands_alone(const probe& wrong, const std::string& axis, std::size_t right_size, std::size_t wrong_size,
                   size_experiments& again);
 
-/// Whether wrong cases are also wrong far behind a bound, in whole blocks too, as far as they are answered.
-/// Precondition: there are some.
+/// Whether wrong cases are also wrong far behind a bound, in whole blocks too: some are, and none of them is right
+/// there. Precondition: there are wrong cases.
 bool holds_far_behind(const std::vector<const probe*>& wrong, const std::string& axis, std::size_t bound,
                       size_experiments& again);
 /// Whether no wrong case is wrong far behind the bound.

@@ -8,7 +8,7 @@
 namespace assay::properties {
 namespace {
 
-// More than a hundred entries are tried on the call.
+// More than a hundred entries are tried on the call; on larger calls that would take too long.
 constexpr std::size_t most_examined = std::size_t{1} << 14;
 // Positions kept of an axis: a fault that exchanges positions needs neighbours.
 constexpr std::size_t positions_kept = 4;

@@ -87,8 +87,8 @@ outcomes outcomes_with(const std::string& setting, const core::attribute& value,
   return all;
 }
 
-// "y is NaN where inputs are transposed views, in 7 of 8 cases tried; right where they are slices of wider tensors, and
-// where they are contiguous".
+// "y is NaN where inputs are transposed views, in 7 of 8 fresh cases; the same values are right where inputs are slices
+// of wider tensors, and where they are contiguous".
 std::string sentence_of(const std::string& setting, const std::vector<const probe*>& wrong, implementation& under_test,
                         std::uint64_t seed) {
   const auto cases = fresh_cases_like(wrong, setting, under_test, seed);

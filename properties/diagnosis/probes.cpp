@@ -102,6 +102,7 @@ std::optional<test_case> without_specials(const test_case& c, const std::string&
   return changed && core::check_request(finite.call) ? std::optional(finite) : std::nullopt;
 }
 
+// Finds whether the case is right without special values, and in which input alone they are the cause.
 void find_cause(probe& p, implementation& under_test, const core::precisions& compute) {
   if (p.right) return;
   const auto is_right_without = [&](const std::string& input) {
@@ -171,8 +172,8 @@ std::vector<test_case> changed_in_one(case_key key, const test_case& from) {
 }
 
 // Cases with the counterexample's sizes and settings and other numbers, of its family and mild ones, and cases with
-// another size of one axis. Every second case has more than one token: the first, at position 0, may tell nothing.
-// Where rows matter, it has more than two.
+// another size of one axis or another value of one setting. Of the former every second case has at least three tokens:
+// the first token, at position 0, may tell nothing. It has at least three rows if the counterexample has several.
 std::vector<test_case> like(const test_case& counterexample, std::uint64_t seed) {
   std::vector<test_case> all;
   const core::operation& op = *counterexample.call.operation;
@@ -234,7 +235,7 @@ std::vector<planned_probe> all_cases(const description& about, const core::opera
       all.push_back(
           {make_case(key_for(about, op, type, f.name, seed + 1000 + k, lengths::short_ones), f), probe_kind::family});
   }
-  // Cases of other sizes that rest on a convention: a right program may be wrong there, and no fault explains that.
+  // Fresh cases that rest on a convention are left out: a right program may be wrong there, and no fault explains that.
   std::erase_if(all, [](const planned_probe& p) {
     return p.kind != probe_kind::counterexample && rests_on_convention(p.c.call);
   });

@@ -28,7 +28,7 @@ struct probe {
   std::map<std::string, std::vector<std::size_t>> wrong{};  ///< elements, by output; empty if all are right
   bool right = true;
   /// An answer that knows nothing would be wrong here: zeros, the sines and cosines of position 0, or an input handed
-  /// through, which is what a rotation does there.
+  /// through, as a rotation does at position 0.
   bool informative = true;
   /// The inputs hold a NaN or an infinity, and with a number in its place everything is right.
   bool needs_special = false;
@@ -55,8 +55,9 @@ bool has_empty_axis(const probe& p);
 /// that an implementation is right.
 enum class evidence { any, informative };
 
-/// Whether an implementation that rounds gives the actual outputs if a model gives these: each element lies within
-/// twice what the verdict allows there, and wrong elements are clearly nearer to the model than to the truth.
+/// Whether an implementation that rounds gives the actual outputs if a model gives these. Each element lies within
+/// twice what the verdict allows there and the model's own rounding. Each wrong element is clearly nearer to the model
+/// than to the truth, or equals the model but for rounding; at least half of them are clearly nearer.
 bool agrees(const probe& p, const core::tensors& predicted);
 
 /// The same for an implementation that answers another call of equal shapes: against that call's truth, within twice
@@ -64,8 +65,7 @@ bool agrees(const probe& p, const core::tensors& predicted);
 /// has the larger error, the other has the smaller one.
 bool agrees(const probe& p, const request& answered);
 
-/// Whether outputs are right. Nothing if they are, but an answer that knows nothing would be right too. The probe has
-/// no laws of its elements.
+/// Whether outputs are right. Nothing if they are, but an answer that knows nothing would be right too.
 std::optional<bool> is_right(const test_case& c, core::tensors actual, const core::precisions& compute);
 
 /// A call and its outputs as a probe.
@@ -80,13 +80,14 @@ struct probe_plan {
 };
 
 /// The planned cases, cases like the counterexamples, short cases of every family, and three rows of mild inputs at
-/// many lengths, as far as the implementation answered them. Cases outside its declared domain are left out, and none
-/// follow once a call broke. The wrong ones come first, the smallest of them before the others.
+/// many lengths, as far as the implementation answered them. Cases outside its declared domain are left out. No case
+/// follows a call that failed, unless the implementation declined the call. The wrong probes come first, and the
+/// smaller before the larger ones.
 std::vector<probe> run_probes(implementation& under_test, const core::operation& op, core::dtype type,
                               const probe_plan& planned);
 
-/// Fresh cases with the families, sizes and settings of a wrong case, at its positions and a little behind them. If
-/// only far positions are wrong, few cases that a family draws are.
+/// Fresh mild cases with the sizes and settings of a wrong case, at its positions and a little behind them. If only far
+/// positions are wrong, few of the cases that a family draws are wrong.
 std::vector<test_case> at_places_of(const test_case& wrong, std::uint64_t seed);
 
 /// Adds cases like the counterexamples that are too large to try every entry of a dictionary on. Precondition: the

@@ -66,7 +66,7 @@ double largest_error(const std::vector<const probe*>& wrong) {
   return largest;
 }
 
-// Adds the elements of a probe that are numbers; false where an output has no such place.
+// Adds the elements of a probe that are numbers. False if an output has neither positions nor distances.
 bool add_elements(const probe& p, evidence counted, double error, std::vector<placed>& all) {
   for (const core::tensor_declaration& d : p.c.call.operation->outputs) {
     const core::shape shape = p.actual.at(d.name).shape();

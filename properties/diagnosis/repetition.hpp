@@ -67,7 +67,8 @@ class recorder final : public implementation {
   std::vector<answered> calls_;
 };
 
-/// Calls of one operation that a cache or kept state makes wrong, put to a fresh implementation in this order.
+/// The calls of one operation that the laws "recomputation" and "repeat" make of these cases, put to a fresh
+/// implementation in their order: a cache or kept state makes some of them wrong.
 std::vector<probe> session_of(implementation& fresh, const core::operation& op, const std::vector<test_case>& cases);
 
 }  // namespace assay::properties

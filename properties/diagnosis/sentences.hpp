@@ -23,7 +23,8 @@ inline constexpr const char* zero = "0 where it should not be";
 std::string finite_mask(double number, bool several);
 /// "in steps of 2^-24 (as 1 less a sum is)".
 std::string left_of_one(int precision);
-/// "off by up to 40 ulp, where rounding explains 3, as much as arithmetic in bf16 explains (all numbers of bf16)".
+/// "off by up to 40 ulp, where rounding explains 3, as much as arithmetic in bf16 explains (all are numbers
+/// of bf16)".
 std::string off_by(double ulps, double explained, std::optional<core::dtype> as_arithmetic_in,
                    std::optional<core::dtype> all_numbers_of);
 
@@ -32,7 +33,8 @@ enum class given { numbers_wrong, nan_among_them, infinities_among_them, all_nan
 std::string gives(given what);
 /// "inputs of the family far_keys give wrong values".
 std::string family_gives(const std::string& family, const std::string& what);
-/// "a NaN among the inputs gives NaN where it should not", or, for a lost NaN, "... does not come out as NaN ...".
+/// "a NaN among the inputs gives NaN where there should be none", and "a NaN among the inputs does not come out as NaN
+/// where it should".
 std::string special_gives(bool is_nan, const std::string& what, bool everywhere);
 std::string special_is_lost(bool is_nan);
 
@@ -50,7 +52,7 @@ std::string up_to(const std::string& last, const std::string& right_behind);
 std::string between(const std::string& first, const std::string& last, const std::string& right_before,
                     const std::string& right_behind);
 
-/// Whole sentences. "explained if angle (...) is computed in bf16: declare it (compute = ...), or mend it".
+/// A whole sentence: "explained if angle (...) is computed in bf16: declare it (compute = ...), or mend it".
 std::string explained_in(const std::vector<std::string>& stages, bool several, core::dtype format,
                          const std::optional<std::string>& declaration);
 

@@ -102,7 +102,7 @@ std::string size_condition::words() const {
 
 std::vector<core::axis_sizes> size_condition::samples() const {
   if (is == size_form::product) return products(*this);
-  if (compares()) {
+  if (has_two_axes()) {
     auto all = compared_sizes(axis, other, middle, times);
     if (bound > 0) all.push_back({{axis, bound}, {other, bound}});
     if (is == size_form::equal) all.push_back({{axis, bound + 1}, {other, bound + 1}});

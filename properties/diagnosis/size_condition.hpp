@@ -14,7 +14,7 @@ enum class size_form {
   less,           ///< less than the bound
   multiple_plus,  ///< a multiple of the period, plus the rest
   no_multiple,    ///< no multiple of the period
-  equal,          ///< this form and the next two compare two axes
+  equal,          ///< this form and the next three compare one axis with a multiple of another one
   unequal,
   smaller,
   at_most,
@@ -34,8 +34,8 @@ struct size_condition {
   [[nodiscard]] bool holds(const core::axis_sizes& sizes) const;
   /// "n is more than 64", "d is odd", "n = h", "n = h > 1".
   [[nodiscard]] std::string words() const;
-  /// Whether the condition compares two axes.
-  [[nodiscard]] bool compares() const { return !other.empty(); }
+  /// Whether the condition is on two axes: a comparison or a product.
+  [[nodiscard]] bool has_two_axes() const { return !other.empty(); }
   /// Sizes of its axes on both sides of the condition: beside the bound and far from it, odd and even ones.
   [[nodiscard]] std::vector<core::axis_sizes> samples() const;
 };
@@ -50,7 +50,8 @@ std::vector<core::axis_sizes> compared_sizes(const std::string& axis, const std:
 
 /// "n is more than 64 and d is odd".
 std::string words_of(const std::vector<size_condition>& all);
-/// If a single condition compares two axes: says that a domain may declare the relation without it; else empty.
+/// If the only condition is that two axes are unequal, or that one is smaller: the relation with which a domain leaves
+/// such calls out. Otherwise empty.
 std::string relation_in_words(const std::vector<size_condition>& all);
 
 }  // namespace assay::properties

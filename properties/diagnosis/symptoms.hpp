@@ -19,14 +19,15 @@ enum class symptom {
   wrong          ///< anything else, or several of these
 };
 
-/// The property that all wrong elements of the wrong probes share. Precondition: there is a wrong element.
+/// The symptom that all wrong elements of the probes share; `wrong` if they share none. Precondition: there is a wrong
+/// element.
 symptom common_symptom(const std::vector<const probe*>& wrong);
 
 /// Whether some wrong element shows the symptom: in some probe, or in each.
 bool is_in_some(symptom s, const std::vector<const probe*>& wrong);
 bool is_in_each(symptom s, const std::vector<const probe*>& wrong);
 
-/// "NaN", "-1e+09 instead of -inf", "off by up to 64 ulp, where rounding explains 2": what follows "y is".
+/// "NaN", "-1e+09 where it should be -inf", "off by up to 64 ulp, where rounding explains 2": what follows "y is".
 std::string words_of(symptom s, const std::vector<const probe*>& wrong);
 
 }  // namespace assay::properties

@@ -22,9 +22,9 @@ struct value_rule {
 };
 
 /// Rules that a setting has one value, or another than the standard one, in all wrong cases. Settings that are the size
-/// of an axis are left out: rules on the axis cover them, because a width that is wrong stands for others not tried.
+/// of an axis are left out, because the rules on sizes cover them.
 std::vector<value_rule> rules_of_settings(const core::operation& op, const std::vector<const probe*>& wrong);
-/// Rules that a number is more, or less, than in all right cases. For integers, fresh cases find where it turns.
+/// Rules that a number is more, or less, than in all right cases. For integers, fresh cases find the bound.
 std::vector<value_rule> rules_of_bounds(const core::operation& op, const std::vector<const probe*>& wrong,
                                         const std::vector<const probe*>& right, size_experiments& again);
 /// Rules that of two numbers of one type one equals the other, or is less, in all wrong cases.

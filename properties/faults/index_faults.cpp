@@ -10,7 +10,7 @@
 namespace assay::properties {
 namespace {
 
-constexpr double table_length = 256;  ///< of a table in which positions are looked up
+constexpr double table_length = 256;  // the length of a table in which a faulty program looks positions up
 
 struct index_fault {
   const char* what;

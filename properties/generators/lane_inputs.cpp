@@ -24,6 +24,7 @@ double decay(bool gated, double x) {
   return x > 0.7 ? -x : -std::log2(std::max(x, 0x1p-1000)) * 0.7;
 }
 
+// Fills a lane with gates drawn one by one, and with normal inputs of this scale.
 void for_tokens(lane_inputs& lane, counter_random& random, double (*gate)(bool, counter_random&), bool gated,
                 double h_scale) {
   for (double& g : lane.gate) g = gate(gated, random);
@@ -36,6 +37,7 @@ double mild_gate(bool gated, counter_random& random) {
   return gated ? x : -(0.1 + 0.9 * std::fabs(x));
 }
 
+// Writes a lane, rounded, to its place among the tensors.
 void put(const lane_inputs& lane, std::size_t number, scan_tensors& to) {
   const std::size_t n = lane.gate.size(), d = to.s0.values.shape()[1];
   const core::dtype type = to.s0.type;
@@ -140,7 +142,8 @@ void infinite_inside(lane_inputs& lane, bool gated, dtype, counter_random& rando
   for (double& g : lane.gate)
     if (!gated && random.one_in(6)) g = -infinity;
 }
-// The smaller term is 12 nats to a few ulps below what the sum can hold: log(1+x) for log1p(x) shows here.
+// One term is smaller than the other by 12 nats (less in narrow formats) up to 4 nats more than a sum can hold:
+// log(1+x) in place of log1p(x) shows here.
 void gap(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
   const double widest = 0.6931 * core::format_of(type).precision + 4.0;
   const double distance = random.uniform(std::min(12.0, widest / 2), widest);
@@ -188,7 +191,7 @@ void fading_state(lane_inputs& lane, bool gated, dtype, counter_random& random) 
     lane.h[i] = random.uniform(-80, -70);
   }
 }
-// Decays beyond the exponent range of exp, with nothing else coming in.
+// Decays up to far beyond the exponent range of exp. Half of the inputs are -inf, so that nothing hides a decay.
 void extreme_gates(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
   mild(lane, gated, {}, random);
   // The state itself stays above -max(dtype): below it, -inf and the truth have different derivatives.
@@ -216,7 +219,7 @@ void nan_inside(lane_inputs& lane, bool gated, dtype, counter_random& random) {
     (random.one_in(2) ? lane.h : lane.gate)[random.below(lane.h.size())] = std::numeric_limits<double>::quiet_NaN();
 }
 
-// Every element is one of a few special numbers; all combinations of neighbours occur in turn.
+// Every element is one of a few special numbers, drawn at random: in many cases all combinations of neighbours occur.
 void special_values(lane_inputs& lane, bool gated, dtype type, counter_random& random) {
   const double tiny = core::smallest_subnormal(type), normal = core::smallest_normal(type);
   const double u = core::unit_roundoff(type);

@@ -21,11 +21,11 @@ double largest_position(core::dtype type);
 /// Queries and keys of a case of this size: few queries, and up to 300 keys if the case is long.
 pair_positions draw_pairs(const core::operation& op, core::counter_random& random, extent size);
 
-/// Keys 0, 1, ... and the last queries among them, as in decoding with a cache.
+/// Keys at 0, 1, ..., and queries at the last of these positions, as in decoding with a cache.
 void in_order(pair_positions& positions, core::dtype type, core::counter_random& random);
-/// The same window far from the beginning.
+/// The same positions, all moved far from the beginning.
 void far_window(pair_positions& positions, core::dtype type, core::counter_random& random);
-/// Positions anywhere in the range, in no order, some of them twice.
+/// Positions anywhere in the range, in no order. In half of the cases some key stands where the last query stands.
 void scattered(pair_positions& positions, core::dtype type, core::counter_random& random);
 
 /// Adds the two inputs that hold the positions.

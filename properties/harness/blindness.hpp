@@ -10,7 +10,8 @@
 
 namespace assay::properties {
 
-/// The blindness of one output of a call, over its elements whose truth is above a thousandth of the largest one.
+/// The blindness of one output of a call, over its elements whose truth is above a thousandth of the largest one, both
+/// without their signs.
 struct blindness {
   std::string output;
   std::size_t elements = 0;

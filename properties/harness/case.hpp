@@ -83,8 +83,7 @@ struct family {
   bool is_mild = false;
   /// NaN is among the inputs: forward operations only.
   bool holds_nan = false;
-  /// The list with which it came. A family of special values is asked only of implementations written for that list or
-  /// a later one.
+  /// The list with which it came. Implementations that were written for an earlier list get no inputs of it.
   core::list_version since = core::first_list;
   /// Whether it is worth running at more than 1000 tokens, where accuracy classes differ.
   bool parts_classes = false;
@@ -141,8 +140,8 @@ bool is_mild(const core::operation& op, const std::string& name);
 /// Whether the inputs of the case are of the mild family.
 inline bool is_mild(const test_case& c) { return is_mild(*c.call.operation, c.family); }
 
-/// The case of a key. Every setting is drawn from its values. Cotangents and tangents are
-/// random, not constant, and cover every output or input; one in eight cases has them on one alone.
+/// The case of a key. Every setting is drawn from its values. Cotangents of all outputs, and tangents of all
+/// differentiable inputs, are random. In one of eight cases whose key gives no sizes, only one of them is not zero.
 /// Precondition: the operation has the family.
 test_case make_case(const case_key& key);
 /// The same with the family at hand.
@@ -150,8 +149,8 @@ test_case make_case(const case_key& key, const family& from);
 /// The settings of that case, without its inputs. Precondition: the key gives sizes.
 core::attributes settings_of(const case_key& key);
 
-/// Simpler cases, the most drastic first: fewer tokens, lanes, rows; simpler values. RapidCheck walks them
-/// (case_generator.hpp).
+/// Simpler cases, the most drastic first: fewer positions of an axis; simpler settings; simpler values. RapidCheck
+/// walks them (case_generator.hpp).
 std::vector<test_case> simpler_cases(const test_case& c);
 /// The first simpler case that is wanted; no further case is made.
 std::optional<test_case> find_simpler_case(const test_case& c, const std::function<bool(const test_case&)>& wanted);

@@ -21,7 +21,7 @@ namespace assay::properties {
 
 /// A wrong (mutant) or a right but different (control) implementation.
 struct variant {
-  std::string id;       ///< "mutant/NAME" or "control/NAME"; on the command line it follows "builtin:"
+  std::string id;       ///< "mutant/NAME", "control/NAME" (after "builtin:" on the command line) or "generated/NAME"
   std::string models;   ///< the public report that a mutant models, or what a control does otherwise
   std::string summary;  ///< the fault, in one sentence
   std::function<std::unique_ptr<implementation>()> make;

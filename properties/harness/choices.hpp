@@ -12,9 +12,10 @@ namespace assay::properties {
 /// Whether a setting has words or truth values, and is not the size of an axis.
 bool is_choice(const core::attribute_declaration& setting);
 
-/// Returns as many keys as the largest number of values of a choice: one path of a kernel may be right at sizes where
-/// another path is wrong. Each choice takes all its values in turn; `first` says which turn begins and which values
-/// meet. If values do not go together, the key stays as it was.
+/// Keys in which each choice takes all its values in turn: one path of a kernel may be right at sizes where another
+/// path is wrong. There are as many keys as the largest number of values of a choice, and one for each value that would
+/// otherwise be missing. `first` says which turn begins and which values meet. If the values of a turn do not go
+/// together, its key is the given one.
 std::vector<case_key> with_choices_by_turns(const case_key& key, std::size_t first);
 
 /// Whether a setting is an integer, and not the size of an axis.

@@ -48,7 +48,7 @@ std::optional<int> caught_from(const expectation& e, core::tensors& outputs, con
 }
 
 // The element whose allowance is widest in units of its scale, where an error hides best. Only elements with a finite
-// truth count, and only if some finite answer is wrong there (it is not for derivatives at dead positions).
+// truth count, and only if some finite answer is wrong there (at dead positions every finite derivative is right).
 std::optional<std::size_t> widest_element(const expectation& e, const std::string& name,
                                           const std::vector<double>& scales) {
   const auto& truth = e.truth.at(name).rounded.values.storage();

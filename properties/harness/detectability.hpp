@@ -11,9 +11,9 @@
 namespace assay::properties {
 
 /// For one output, one family and one dtype: the smallest k for which an error of 2^k u of the element's scale
-/// (core::error_scales) in any one element made every case fail, with u of the storage dtype, although an ulp of the
-/// implementation's own error (2 u) counteracts it. Nothing if some case lets every finite error pass: there the widest
-/// law has no digit left.
+/// (core::error_scales) in the element with the widest allowance made every case fail, with u of the storage dtype,
+/// although an ulp of the implementation's own error (2 u) counteracts it. Nothing if some case lets every finite error
+/// pass: there the widest law has no digit left.
 struct detectable_error {
   std::string output, family;
   std::optional<int> log2_error;

@@ -19,7 +19,7 @@ namespace assay::properties {
 constexpr std::size_t widest = reference::accuracy_classes.size() - 1;
 constexpr std::size_t sequential = static_cast<std::size_t>(reference::accuracy_class::sequential);
 
-// One element against its truth and its allowances under each class.
+// Compares elements of one output with their truths and with their allowances under each class.
 class element_judge {
  public:
   element_judge(const expectation& e, const reference::allowances& laws, const std::string& name)
@@ -76,7 +76,7 @@ class element_judge {
     return std::max(0.0, std::fabs(truth_.error_of(x, i)) - truth_.radius.storage()[i]);
   }
 
-  // Whether it is another right answer than the truth: reference/other_answers.hpp.
+  // Whether x is another right answer than the truth (reference/other_answers.hpp).
   [[nodiscard]] bool is_other_answer(double x, std::size_t i) const {
     const double truth = truth_.truth(i);
     const bool may_be =
@@ -95,7 +95,8 @@ class element_judge {
     return proved_error(x, i) / ulp_at(i);
   }
 
-  // The largest error that each class's law still explains, in the unit of error_in_ulp; the truth is finite.
+  // The largest error that each class's law still explains, in the unit of error_in_ulp. Precondition: the
+  // truth is finite.
   std::array<double, widest + 1> laws_in_ulp(std::size_t i) const {
     std::array<double, widest + 1> allowed{};
     for (std::size_t c = 0; c <= widest; ++c) {

@@ -68,6 +68,7 @@ by_cell<double> differences(implementation& mutant, implementation& right, const
   return largest;
 }
 
+// The same on the cases of the map, or on wider cases if those of the map show no difference.
 by_cell<double> differences(implementation& mutant, implementation& right, const core::operation& op, core::dtype type,
                             const trial_options& options) {
   auto found = differences(mutant, right, op, type, options, cases_of_map);

@@ -8,8 +8,8 @@ namespace assay::properties {
 
 /// Why nothing caught a mutant.
 enum class survival {
-  identical,      ///< its outputs are those of the unmutated implementation, bit by bit: no mutant at all
-  below_the_map,  ///< it differs by less than the smallest error that is always caught (detectability.hpp)
+  identical,      ///< in all cases tried its outputs are those of the unmutated implementation, bit by bit
+  below_the_map,  ///< it differs by less than twice the smallest error that is always caught (detectability.hpp)
   unexplained,    ///< a hole in the gate
 };
 

@@ -26,8 +26,8 @@ test_case horizon_case(const description& about, const core::operation& op, core
 /// Precondition: the operation is forward and recurrent.
 tl::expected<horizon, call_failure> measure_horizon(implementation& under_test, const test_case& c);
 
-/// Adds the case `c` to the check, on which `h` was measured: the class must explain it, and its digits must hold
-/// there.
+/// Adds the case `c`, on which `h` was measured, to the check: the reported class must explain the case, and the
+/// reported digits must hold for it.
 void record_horizon(check_result& r, const test_case& c, const horizon& h);
 
 }  // namespace assay::properties

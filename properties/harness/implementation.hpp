@@ -138,12 +138,13 @@ struct description {
   }
 };
 
-/// Removes settings and values that came after the list that an implementation was written for, unless it names them:
-/// values that it declares, and settings for which its functions have parameters, here by operation. The removed ones
-/// become `unasked`, except settings for which functions with known parameters have none.
+/// Removes settings and values that came after the list that an implementation was written for. It keeps values that
+/// the implementation declares, and settings for which its functions have parameters. `parameters` holds the names of
+/// these parameters by operation, as far as they are known. The removed values become `unasked`, except those of
+/// settings for which a function with known parameters has none.
 void leave_later_settings(description& about, const std::map<std::string, std::vector<std::string>>& parameters);
-/// The settings that a call passes: later settings only if the implementation names them, and values that are not
-/// standard.
+/// The settings that a call passes to the implementation. A later setting that the implementation does not know is
+/// passed only with a value other than the standard one.
 core::attributes requested_attributes(const description& about, const request& call);
 
 /// A function under test. `evaluate` gets calls that check_request accepts. It must return outputs that check_outputs

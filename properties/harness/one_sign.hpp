@@ -11,14 +11,15 @@ namespace assay::properties {
 /// The name of the family of such inputs.
 inline constexpr const char* one_sign = "one_sign";
 
-/// Takes the magnitudes of all finite numbers, or gives all of them the magnitude of the first.
+/// Replaces all finite numbers by their magnitudes, or, if `equal`, by the magnitude of the first number: at most 2,
+/// and 1 if the first number is 0 or not finite.
 void take_signs(core::tensor& t, bool equal);
 
 /// In one case of three all numbers of a tensor are equal: sums of equal terms lose most, in any order.
 inline bool draws_equal(core::counter_random& random) { return random.one_in(3); }
 
-/// The inputs of one of these families without the signs, where numbers may be positive, and cotangents likewise. For
-/// operations with real inputs.
+/// The inputs of one of these families without their signs, if an input may be positive. Cotangents have no signs
+/// either. The family is for operations with real inputs.
 family one_sign_family(const std::vector<family>& all);
 
 }  // namespace assay::properties

@@ -226,8 +226,8 @@ std::vector<case_key> plan_of(const property& p, const description& about, const
     plan.push_back(std::move(key));
   };
   const size_domains declared = key_for(about, op, type, "", 0, {}).sizes;
-  // The case must test everything at once: it has the first family, which is mild. Its batch rows may have equal
-  // positions.
+  // A case at an end must test everything at once: it has inputs of the first family. In this family all batch rows may
+  // have equal positions, so that an end of the batch axis is also tried with the last family.
   for (const core::axis_sizes& end : declared_ends(op, declared)) {
     add(key_of(families.front().name, end, settings_of_sizes::standard));
     if (end.contains(core::axis_with(op, core::axis_role::batch)) && families.size() > 1)

@@ -39,7 +39,8 @@ bool states_inside(const test_case& c, const declared_domain& d) {
   return true;
 }
 
-// Prefix sums of a "finite" input must not overflow either: n max|x| stays below max / 8.
+// Prefix sums of an input with a declared domain must not overflow either: n times the largest |x| stays below an
+// eighth of the largest finite number.
 bool sums_stay_finite(const test_case& c, const core::tensor& t) {
   const auto& x = t.values.storage();
   double largest = 0;

@@ -63,7 +63,8 @@ std::vector<family> families_of(const property& p, const core::operation& op);
 const std::vector<property>& properties();
 const property* find_property(const std::string& name);
 
-/// Whether the case lies in the domain that the implementation declares for its operation.
+/// Whether the case has settings, sizes and inputs that the implementation declares, and the rules of its operation
+/// allow them.
 bool within_domain(const description& about, const test_case& c);
 
 }  // namespace assay::properties

@@ -33,7 +33,7 @@ std::optional<multiple_of_axis> parse_multiple(std::string_view text) {
   return all;
 }
 
-// The nearest whole number to a first one that is wanted.
+// The number from 1 on that is wanted and nearest to `first`. Nothing if none is near enough.
 std::optional<std::size_t> nearest_number(std::size_t first, const std::function<bool(std::size_t)>& wanted) {
   constexpr std::size_t tried = 4096;
   for (std::size_t away = 0; away < tried; ++away) {
@@ -43,7 +43,8 @@ std::optional<std::size_t> nearest_number(std::size_t first, const std::function
   return std::nullopt;
 }
 
-// Moves two sizes until the relation holds, if they may be moved so; their product stays about the same.
+// Moves two sizes until the relation holds; false if this is not allowed. For an equality their product stays about the
+// same.
 bool settle(const axis_relation& r, std::size_t& left, std::size_t& right, const size_allowed& allowed) {
   const auto is_allowed = [&](std::size_t l, std::size_t s) {
     return allowed(r.left.axis, l) && allowed(r.right.axis, s);

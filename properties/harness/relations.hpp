@@ -33,7 +33,7 @@ struct axis_relation {
 /// Parses "n <= m", "m >= n", "n = m", "2 r = d"; nothing if the text has no such form.
 std::optional<axis_relation> parse_relation(std::string_view text);
 
-/// Whether an axis may have a size, apart from the relations; an axis that is not moved allows only its own.
+/// Whether an axis may have a size, apart from the relations; an axis that must not move allows only its own size.
 using size_allowed = std::function<bool(const std::string& axis, std::size_t size)>;
 
 /// Sizes near the given ones for which all relations hold; the given ones if none are found.

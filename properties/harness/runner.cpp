@@ -30,8 +30,8 @@ value_kind kind_of_value(double x) {
   return std::isnan(x) ? value_kind::nan : std::isinf(x) ? value_kind::infinite : value_kind::finite;
 }
 
-// Whether it is the same failure: of the same kind, in the same output, with the same kinds of value. Otherwise a
-// different failure would be shown.
+// Whether a smaller case fails as the larger one does: with the same kind of failure, in the same output, with the same
+// kinds of value. Otherwise a different failure would be shown.
 bool fails_alike(const outcome& smaller, const outcome& larger) {
   if (smaller.verdict != status::failed || smaller.failure.has_value() != larger.failure.has_value()) return false;
   if (smaller.failure) return smaller.failure->kind == larger.failure->kind;
@@ -68,8 +68,8 @@ counterexample shrink(const property& p, implementation& under_test, const test_
   return found;
 }
 
-// Whether its rows are narrower than usual heads although the implementation takes wider ones. Digits along integer
-// positions are not reported from such rows (plan.cpp: far_rows).
+// Whether the rows of a case are narrower than usual heads although the implementation takes wider rows. Digits along
+// integer positions are not reported from such rows (plan.cpp: far_rows).
 bool has_narrow_rows(const test_case& c) {
   constexpr std::size_t usual_head = 64;  // the smallest one in common use
   const core::operation& op = *c.call.operation;
@@ -86,8 +86,8 @@ bool has_narrow_rows(const test_case& c) {
   return sizes_of(c).at(width) < std::min(usual_head, widest);
 }
 
-// Whether its rows are means of a few numbers each although the implementation takes wider ones. Such a row may cancel,
-// and then does not show how large rows are.
+// Whether the rows of a case are narrow and hold means, although the implementation takes wider rows. Such a row may
+// cancel, and then does not show how large rows are.
 bool averages_few_numbers(const test_case& c) {
   const core::operation& op = *c.call.operation;
   const core::axis_sizes sizes = sizes_of(c);
@@ -100,7 +100,8 @@ bool averages_few_numbers(const test_case& c) {
          });
 }
 
-void record_for_drawing(check_result& r, const value_report& value, const test_case& c) {
+// Adds the errors of a judged case to `error_to_allowance` and `by_growth`.
+void record_errors(check_result& r, const value_report& value, const test_case& c) {
   double& family = r.error_to_allowance[c.family];
   family = std::max(family, value.worst.ratio / bug_slack);
   const std::optional<core::error_growth>& grows = c.call.operation->grows_with;
@@ -134,7 +135,7 @@ void record_value(check_result& r, const value_report& value, const test_case& c
 }
 
 void record_judged(check_result& r, const value_report& value, const test_case& c) {
-  record_for_drawing(r, value, c);
+  record_errors(r, value, c);
   if (value.informative)
     for (const auto& [symbol, size] : sizes_of(c)) r.largest_sizes[symbol] = std::max(r.largest_sizes[symbol], size);
   if (value.passed) record_value(r, value, c);
@@ -152,7 +153,7 @@ void record_declined(check_result& r, const std::string& reason) {
     r.declined.push_back({reason, 1});
 }
 
-// Checks one case; true if it failed.
+// Checks one case. True if the run ends with it: the case failed, and the run does not go on despite failures.
 bool run_case(check_result& r, implementation& under_test, const test_case& c, const run_options& options) {
   outcome o = r.checked->check(under_test, c);
   record_case(r, c, o);

@@ -30,8 +30,8 @@ struct run_options {
   enum class usual { none, some, all } sizes = usual::none;
   /// Usual sizes with a tensor of more elements are left out.
   std::size_t most_elements = std::numeric_limits<std::size_t>::max();
-  std::vector<core::axis_sizes> shapes{};
-  std::vector<case_key> first{};  ///< cases before all others, for properties that compare with the truth
+  std::vector<core::axis_sizes> shapes{};  ///< sizes requested by number, in addition to the usual ones
+  std::vector<case_key> first{};           ///< cases before all others, for properties that compare with the truth
   /// Truths and allowances are computed beforehand on all cores. This is worth it if the implementation is likely to
   /// pass: after a failure the rest was in vain.
   bool prepares = false;
@@ -47,7 +47,7 @@ struct run_options {
 struct counterexample {
   test_case original, minimal;
   outcome shown;                 ///< outcome of the minimal case
-  bool reference_passes = true;  ///< the certified truth itself passes the property on that case
+  bool reference_passes = true;  ///< the certified truth passes the property on the original case
 };
 
 /// The largest error among the cases for which errors grow to about the same extent.
@@ -96,10 +96,11 @@ struct check_result {
   std::array<std::size_t, reference::accuracy_classes.size()> needed_by{};
   double largest_ulp = 0;
   core::axis_sizes largest_sizes;  ///< the largest size of each axis, among judged cases that are informative
-  /// For each family: the largest ratio of error to allowance; a bug begins above 1. `by_growth`: the largest errors,
-  /// for each largest power of two that is at most the quantity with which errors grow (core::error_growth), or 1. Both
-  /// are for the cases as drawn, with a failing one.
+  /// For each family: the largest ratio of error to allowance; a bug begins above 1. This map and the next one describe
+  /// the cases as drawn, a failing one too, and no smaller case.
   std::map<std::string, double> error_to_allowance;
+  /// The largest errors, by the quantity with which errors grow (core::error_growth), rounded down to a power of two; 1
+  /// for smaller quantities.
   std::map<std::uint64_t, error_there> by_growth;
   element_report worst;  ///< the element with the largest ratio to its allowance
   std::string worst_case;
@@ -122,7 +123,8 @@ struct check_result {
   [[nodiscard]] bool tells_digits() const;
   /// `failed`; `passed` if some case was informative; else unsupported, outside_domain or uninformative.
   [[nodiscard]] status verdict() const;
-  /// The first class whose law explains all cases; nothing if no class does, or if the check passed no case.
+  /// The first class whose law explains all cases; nothing if no class does, if the check did not pass, or if its
+  /// property decides no class.
   [[nodiscard]] std::optional<reference::accuracy_class> explaining_class() const;
   /// The class as it is reported: an operation with one algorithm has no class.
   [[nodiscard]] std::optional<reference::accuracy_class> accuracy_class() const;
@@ -148,8 +150,7 @@ case_key mild_key_for(const description& about, const core::operation& op, core:
 case_key key_of_call(const description& about, const core::operation& op, core::dtype type, std::uint64_t seed,
                      core::axis_sizes wanted);
 
-/// Widens the class so that it explains this case too. The case was judged elsewhere and passed; it is not one of the
-/// property's cases.
+/// Widens the class so that it explains this case, too. Precondition: the case passed.
 void widen_class(check_result& r, const test_case& c, const value_report& value);
 
 /// Adds a case and its outcome. If it failed, the caller must set the counterexample.

@@ -94,8 +94,8 @@ std::size_t longest(const core::operation& op, const std::string& symbol, core::
   return size;
 }
 
-// Log-uniform; two sizes in three lie next to a multiple of a block: programs use chunks that are round numbers in base
-// two or ten.
+// Draws a size log-uniformly. Two sizes in three lie at or beside a multiple of a block: programs use chunks that are
+// round numbers in base two or ten.
 std::size_t draw_size(std::size_t low, std::size_t high, core::counter_random& random) {
   constexpr std::array<std::size_t, 9> blocks{32, 64, 100, 128, 256, 500, 512, 1000, 1024};
   const double ratio = static_cast<double>(high) / static_cast<double>(low);
@@ -115,7 +115,7 @@ bool adds_up(const core::operation& op, const std::string& symbol) {
                      [&](const auto& d) { return !core::axis_of(d, symbol).has_value(); });
 }
 
-// Widens rows that are means, if their size is not given: digits are reported from wide rows.
+// Widens narrow rows that hold means, if `axes` has their size: digits are reported from wide rows.
 void widen_rows(const core::operation& op, const size_domains& declared, core::axis_sizes& axes) {
   if (core::integer_positions(op) != nullptr) return;
   for (const core::tensor_declaration& d : op.outputs)

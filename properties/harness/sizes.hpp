@@ -11,13 +11,14 @@
 
 namespace assay::properties {
 
-/// The axis of the rows of an output whose errors are judged by the largest |x| of a row, if it is only a width.
+/// The axis of the rows of an output whose errors are judged by the largest |x| of a row. Nothing for other outputs,
+/// and if the axis is no width or is an expression such as "2 r".
 std::optional<std::string> row_axis_of(const core::operation& op, const core::tensor_declaration& output);
 /// A row with fewer numbers, each a mean of many, may cancel by chance.
 inline constexpr std::size_t wide_row = 8;
 
-/// Whether further inputs of these sizes cost little, in addition to the mild ones. Faults that stay hidden with few
-/// elements stay hidden with many.
+/// Whether a second case of these sizes, with inputs of another family, costs little. Larger sizes need no second case:
+/// faults that stay hidden with few elements stay hidden with many.
 bool is_cheap(const core::operation& op, const core::axis_sizes& axes);
 
 /// Both ends of each axis whose sizes are declared to end, the upper end as far as it is affordable: pairs of tokens
@@ -31,8 +32,8 @@ std::vector<core::axis_sizes> declared_ends(const core::operation& op, const siz
 std::vector<usual_size> planned_sizes(const core::operation& op, core::dtype type, const size_domains& declared,
                                       const run_options& options);
 
-/// Each axis in turn at multiples of kernel blocks, 16 to 256, and at one neighbour of each (in a full run at both),
-/// with a few positions of the other axes. Faults of a last block that is full, or has one element, show there.
+/// Each axis in turn at sizes of kernel blocks (16, 64, 128 and 256), and at one neighbour of each (in a full run at
+/// both), with a few positions of the other axes. Faults of a last block that is full, or has one element, show there.
 std::vector<core::axis_sizes> block_sizes(const core::operation& op, core::dtype type, const size_domains& declared,
                                           const run_options& options);
 

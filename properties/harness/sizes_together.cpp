@@ -16,8 +16,8 @@ struct move {
   double distance;
 };
 
-// Sizes that a rule may demand of an axis, given the other sizes and these integers: the same, half or twice as much, a
-// multiple, a product, a quotient; or a number near its own size.
+// Sizes that a rule may demand of an axis of size `own`, from the sizes of other axes and the integer settings: the
+// same number, half or twice as much, a multiple, a product, a quotient; or a number near its own size.
 std::set<std::size_t> sizes_to_try(std::size_t own, const std::vector<std::size_t>& others) {
   std::set<std::size_t> all;
   for (std::size_t k = 0; k <= 8; ++k) all.insert({own + k, own - std::min(own, k)});

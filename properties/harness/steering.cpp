@@ -22,8 +22,8 @@ declared_domain numbers_inside(core::dtype type, const declared_domain& d) {
 struct steering {
   core::dtype type;
   declared_domain inside;
-  bool has_low, has_high;  // whether the interval ends before the numbers of the dtype do
-  bool low_end, high_end;
+  bool has_low, has_high;  // whether the domain has a lower and an upper end
+  bool low_end, high_end;  // whether some number becomes the lower end, and the upper one
 
   [[nodiscard]] bool holds(double x) const { return x >= inside.low && x <= inside.high; }
 
@@ -49,8 +49,8 @@ struct steering {
     if (high_end) x[(index + x.size() / 2) % x.size()] = inside.high;
   }
 
-  // Precondition: both ends exist. Shifts a row of consecutive integers: it begins at the lower end, ends at the upper
-  // one, or lies between.
+  // Shifts a row of consecutive integers: it begins at the lower end, ends at the upper one, or lies between.
+  // Precondition: the domain has both ends.
   void shift(values& x, std::size_t first, std::size_t size, core::counter_random& random) const {
     const double length = static_cast<double>(size), room = inside.high - inside.low - length + 1.0;
     double begin = x[first];
@@ -63,7 +63,7 @@ struct steering {
     for (std::size_t i = 0; i < size; ++i) x[first + i] = begin + static_cast<double>(i);
   }
 
-  // Whether all rows of the last axis are consecutive and short enough.
+  // Whether all rows of the last axis hold consecutive integers and fit into a domain that has both ends.
   [[nodiscard]] bool has_consecutive_rows(const values& x, std::size_t row) const {
     if (core::is_floating(type) || row < 2 || !has_low || !has_high ||
         static_cast<double>(row) > inside.high - inside.low + 1.0)

@@ -8,8 +8,8 @@ namespace assay::properties {
 
 /// Moves the finite values of each input that has a domain into it; the domain "state" belongs to no input. One case in
 /// four keeps values that already lie inside; the others hold the lower end, the upper end, or both. Rows of
-/// consecutive positions stay consecutive. If an input holds an infinity or NaN, or if no number of its dtype lies
-/// inside, the case stays as it is.
+/// consecutive positions stay consecutive. If an input with a domain holds an infinity or NaN, the case stays as it is.
+/// If no number of an input's dtype lies inside, this input stays as it is.
 void steer_into(test_case& c, const input_domains& domains, core::counter_random& random);
 
 /// The values from which a setting is drawn: its own values, or the narrower ones that are given. A setting that is the

@@ -41,7 +41,8 @@ summary_of_errors summary_of(const std::vector<double>& errors, const std::vecto
   return s;
 }
 
-// Facts about one output before its errors are judged, with the allowance of each element.
+// One output, and what its errors are compared with: the truth, the deviations and the bounds of random roundings, and
+// the allowance of each element.
 class judged_output {
  public:
   judged_output(const expectation& e, std::string name, reference::scatter s, std::vector<double> allowed)
@@ -200,9 +201,9 @@ bool is_scan(const core::operation& op) {
   return std::ranges::find(own, reference::accuracy_class::tree) != own.end();
 }
 
-// Whether an operation is a table: a function of positions and parameters sums few terms. Its law is wide because it
-// has several algorithms, such as slopes by recursion, and not because roundings add up. A user formula does not say
-// what its inputs are.
+// Whether an operation is a table: a function of positions and parameters, which sums few terms. Its law is wide
+// because it has several algorithms, such as slopes by recursion, and not because roundings add up. A user formula does
+// not say what its inputs are.
 bool is_table(const core::operation& op) {
   const bool is_own = op.name.starts_with("formula/");
   return !is_own && op.is_forward() && std::ranges::none_of(op.inputs, [](const core::tensor_declaration& d) {

@@ -40,7 +40,7 @@ inline constexpr std::size_t scatter_runs = 32;
 /// The error that an element may have before it is suspicious, without the last rounding to storage. It is the largest
 /// of: the number of deviations that has a chance of 2^-40 in a tensor (of Student's distribution, since deviations are
 /// estimated); four times the error of plain arithmetic, which shows where a format stagnates and where all roundings
-/// of equal numbers go the same way; eight units of roundoff. Infinite if a run gives no number.
+/// of equal numbers go the same way; eight units of roundoff. Infinite if a run gives no number, or if no run errs.
 std::vector<double> statistical_bounds(const reference::scatter& s, const reference::certified& truth,
                                        core::dtype compute);
 
@@ -53,8 +53,8 @@ class usual_errors {
   /// Returns the suspicion about outputs that are no bug, for any of the operation's algorithms: the output and the
   /// quantity that exceed their bounds most. Returns nothing if none exceeds its bound, or if allowances are less than
   /// `least_allowance_ratio` times the error of plain arithmetic, because such allowances are tight enough. Scans get
-  /// none: right scans have more algorithms than classes (in chunks, adjoints in logarithms), and their class says what
-  /// they lose.
+  /// no suspicion: right scans have more algorithms than classes (in chunks, adjoints in logarithms), and their class
+  /// says what they lose. Tables get none either, because few terms are summed there.
   [[nodiscard]] std::optional<suspicion> suspicion_of(const core::tensors& outputs) const;
 
  private:

@@ -23,7 +23,8 @@ const size_by_role whole_blocks{
 // The last block lacks one element.
 const size_by_role nearly_whole{{axis_role::token, 127}, {axis_role::key, 191}};
 
-bool is_left(const core::operation& op, const std::string& axis) {
+// Whether the family or a setting gives the size of an axis (usual_sizes.hpp).
+bool is_left_out(const core::operation& op, const std::string& axis) {
   const axis_role role = core::role_of(op, axis);
   return role == axis_role::parameter ? core::attribute_of_axis(op, axis) != nullptr
                                       : role == axis_role::pairs && !core::axis_with(op, axis_role::width).empty();
@@ -33,7 +34,7 @@ bool is_left(const core::operation& op, const std::string& axis) {
 
 core::axis_sizes few_of_each(const core::operation& op) {
   core::axis_sizes axes = core::sizes_by_role(op, few);
-  std::erase_if(axes, [&](const auto& axis) { return is_left(op, axis.first); });
+  std::erase_if(axes, [&](const auto& axis) { return is_left_out(op, axis.first); });
   return axes;
 }
 
@@ -42,7 +43,7 @@ std::vector<usual_size> sizes_by_roles(const core::operation& op) {
   const auto add = [&](const core::axis_sizes& given, const char* family = "") {
     core::axis_sizes axes = given;
     axes.merge(core::sizes_by_role(op, few));
-    std::erase_if(axes, [&](const auto& axis) { return is_left(op, axis.first); });
+    std::erase_if(axes, [&](const auto& axis) { return is_left_out(op, axis.first); });
     if (!given.empty() && !axes.empty()) all.push_back({{op.forward_name()}, std::move(axes), true, family});
   };
   const auto with = [&](const size_by_role& sizes) { return core::sizes_by_role(op, sizes); };

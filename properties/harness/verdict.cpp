@@ -117,7 +117,7 @@ core::tensors previous_step(const request& call, const core::tensors& outputs) {
 
 namespace {
 
-// Whether no answer that knows nothing would pass as well, by these laws.
+// Whether all answers that know nothing fail by these laws.
 bool is_informative(const expectation& expected, const reference::allowances& laws) {
   const request& call = expected.call;
   const auto passes = [&](const core::tensors& answer) { return judge_elements(expected, laws, answer).passed; };
@@ -138,7 +138,8 @@ bool is_informative(const expectation& expected, const reference::allowances& la
 
 using laws_on_demand = std::function<std::shared_ptr<const reference::allowances>()>;
 
-// `needs_informative`: whether it matters that answers that know nothing fail.
+// Judges outputs, by the wider laws if the first laws do not explain the outputs. Unless `needs_informative`, it is not
+// tested whether answers that know nothing fail.
 value_report judge_by(const expectation& expected, const core::tensors& outputs, const laws_on_demand& wider,
                       bool needs_informative) {
   value_report report = judge_elements(expected, *expected.first_laws, outputs);
@@ -163,7 +164,8 @@ void place(value_report& r, const core::part_of_call& part, const core::tensors&
   if (!r.passed) r.message = message_of(r.worst, shape);
 }
 
-// A failure comes before a pass, and the first of several failures; else the largest share of an allowance.
+// Whether the worst element of x is shown rather than that of y: a failure before a pass, the first of two failures,
+// and of two passes the one with the larger ratio of error to law.
 bool says_more(const value_report& x, const value_report& y) {
   if (x.passed != y.passed) return !x.passed;
   if (x.passed) return x.worst.ratio > y.worst.ratio;

@@ -38,8 +38,9 @@ struct value_report {
   /// False if an answer that knows nothing (zeros, the previous step, answers that the encoding declares) would pass
   /// too.
   bool informative = true;
-  /// For each accuracy class: the largest (error - half an ulp) / (u k), divided by 1.25. It is at most 1 if the law
-  /// explains the case.
+  /// For each accuracy class: the largest (error - half an ulp) / (u k), divided by 1.25. For `uniform` it is divided
+  /// by 1, and half an ulp is not subtracted if the arithmetic has the precision of the storage. The ratio is at most 1
+  /// if the law explains the case.
   std::array<double, reference::accuracy_classes.size()> ratios{};
   double largest_ulp = 0;  ///< the largest error, in ulp of the output's scale
   /// For each accuracy class: the error that its law allows the element with the largest error, in the same unit.
@@ -66,7 +67,7 @@ struct expectation {
   reference::certified_outputs truth;
   /// The laws of `uniform` and `sequential`; wider classes repeat that of `sequential`.
   std::shared_ptr<const reference::allowances> first_laws;
-  /// Whether answers that know nothing fail, by the first law and by the widest; empty until it is known.
+  /// Whether answers that know nothing fail, by the first laws and by all laws; empty until it is known.
   mutable std::array<std::optional<bool>, 2> informative{};
 };
 /// The laws of all classes.
@@ -85,7 +86,7 @@ void expect_all(const std::vector<request>& calls, const core::precisions& compu
 /// The allowances alone, remembered likewise.
 std::shared_ptr<const reference::allowances> allowances_of(const request& call, const core::precisions& compute);
 
-/// Judges outputs that check_outputs accepts. The laws of wider classes are computed only if the first one does not
+/// Judges outputs that check_outputs accepts. The laws of wider classes are computed only if the first laws do not
 /// explain the outputs.
 value_report judge(const expectation& expected, const core::tensors& outputs);
 

@@ -15,8 +15,9 @@ namespace {
 
 using core::infinity;
 
-// With one key attention gives its value, whatever the logits are; a query without features likewise. If each token is
-// a query and a key, outputs grow with the square of the tokens, and attention forms an exponential for every pair.
+// Draws the sizes of a case. There are mostly several keys and features: with one key attention gives its value,
+// whatever the logits are, and a query without features has equal logits. If each token is a query and a key, there are
+// few tokens, because outputs or exponentials are as many as pairs of tokens.
 core::axis_sizes attention_sizes(const core::operation& op, const core::attributes& settings,
                                  core::counter_random& random, extent size) {
   const std::size_t block = (std::size_t{1} << (3 + random.below(4))) - 1 + random.below(3);
@@ -208,7 +209,8 @@ void masked_inside(drawn_inputs& in, const core::operation&, core::dtype, core::
   });
 }
 
-// Three keys for every query: one of the last, and two anywhere. With all keys, a single one has almost no weight.
+// Up to three keys for every query: one of the last four, and two anywhere. With all keys, a single one has almost no
+// weight.
 void few_keys(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random& random) {
   for_queries(in, [&](std::size_t, std::span<double> row) {
     std::fill(row.begin(), row.end(), -infinity);

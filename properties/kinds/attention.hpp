@@ -31,8 +31,9 @@ void make_unit_rows(std::vector<double>& rows, std::size_t d);
 /// Changes inputs that have been filled with normal numbers.
 using input_filler =
     std::function<void(drawn_inputs& in, const core::operation& op, core::dtype type, core::counter_random& random)>;
-/// A family of operations of this kind. There are few keys and queries. If each token is both, there are up to 33, and
-/// fewer in several heads. If queries have places among the keys, no query is drawn before the first key.
+/// A family of operations of this kind. Short cases have few keys and queries. If each token is both, there are up to
+/// 33 tokens, and fewer in several heads. If queries have places among the keys, no query is drawn before the first
+/// key.
 family attention_family(std::string name, std::string summary, input_filler fill);
 /// A family for the operations that have this input.
 family of_input(const char* input, family f);
@@ -81,7 +82,7 @@ struct queries_without_keys {
   std::function<bool(const test_case& hidden, std::size_t row, std::size_t query)> has_none;
 };
 /// NAME_rows_without_keys: see rows_without_keys.cpp.
-property law_of_rows_without_keys(const std::string& name, const law_scope& scope, const queries_without_keys& those);
+property law_of_rows_without_keys(const std::string& name, const law_scope& scope, const queries_without_keys& queries);
 /// NAME_row_constants: a number added to a row of the bias changes nothing. Also NAME_rows_without_keys.
 std::vector<property> laws_of_bias(const std::string& name, const std::string& operation,
                                    const std::vector<std::string>& families);
@@ -118,8 +119,8 @@ traced never_rescaled(const traced& logits, const traced_truth& seen);
 traced cut_at_zero(const traced& logits, const traced_truth& seen);
 
 // Right ways.
-/// Two passes. Weights are divided before they multiply the values, and the shift of a block of keys is rescaled as in
-/// fused kernels (Milakov and Gimelshein 2018, arXiv 1805.02867).
+/// Two passes. The first one goes key by key and rescales its sum whenever the maximum grows, as fused kernels do
+/// (Milakov and Gimelshein 2018, arXiv 1805.02867). The second one divides the weights before they multiply the values.
 traced online_softmax(const traced& logits, const traced_truth& seen);
 /// exp(S - LSE), where LSE is the shift plus the logarithm of the sum.
 traced by_log_sum_exp(const traced& logits, const traced_truth& seen);
@@ -187,7 +188,7 @@ std::vector<variant> faults_of_weights(const std::string& name) {
   };
 }
 
-/// Controls: what published kernels compute another way. Every encoding of this kind may use it.
+/// Controls: what published kernels compute another way. Every encoding of this kind may use them.
 template <class Encoding>
 std::vector<variant> controls_of_kernels(const std::string& name) {
   return {

@@ -94,7 +94,7 @@ traced torch_of_eight(const traced& x, core::dtype type, double factor) {
 }
 
 traced step_by_step(const traced& x, int more) {
-  constexpr int most_squarings = 20;  // enough for norms up to 2^18
+  constexpr int most_squarings = 20;  // enough for norms up to 2^19
   traced y = x * traced(std::ldexp(1.0, -more));
   const traced norm = norm_of(y, -1);
   const auto is_scaled = [&](int k) { return less(traced(std::ldexp(1.0, k - 2)), norm); };  // for the k-th time

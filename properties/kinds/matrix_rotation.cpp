@@ -38,7 +38,7 @@ core::axis_sizes sizes_of_blocks(const core::operation& op, counter_random& rand
   return s;
 }
 
-/// The position of a token on an axis, with the numbers of tokens and axes.
+/// The indices of a token and of an axis of positions, and the numbers of tokens and of axes.
 struct token_place {
   std::size_t token, tokens, axis, axes;
 };

@@ -26,7 +26,7 @@ bool has_nan_where_nothing_turns(const request& call);
 /// NAME_norms: blocks keep their lengths, and coordinates outside blocks do not change. NAME_identity: position 0
 /// changes nothing. NAME_group: R(sp) R(p) = R((1 + s) p) for s = 1, 2 and -1. NAME_symmetric_part: only the
 /// antisymmetric part of an input counts (only the part above the diagonal if the setting `form` says so).
-/// NAME_dead_gradient: its gradient is antisymmetric (0 on and below the diagonal).
+/// NAME_dead_gradient: the gradient of that input is antisymmetric (0 on and below the diagonal).
 std::vector<property> laws_of_matrix_rotation(const std::string& name, const std::vector<std::string>& operations,
                                               const std::string& generators);
 
@@ -36,8 +36,8 @@ using reference::formula::traced;
 
 /// 1 + X + ... without scaling, as simple code sums it: powers over factorials.
 traced series_of_powers(const traced& x, int terms);
-/// Rodrigues's formula for three coordinates; the angle is the root of the sum of squares and `guard`. Blocks of
-/// another size are computed correctly.
+/// Rodrigues's formula for three coordinates; the angle is the root of the sum of squares and `guard`. If
+/// `small_ones_apart`, the quotients of small angles are series. Blocks of another size are computed correctly.
 traced rodrigues(const traced& x, double guard, bool small_ones_apart);
 /// torch.matrix_exp where the 1-norm selects its polynomial of degree 8 (aten/src/ATen/native/LinearAlgebra.cpp,
 /// compute_T8). Before pytorch/pytorch#196658 its x_7 lacked the `factor` 3/2 for a single matrix, but not for a batch:

@@ -44,8 +44,8 @@ void check_no_rotation(experiment& e) {
   const given_numbers x(e.c, "x");
   for (std::size_t i = 0; i < x.size(); ++i) e.equal(x[i], exactly(y.x[i]), "element {} at position 0", i);
 }
-// The result is rounded to y's storage before it is an input again: a rotation increases the error of its input at most
-// b-fold.
+// The result is rounded to y's storage before it is an input again. An element of a rotated vector inherits at most the
+// sum of the errors of that vector.
 void check_rotations_on_a_line(experiment& e) {
   const test_case once = e.c;
   const numbers y(e.call(once), "y");

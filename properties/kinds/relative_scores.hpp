@@ -14,11 +14,12 @@ namespace assay::properties {
 std::vector<usual_size> sizes_of_scores(const std::string& operation);
 std::vector<usual_size> sizes_of_square_scores(const std::string& operation);
 
-/// Fillers of inputs: the named inputs become 16 times as large, or 0; or one NaN stands in one of those that exist.
+/// Fillers of inputs: each number of the named inputs becomes 16 times as large, or 0; or one NaN stands in one of the
+/// named inputs that the operation has.
 input_filler far_larger(std::vector<std::string> inputs);
 input_filler nan_in(std::vector<std::string> inputs);
-/// Whether some query of attention, which has values, sees no key because queries are the last of the keys: its output
-/// is 0 or NaN.
+/// Whether some query of attention, which has values, sees no key: there are none, or queries are the last of the keys
+/// and outnumber them. The output of such a query is 0 or NaN.
 bool has_query_without_any_key(const request& call);
 
 /// mutant/NAME_scale_of_heads.

@@ -72,7 +72,7 @@ void counted(std::vector<double>& row, axis_of_positions on, dtype, counter_rand
   for (std::size_t i = 0; i < row.size(); ++i)
     row[i] = row.size() == 1 ? 1.0 + static_cast<double>(on.number % 3) : grid_place(i, on);
 }
-// An image that follows a class token at position 0, or text.
+// A class token at position 0, two tokens of text, then an image.
 void behind_text(std::vector<double>& row, axis_of_positions on, dtype, counter_random&) {
   for (std::size_t i = 0; i < row.size(); ++i)
     row[i] = i == 0 ? 0.0 : i < 3 ? 254.0 + static_cast<double>(i) : 257.0 + grid_place(i - 3, on);
@@ -107,7 +107,7 @@ void decoded(std::vector<double>& row, axis_of_positions, dtype type, counter_ra
   const double start = starts[random.below(core::largest_finite(type) < 1e5 ? 9 : std::size(starts))];
   for (std::size_t i = 0; i < row.size(); ++i) row[i] = start + static_cast<double>(i);
 }
-// Positions in a cache after eviction: the first tokens, then a window with gaps.
+// Positions with gaps, as a cache has them after eviction.
 void evicted(std::vector<double>& row, axis_of_positions, dtype, counter_random& random) {
   double m = static_cast<double>(random.below(4));
   for (double& position : row) {
@@ -119,7 +119,7 @@ void real_positions(std::vector<double>& row, axis_of_positions, dtype, counter_
   for (double& m : row) m = random.one_in(6) ? 0.0 : std::ldexp(random.normal(), static_cast<int>(random.below(11)));
 }
 
-// The same without position 0: at angle 0 a NaN is a matter of convention (has_special_value_at_angle_0).
+// As `evicted`, without position 0: at angle 0 a NaN is a matter of convention (has_special_value_at_angle_0).
 void evicted_from_one(std::vector<double>& row, axis_of_positions on, dtype type, counter_random& random) {
   evicted(row, on, type, random);
   for (double& m : row) m += 1.0;
@@ -162,8 +162,7 @@ void with_nan(std::vector<double>& x, std::size_t features, dtype type, counter_
     if (random.one_in(8)) v = std::numeric_limits<double>::quiet_NaN();
 }
 
-// The published frequencies, each moved a little. Here and there one runs backwards or, unless all must move, stands
-// still.
+// The published frequencies times 1/2 to 1. One in four is negative. One in twelve is 0, unless all must move.
 std::vector<double> draw_theta(std::size_t pairs, bool moving, counter_random& random) {
   std::vector<double> theta(pairs);
   for (std::size_t t = 0; t < pairs; ++t) {

@@ -12,7 +12,7 @@
 namespace assay::properties {
 
 /// Families of positions and of x, or of q and k: the mild ones first. Frequencies that are inputs are the published
-/// ones, each moved a little; their divisors are from 1 to 64.
+/// ones times 1/2 to 1, some with the other sign and some 0; their divisors are from 1 to 64.
 std::vector<family> rotation_families();
 /// The one of them with this name.
 family rotation_family(std::string_view name);

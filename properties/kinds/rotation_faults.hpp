@@ -25,6 +25,7 @@ change_of_call with_position(double (*position)(const token_positions& given, st
 change_of_call with_each_position(double (*new_position)(double m));
 /// Positions run along the heads; the last position stands for all heads beyond them.
 void heads_as_tokens(request& call);
+/// Exchanges heads and tokens of the outputs again.
 void tokens_again(core::tensors& outputs, const request& call);
 /// Pairs follow this layout, whatever is asked for, and the columns of the tables of cosines and sines have the order
 /// of the other layout.
@@ -154,7 +155,7 @@ std::vector<variant> faults_of_rotation(const std::string& name) {
                            const request& call) { take_columns_of_other_layout(y, call, "interleaved"); }}),
       fault("cosine_as_sine", "a unit that has sines alone", "cosines are sines of pi/2 - m theta",
             {.formula = [](auto& scheme) { scheme.rotation_at = rotations::with_cosine_as_sine; }}),
-      // It declares f32.
+      // The variant declares f32 for f16 and bf16.
       fault("angles_in_storage", "huggingface/transformers#25681", "all is computed in the storage dtype",
             {.arithmetic = in_storage,
              .declared =
@@ -168,7 +169,8 @@ std::vector<variant> faults_of_rotation(const std::string& name) {
       fault("fast_sine", "kekzl/imp#1317", "angles are reduced by a 2 pi of 24 bits",
             {.formula = [](auto& scheme) { scheme.rotation_at = rotations::reduced_once; },
              .shown_in = core::dtype::f64}),
-      // In f32 it is no worse than the rounding of the angle, except for the fastest pair, whose angle is exact.
+      // In f32 this reduction is no worse than the rounding of the angle, except for the fastest pair, whose angle is
+      // exact.
       fault("reduction_runs_out_of_bits", "tenstorrent/tt-metal#51845",
             "angles beyond 10^5 are reduced by multiples of pi that are not exact",
             {.formula = [](auto& scheme) { scheme.rotation_at = rotations::reduced_by_parts; }}),

@@ -51,7 +51,8 @@ void check_identity(experiment& e) {
 }
 
 // The unit vector k at all places: effects between heads and rows are tested elsewhere. Tokens stand at 0, 1, ..., a
-// single one at 1, with their own angles: no sine is subnormal if the implementation knows a base of 100.
+// single one at 1. The base is 100 if the implementation takes it, and frequencies that are inputs are 1 / (t + 1):
+// then no sine is subnormal.
 test_case with_unit_vectors(const experiment& e, std::size_t k, const rotary_case& shape) {
   test_case probe = e.c;
   auto &x = probe.call.inputs.at("x").values.storage(), &m = probe.call.inputs.at("position").values.storage();

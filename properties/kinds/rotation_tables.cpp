@@ -33,8 +33,8 @@ void take_columns_of_other_layout(core::tensors& outputs, request call, const ch
   const auto &by = turned.at("y").values.storage(), &x = call.inputs.at("x").values.storage();
   core::tensor& y = outputs.at("y") = call.inputs.at("x");
   const auto turn = [&](std::size_t v, std::size_t column, std::size_t own, std::size_t partner, double sign) {
-    // With halves, a column and the column half a row behind it belong to one pair; otherwise an even column and the
-    // next.
+    // The columns have the order of the other layout: if pairs are halves, an even column and the next one belong to
+    // one pair; otherwise a column and the column half a row behind it.
     const std::size_t pair = shape.layout.half_split ? column / 2 : column % pairs;
     const std::size_t vector = v * shape.layout.features;
     const double cosine = by[vector + shape.layout.first(pair)], sine = by[vector + shape.layout.second(pair)];

@@ -54,7 +54,8 @@ test_case with_masked_rows(const test_case& c) {
   return other;
 }
 
-// The program's answer for rows without keys: all of them 0, all NaN, or all the mean of the values.
+// The program's answer for rows without keys: all of them 0, all NaN, or all the mean of the values; `none` if there is
+// no such row.
 enum class convention { none, zero, nan, mean };
 
 // The convention that the program follows; it must be the same everywhere. The verdict knows which number a mean is.
@@ -111,10 +112,11 @@ bool has_row_without_keys(const request& call) {
          });
 }
 
-property law_of_rows_without_keys(const std::string& name, const law_scope& scope, const queries_without_keys& those) {
+property law_of_rows_without_keys(const std::string& name, const law_scope& scope,
+                                  const queries_without_keys& queries) {
   return law((name + "_rows_without_keys").c_str(),
              "a query without a key gives 0, NaN or the mean of all values, and other queries do not notice", scope,
-             {2, [those](experiment& e) { check_rows_without_keys(e, those); }});
+             {2, [queries](experiment& e) { check_rows_without_keys(e, queries); }});
 }
 
 std::vector<property> laws_of_bias(const std::string& name, const std::string& operation,

@@ -15,7 +15,7 @@ namespace assay::properties {
 struct drawing {
   core::dtype type;
   const core::attributes& settings;
-  double furthest;  ///< position: finite in f16, and so are sums over positions if there is a gradient
+  double furthest;  ///< the largest position: finite in f16, as are sums over positions if there is a gradient
   core::counter_random& random;
 };
 /// Fills the vector, which has its size; the numbers are rounded to their dtype afterwards.

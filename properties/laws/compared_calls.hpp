@@ -31,7 +31,7 @@ std::optional<std::string> compare_elements(comparisons& all, const std::string&
 std::optional<std::string> compare_outputs(comparisons& all, const measured_call& expected,
                                            const measured_call& actual);
 
-/// The first element whose bits differ (NaNs and zeros aside); nothing if there is none.
+/// The first element whose bits differ, in words; nothing if there is none. All NaNs count as equal, and both zeros.
 std::optional<std::string> compare_bits(comparisons& all, const core::tensors& expected, const core::tensors& actual);
 
 }  // namespace assay::properties

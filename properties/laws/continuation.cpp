@@ -18,8 +18,9 @@ std::size_t length(const test_case& c) { return sizes_of(c).at(c.call.operation-
 
 using chunk_ends = std::set<std::vector<std::size_t>>;
 
-// The ends of the chunks; no chunk is empty. A short sequence is split in two at every place; a longer one near both
-// ends, in the middle and at two other places. One more division has many chunks, some of a single token.
+// Divisions of a sequence, each as the ends of its chunks. A short sequence is split in two at every place; a longer
+// one at both ends, in the middle and at up to two other places. One more division has many chunks, some of a single
+// token.
 chunk_ends divisions(std::size_t n, std::uint64_t seed) {
   chunk_ends all;
   if (n < 2) return {{n}};

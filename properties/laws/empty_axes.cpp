@@ -11,9 +11,9 @@
 namespace assay::properties {
 namespace {
 
-// The case, and the same with each other value of a choice: one mode of a kernel may refuse what another takes. Also
-// with the standard values of integers, of one and of all: other values may not go together with an empty axis, which
-// has no two features to rotate.
+// The case, and the case with each other value of a choice: one mode of a kernel may refuse what another takes. Also
+// the case with the standard value of one integer, and of all integers: other values may not go together with an empty
+// axis, such as two features that rotate.
 std::vector<test_case> with_each_choice(const description& about, const test_case& c) {
   std::vector<test_case> all{c};
   const setting_values within = settings_to_draw(about, *c.call.operation);

@@ -11,13 +11,14 @@ property value_property();
 property vjp_property();
 /// Directional derivatives agree with the truth.
 property jvp_property();
-/// A sequence in two chunks, [0, m) and [m, n), with the state passed on, gives the whole, at every split.
+/// A sequence in chunks is right: each chunk is, from the state that the chunk before it really returned.
 property continuation_property();
 /// The scan of n tokens is n steps of one token.
 property recurrence_property();
-/// Outputs before token i do not depend on tokens from i on, bit by bit.
+/// Outputs before token i do not depend on tokens from i on: they have the same bits, or are right within the errors
+/// allowed to the call.
 property causality_property();
-/// No batch row, and no feature of a scan, depends on another, bit by bit.
+/// No position of an independent axis, such as a batch row, depends on another one; compared in the same way.
 property lane_property();
 /// The same call twice gives the same outputs.
 property repeat_property();

@@ -26,8 +26,7 @@ std::optional<test_case> alike(const test_case& c) {
   return differs ? std::optional(std::move(other)) : std::nullopt;
 }
 
-// The same inputs under another setting: the next value of one of them. Nothing if no other value goes together with
-// these shapes.
+// The same inputs with another value of one setting. Nothing if no other value goes together with these shapes.
 std::optional<test_case> in_another_setting(const description& about, const test_case& c) {
   const core::operation& op = *c.call.operation;
   core::counter_random random(c.seed);

@@ -31,8 +31,8 @@ class experiment {
 
   const test_case& c;
 
-  /// The outputs of a call, by default that of the case. If there are none, the law ends: outside the domain, as
-  /// unsupported if the implementation lacks the operation, or failed.
+  /// The outputs of a call, by default that of the case. If there are none, the law ends: as outside the domain, as
+  /// unsupported if the implementation lacks the operation or declines the call, or as failed.
   const measured_call& call() { return call(c); }
   const measured_call& call(const test_case& other);
   /// A call of another operation, in the dtype of the case.
@@ -116,7 +116,7 @@ class experiment {
       equal(exactly(0), element(actual, output, i), scale, "{}: {} element {}", what, output, i);
   }
 
-  /// The first element whose bits differ (NaNs and zeros aside); nothing if there is none.
+  /// The first element whose bits differ, in words; nothing if there is none. All NaNs count as equal, and both zeros.
   std::optional<std::string> changed_bits(const core::tensors& expected, const core::tensors& actual) {
     return compare_bits(all_, expected, actual);
   }
