@@ -17,7 +17,7 @@ using core::infinity;
 using encoding = reference::encodings::attention;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// Adds the bias of a relative encoding: -1/2 for each token of distance.
+// Replaces a bias of zeros by that of a relative encoding: -1/2 for each token of distance.
 void bias_where_none_is(request& call) {
   if (!call.inputs.contains("bias")) return;
   core::tensor& bias = call.inputs.at("bias");

@@ -97,7 +97,8 @@ void few_keys_weigh(drawn_inputs& in, const core::operation&, core::dtype, core:
 void equal_keys(drawn_inputs& in, const core::operation&, core::dtype, core::counter_random&) {
   std::fill(in.numbers.at("q").begin(), in.numbers.at("q").end(), 0.0);
 }
-// Logits below the numbers that some kernels use for -inf: -10000, or -50000 (flashinfer).
+// Logits near -200 or, in one case of three, below the numbers that some kernels use for -inf: -10000, or -50000
+// (flashinfer).
 void keys_far_below(drawn_inputs& in, const core::operation&, core::dtype type, core::counter_random& random) {
   // q . k before scaling is farther from 0 than the logit, and must be a number of the format too.
   const double wide = std::pow(static_cast<double>(std::max<std::size_t>(in.sizes.at("d"), 1)), 0.25),

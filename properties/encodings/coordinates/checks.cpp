@@ -86,8 +86,8 @@ void one_token(drawn_inputs& in, const core::operation&, dtype, core::counter_ra
   for (std::size_t k = 0; k < x.size(); ++k)
     if (k / width % n != kept) x[k] = 0.0;
 }
-// Only the central weight becomes NaN, because it never meets padding. A token that turns by the angle 0 becomes NaN as
-// a whole.
+// Only the central weight becomes NaN, because it never meets padding. A token that turns becomes NaN as a whole: at
+// the angle 0 it is a matter of convention whether a NaN reaches its partner.
 void nan_somewhere(drawn_inputs& in, const core::operation& op, dtype, core::counter_random& random) {
   const auto one_of = [&](const char* name) {
     std::vector<double>& x = in.numbers.at(name);
@@ -121,8 +121,8 @@ void nan_somewhere(drawn_inputs& in, const core::operation& op, dtype, core::cou
     weight[random.below(weight.size() / taps) * taps + center] = std::nan("");
 }
 
-// A grid that follows up to three other tokens; widths of rotations are multiples of four; several rows of a few
-// tokens.
+// A grid that follows up to four other tokens, now and then more; widths of rotations are multiples of four; several
+// rows of a few tokens.
 family of_few_tokens(family f) {
   f.generate = [drawn = std::move(f.generate)](const core::operation& op, dtype type, const core::attributes& settings,
                                                core::counter_random& random, extent size) {
@@ -170,7 +170,8 @@ std::vector<family> families() {
   return all;
 }
 
-// Whether weights that are not finite meet padding, or only half of a pair that turns by 0 is not finite.
+// Whether weights that are not finite meet padding, or a token that turns holds both numbers and special values, or a
+// derivative has an input with special values.
 bool is_of_convention(const request& call) {
   const auto is_finite = [](double x) { return std::isfinite(x); };
   const auto all_finite = [&](const core::tensor& t) {

@@ -127,7 +127,7 @@ bool has_query_without_keys(const request& call) {
   return causal ? n > m : n > 0 && m == 0;
 }
 
-// The usual sizes by roles without expensive ones, and with as many keys as queries; tables as long as in models.
+// The usual sizes by roles, without expensive ones and those with fewer keys than queries; tables as long as in models.
 std::vector<usual_size> sizes() {
   const std::string attention = "cope/attention";
   std::vector<usual_size> all = sizes_by_roles(*reference::find_operation(attention));

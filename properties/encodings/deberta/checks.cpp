@@ -36,7 +36,7 @@ double at_boundary(const drawing& from) {
   const std::int64_t middle = rows.span / 2;
   const auto bucket = middle + static_cast<std::int64_t>(from.random.below(static_cast<std::size_t>(middle)));
   std::int64_t n = middle, beyond = rows.max_distance - 1;
-  while (beyond - n > 1) {  // invariant: of.bucket(n) <= bucket
+  while (beyond - n > 1) {  // invariant: rows.bucket(n) <= bucket
     const std::int64_t between = n + (beyond - n) / 2;
     (rows.bucket(between) <= bucket ? n : beyond) = between;
   }

@@ -176,8 +176,8 @@ std::vector<family> families() {
   };
 }
 
-// Whether a row has fewer tokens than queries, so that the first queries come before all keys; or whether a NaN stands
-// in a page that a table names, behind the last token.
+// Whether a row has fewer tokens than queries, so that the first queries come before all keys, or more tokens than its
+// pages hold; or whether a NaN stands in a page that a table names, behind the last token.
 bool is_of_convention(const request& call) {
   if (!call.inputs.contains("length")) return false;
   const core::tensor &table = call.inputs.at("table"), &keys = call.inputs.at("key_pages");

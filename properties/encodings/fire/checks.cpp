@@ -35,7 +35,7 @@ double at_kinks(std::string_view input, dtype type, counter_random& random) {
   if (input == "multiplier") return random.sign();
   return input == "b1" && random.one_in(2) ? 0.0 : usual(input, type, random);
 }
-// Queries on both sides of the threshold, each with as many keys behind it as there are.
+// Queries at the threshold and beside it, and keys at the positions up to the threshold.
 pair_positions around_threshold(const core::operation& op, dtype, const core::attributes& settings,
                                 counter_random& random, extent size) {
   pair_positions positions = draw_pairs(op, random, size);

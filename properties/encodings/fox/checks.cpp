@@ -16,8 +16,8 @@ namespace {
 
 using core::infinity;
 
-// Padding in two rows of three, at most half of the keys. For attention every query keeps a key: programs differ in the
-// output of a query without one.
+// Padding in two rows of three: at most half of the keys, or, for attention, at most the keys before all queries. There
+// every query keeps a key, because programs differ in the output of a query without one.
 void draw_first_keys(drawn_inputs& in, const core::operation& op, core::counter_random& random) {
   if (op.input("first_key") == nullptr) return;
   const std::size_t m = in.sizes.at("m"), most = op.input("q") ? m - std::min(m, in.sizes.at("n")) : m / 2;

@@ -35,7 +35,7 @@ double far(core::counter_random& random) { return random.sign() * random.uniform
 double closed(core::counter_random& random) { return random.one_in(2) ? -infinity : usual(random); }
 double infinite(core::counter_random& random) { return random.one_in(2) ? random.sign() * infinity : usual(random); }
 
-// Padding stands at the left of every second row.
+// Padding stands at the left of about half of the rows.
 void pad(drawn_inputs& in, core::counter_random& random) {
   const std::size_t n = in.sizes.at("n");
   std::vector<double>& visible = in.numbers.at("visible");
@@ -103,7 +103,8 @@ test_case with_gates(const test_case& c, double gate) {
   for (double& a : other.call.inputs.at("a").values.storage()) a = gate;
   return other;
 }
-// For number k of the flat list: its token, or the token before it (or the state). A hidden token is 0.
+// Number k of x, or the number of the same channel one token before; of the state before the first token. Hidden tokens
+// are 0.
 double token_at(const test_case& c, std::size_t k, bool before) {
   const core::shape s = c.call.inputs.at("x").shape();
   const std::size_t row = s[2] * s[3], t = k / row % s[1], b = k / row / s[1];
@@ -122,7 +123,7 @@ void check_ends(experiment& e) {
               open ? "of the token before" : "of its token");
   }
 }
-// Changes the signs of every second channel.
+// Changes the signs of every second number.
 void check_signs(experiment& e) {
   const std::string rows = e.c.call.operation->inputs.front().name;
   test_case turned = e.c;

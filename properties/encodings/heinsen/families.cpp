@@ -144,7 +144,8 @@ std::vector<usual_size> usual_sizes() {
 encoding_tests make_tests() {
   encoding_tests tests;
   tests.name = "heinsen";
-  // If tokens forget slowly, no law is wider than necessary, and each token has weight.
+  // Long cases have gates near one: tokens are forgotten slowly, so that each has weight and no law is wider than
+  // needed.
   tests.families = {
       parting_classes(full_family("mild", "gates and inputs of order 1", mild, {0, 1, 0, 1})),
       parting_classes(

@@ -61,12 +61,11 @@ double out_of_step(counter_random& random, std::size_t place, std::size_t) {
   return random.normal() - (random.one_in(2) ? 90.0 : 0.0) + static_cast<double>(place % 2);
 }
 
-/// The ranges of a family's inputs: logarithms x, gate logits, candidates; whether h0 is small; and how far both gates
-/// of a pair are lowered.
+/// The ranges of a family's inputs.
 struct ranges {
-  source x = usual, gate = usual, candidate = usual;
-  bool from_little = false;
-  double closed = 0.0;
+  source x = usual, gate = usual, candidate = usual;  // logarithms, gate logits, candidates
+  bool from_little = false;                           // whether h0 is small
+  double closed = 0.0;                                // how far both gates of a pair are lowered
   double (*sign)(counter_random& random) = either_sign;
 };
 
@@ -106,7 +105,7 @@ bool has_terms_that_cancel(const core::tensors& inputs) {
     }
   return false;
 }
-// Logarithms with few digits may cancel exactly: in such formats all signs are 1.
+// Terms may cancel, above all if logarithms have few digits: in such a case all signs become 1.
 family without_nothing(family f) {
   f.generate = [drawn = std::move(f.generate)](const core::operation& op, dtype type, const core::attributes& settings,
                                                counter_random& random, extent size) {

@@ -65,7 +65,7 @@ family of_numbers(const char* name, const char* summary, const number_filler& ba
                        {"factor", extensions}});
 }
 
-// A published model: its base, and the bases of models derived from it.
+// A published model: its base and its settings.
 struct model {
   const char *name, *summary;
   double base;
@@ -112,7 +112,7 @@ family of_model(const model& m) {
   for (const auto& [name, values] : m.others) f.settings[name] = values;
   return where(has_ramp, f);
 }
-// Factors as in LongRoPE: hundredths that do not decrease, from 1 to 3 (the short list) or to 64 (the long one).
+// Factors as in LongRoPE: hundredths that do not decrease, from 1 to 3, as in short lists, or to 64, as in long ones.
 void factors_of_longrope(std::vector<double>& factors, const drawing& from) {
   const double last = from.random.one_in(2) ? 3.0 : 64.0, steepness = from.random.uniform(2, 4);
   for (std::size_t t = 0; t < factors.size(); ++t) {

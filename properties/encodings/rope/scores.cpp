@@ -32,8 +32,8 @@ void leave_neighbours_unscaled(request& call) {
     set_setting(call, "magnitude", 1.0);
 }
 
-// Head i of q uses head i mod g of k. Gives the order in which the heads of one head of k follow one another, or the
-// inverse.
+// The order of the heads of q, or its inverse, in which those that use one head of k follow one another, although head
+// i of q uses head i mod g of k.
 std::vector<std::size_t> tiled(const request& call, bool back) {
   const std::size_t heads = call.inputs.at("q").shape()[2], groups = call.inputs.at("k").shape()[2];
   std::vector<std::size_t> order(heads);

@@ -74,7 +74,7 @@ void check_first(experiment& e) {
               static_cast<double>(setting<std::int64_t>(e.c, "width")), "the sums from 1 and from 0, element {}", k);
 }
 
-// The bias at distance 0 is d / (2 c_h), minus that with the offset.
+// Keys beyond the index of a query's row get the bias of distance 0: d / (2 c_h), or 0 with the offset.
 void keys_beyond_the_row_at_0(core::tensors& outputs, const request& call) {
   core::tensor& bias = outputs.at("bias");
   const std::size_t heads = bias.shape()[0], n = bias.shape()[1], m = bias.shape()[2];
@@ -127,7 +127,7 @@ std::vector<variant> mutants() {
   return all;
 }
 
-// k / steps
+// (first + k) / steps, for k < count.
 traced exponents(std::size_t first, std::size_t count, std::size_t steps) {
   const auto constant = [](std::size_t x) {
     return reference::formula::traced_integer::constant(static_cast<std::int64_t>(x));

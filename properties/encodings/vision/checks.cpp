@@ -118,6 +118,7 @@ bool has_image_everywhere(const core::tensor& mask) {
   return std::find(rows.begin(), rows.end(), false) == rows.end() &&
          std::find(columns.begin(), columns.end(), false) == columns.end();
 }
+// If 1/2 is subtracted, the first row and the first column of each mask belong to the image.
 family within_an_image(family f) {
   f.generate = [drawn = std::move(f.generate)](const core::operation& op, dtype type, const core::attributes& settings,
                                                core::counter_random& random, extent size) {

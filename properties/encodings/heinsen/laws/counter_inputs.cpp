@@ -5,7 +5,7 @@
 namespace assay::properties::encodings::heinsen {
 namespace {
 
-// A tensor [rows, tokens, bits] with the elements of(sign of the bit).
+// A tensor [rows, tokens, bits] with the elements number(sign of the bit).
 template <class Function>
 core::tensor tensor_of_signs(const counter_inputs& c, core::dtype type, Function number) {
   const std::size_t tokens = std::size_t{1} << c.bits;

@@ -51,8 +51,7 @@ void check_reset(experiment& e) {
   op.is_vjp() ? check_nothing_flows_back(e, cut, r) : compare_pasts(e, cut, r);
 }
 
-// Neutral tokens before, between and after those of a case: for each position the token it is taken from; the positions
-// that are neutral; and the new position of each token of the case.
+// Neutral tokens before, between and after those of a case.
 struct padding {
   padding(std::size_t n, std::uint64_t seed) {
     core::counter_random random(seed);
@@ -66,7 +65,9 @@ struct padding {
       from.push_back(i);
     }
   }
-  std::vector<std::size_t> from, neutral, where;
+  std::vector<std::size_t> from;     // for each position: the token that stands there
+  std::vector<std::size_t> neutral;  // the positions of neutral tokens
+  std::vector<std::size_t> where;    // for each token of the case: its new position
 };
 
 void check_padding(experiment& e) {

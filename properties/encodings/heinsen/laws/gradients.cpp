@@ -93,7 +93,7 @@ void check_partition(experiment& e) {
             [&](const lane_position& lane) { check_partition_of(e, lane_gradients(unit, call, lane), token); });
 }
 
-// The same for the module: grad_b_h + sum of grad_s0 = W_R^T grad_b_R + sum of grad_s_n.
+// Conservation in the module: grad_b_h + sum of grad_s0 = W_R^T grad_b_R + sum of grad_s_n.
 void check_module_conservation(experiment& e) {
   const measured_call& call = e.call();
   const core::axis_sizes sizes = sizes_of(e.c);

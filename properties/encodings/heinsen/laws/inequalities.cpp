@@ -1,5 +1,5 @@
-// Consequences of s_i = LSE(a_i + s_{i-1}, h_i) for the states of one or two calls, up to the errors that the verdict
-// allows.
+// Consequences of s_i = LSE(a_i + s_{i-1}, h_i) for the states of up to three calls, up to the errors that the
+// verdict allows.
 #include <cmath>
 
 #include "properties/encodings/heinsen/laws/lanes.hpp"

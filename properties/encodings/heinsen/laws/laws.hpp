@@ -6,7 +6,7 @@
 
 namespace assay::properties::encodings::heinsen {
 
-/// The consequences of one or two calls for the order of states.
+/// Inequalities between the states of up to three calls.
 std::vector<property> inequality_laws();
 std::vector<property> shift_laws();
 std::vector<property> closed_form_laws();

@@ -32,7 +32,7 @@ scheme_change<scan_scheme> with_gradients(void (*change)(scan_gradients<R> grad)
   });
 }
 
-void drop_that_of_state_in_short_chunk(scan_gradients<R> grad) {
+void drop_state_gradient_of_short_chunk(scan_gradients<R> grad) {
   if (grad.a.size() < 3) grad.s0 = R(0.0);
 }
 
@@ -81,7 +81,7 @@ std::vector<variant> gradient_mutants() {
                       {.formula = with_carry([](std::size_t, const R& s0) { return s0.number != 0.0; })}),
       changed_heinsen("mutant/short_chunk_drops_state_gradient", "fla-org/flash-linear-attention#1140",
                       "grad_s0 is 0 for fewer than 3 tokens",
-                      {.formula = with_gradients(drop_that_of_state_in_short_chunk)}),
+                      {.formula = with_gradients(drop_state_gradient_of_short_chunk)}),
       changed_heinsen("mutant/tail_gradient_not_cleared", "state-spaces/mamba#537",
                       "behind the last block of 16 the decay's gradient is not cleared first",
                       {.formula = with_gradients([](scan_gradients<R> grad) {

@@ -89,7 +89,7 @@ std::vector<variant> memory_mutants() {
       changed_heinsen("mutant/buffer_reused", "ggml-org/llama.cpp#16412",
                       "from the 41st call on, results of the call before are returned where the shapes agree",
                       {.outputs = reused_buffers(), .declared = nothing_declared, .remembers = true}),
-      // It models a race between two blocks.
+      // A race between two blocks.
       changed_heinsen("mutant/lost_update", "fla-org/flash-linear-attention#945",
                       "in one call of eight the last lane misses an update",
                       {.outputs =

@@ -11,7 +11,7 @@ using core::dtype;
 // x rounded as a tensor of the storage dtype holds it.
 R stored(dtype storage, const R& x) { return R(core::round_to(storage, x.number)); }
 
-// Only this gradient is summed in storage, and only if no state is -inf; such states have rules of their own.
+// Only the gradient of s0 is summed in storage, and only if s0 is not -inf: such states have rules of their own.
 void state_gradient_in_storage(scan_scheme& scheme, dtype storage) {
   scheme.adjoint = [storage](const_lane<R> a, const_lane<R> h, const R& s0, const_lane<R> s, const_lane<R> grad_s,
                              const R& grad_last, scan_gradients<R> grad) {
@@ -42,7 +42,7 @@ void gate_gradient_by_difference(scan_scheme& scheme, dtype storage) {
 
 std::vector<variant> precision_mutants() {
   return {
-      // It declares nothing: the default is f32 for f16 and bf16.
+      // The variant declares nothing: the default is f32 for f16 and bf16.
       changed_heinsen("mutant/narrow_inside", "huggingface/transformers#47787", "every operation is rounded to bf16",
                       {.arithmetic = in_storage, .declared = nothing_declared, .shown_in = dtype::bf16}),
       changed_heinsen("mutant/carry_in_storage", "pytorch/pytorch#141802",
@@ -69,7 +69,7 @@ std::vector<variant> precision_mutants() {
       changed_heinsen("mutant/gate_gradient_by_difference", "fla-org/flash-linear-attention#29",
                       "the decay's gradient is the difference of two sums kept in bf16",
                       {.formula = gate_gradient_by_difference, .shown_in = dtype::bf16}),
-      // Its exponential overflows from log(largest number) on.
+      // exp(-g) overflows where -g is more than the logarithm of the largest number.
       changed_heinsen(
           "mutant/gate_in_storage", "sbryngelson/ANEForge#113", "the gate's softplus is computed in f16 and overflows",
           {.formula =
