@@ -25,8 +25,8 @@ struct size_fault {
   [[nodiscard]] bool is_wrong(std::size_t position) const { return position >= from && position % every == 0; }
 };
 
-/// The optimized kernels with such a fault. It is in every output that has the axis; if no output has it, in the first
-/// floating-point input with the axis on which the outputs depend.
+/// The optimized kernels with such a fault. It is in every output that has the axis; if no output has it, in the last
+/// floating-point input that has it.
 class wrong_by_size final : public implementation {
  public:
   explicit wrong_by_size(size_fault fault) : right_(make_builtin("optimized").value()), fault_(std::move(fault)) {}

@@ -60,7 +60,7 @@ std::unique_ptr<implementation> keeps_the_longest(fault fault_of_shorter) {
       });
 }
 
-// A table in the dtype of the first call, or of the longest call so far.
+// Outputs rounded to the dtype of the first call; if that is not kept, to each call's own dtype.
 std::unique_ptr<implementation> keeps_its_first_dtype(bool is_kept) {
   return std::make_unique<remembering>(
       [is_kept, first = std::optional<core::dtype>()](const request& call,

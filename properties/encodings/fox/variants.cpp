@@ -183,7 +183,7 @@ std::vector<variant> mutants() {
            changed("mutant/fox_own_token", "triton-lang/triton#8412: off by one",
                    "D_ij decays by the key's own gate too",
                    {.formula = with_sums(with_own_gate), .representative = true}),
-           // It does not declare that log f = -inf has no answer (-inf - (-inf)).
+           // The variant does not declare that log f = -inf has no answer (-inf - (-inf)).
            changed("mutant/fox_reset_gives_nan", "a difference of prefix sums, as published code has it",
                    "log f = -inf makes every later pair NaN", {.formula = by_prefixes, .representative = true}),
            changed("mutant/fox_gate_floored", "a floor on log f, as published code has it", "log f below -100 is -100",
@@ -232,7 +232,7 @@ std::vector<variant> mutants() {
                     .shown_in = dtype::bf16}),
            changed("mutant/fox_masked_pairs_in_gradient", "jax-ml/jax#23842", "cotangents of masked pairs count",
                    {.inputs = count_masked_pairs}),
-           // It ignores q . k.
+           // The threshold ignores q . k.
            changed("mutant/fox_pruned_by_decay_alone", "the threshold of arXiv 2504.06949 without the bound of q . k",
                    "keys with D below -6 are left out",
                    {.formula = with_logit([](const traced& product, const traced& bias, const traced& scale) {

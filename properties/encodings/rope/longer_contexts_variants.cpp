@@ -45,7 +45,7 @@ void factor_of_lengths(request& call) {
                                 static_cast<double>(setting_of<std::int64_t>(call, "trained_length"))));
 }
 
-/// t/r of each pair, or (t + 1)/r and so on.
+/// (t + first) / r for each pair t.
 traced share_of_pairs(const extension& by, double first = 0.0) {
   return (to_real(reference::formula::counted(by.pairs)) + traced(first)) / traced(static_cast<double>(by.pairs));
 }
@@ -61,14 +61,14 @@ traced with_ramp_reversed(const extension& by, const traced&, const traced& fact
                           const traced& theta) {
   return reference::extended_frequencies(by, factor, share ? traced(1.0) - *share : share, theta);
 }
-// Uses the longest context for which the factor is meant, which is no integer: s L / L0 - (s - 1) is always s^2 - s +
-// 1.
+// Uses the longest context for which the factor s is meant, s L0, in place of L. It need not be an integer. So s L / L0
+// - (s - 1) is always s^2 - s + 1.
 traced of_longest_length(extension by, const traced&, const traced& factor, const ramp& share, const traced& theta) {
   if (by.rule == extension::kind::dynamic) by.length = by.factor * by.trained_length;
   return reference::extended_frequencies(by, factor, share, theta);
 }
 traced wavelength_of(const traced& theta) { return traced(2.0) * reference::pi<traced>() / theta; }
-// In llama3's band between low and high, wavelengths are blended; kept(settings, theta) is the share that stays.
+// In llama3's band between low and high, wavelengths are blended; kept(by, theta) is the share that stays.
 template <traced kept(const extension& by, const traced& theta)>
 traced with_wavelengths(const extension& by, const traced&, const traced& factor, const ramp& share,
                         const traced& theta) {

@@ -19,7 +19,7 @@ using encoding = reference::encodings::rope;
 using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// The setting; empty if the operation does not have it.
+// The value of the setting `scaling`; empty if the operation does not have the setting.
 std::string scaling_of(const request& call) {
   return call.operation->attribute("scaling") == nullptr ? "" : setting_of<std::string>(call, "scaling");
 }

@@ -47,7 +47,7 @@ double f32(double x) { return static_cast<float>(x); }
 double bf16(double x) { return core::round_to(dtype::bf16, x); }
 double log_f32(double x) { return f32(std::log(f32(x))); }
 
-// It declares that it is right for 32 buckets up to 128.
+// A control that declares to be right for 32 buckets up to 128 alone.
 variant right_by_default(const char* id, const char* models, offset_function offset) {
   return changed(
       id, models, "right for the settings that it declares",

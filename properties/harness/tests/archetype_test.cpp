@@ -97,7 +97,7 @@ void install_archetype() {
   CHECK(once);
 }
 
-// Negative buckets where there are more than two distances.
+// A negative bucket where there are more than two.
 class sometimes_negative final : public implementation {
  public:
   [[nodiscard]] const description& describe() const override { return right_.describe(); }

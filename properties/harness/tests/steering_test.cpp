@@ -31,7 +31,8 @@ const std::vector<double>& no_positions() {
   return all;
 }
 
-// The results of 64 draws from a case: whether every number lies inside, and which ends were met.
+// The results of 64 draws from a case: whether every number lies inside and each row is consecutive; which ends were
+// met in some draw, and whether one draw met both.
 struct steered {
   bool inside = true, low = false, high = false, both = false, consecutive = true;
 };
