@@ -76,7 +76,8 @@ merged_parts by_tree(const attention_parts& all, const merge_rule& rule) {
       parts[k] = 2 * k + 1 < parts.size() ? merged(two_by_shift, parts[2 * k], parts[2 * k + 1], rule) : parts[2 * k];
   return result(chosen(rule.has_keys(parts.front().lse), parts.front(), nothing(rule)), all);
 }
-/// All parts with one shift: sum_i factor(lse_i - shift) o_i, normalized by `norm` of their sum.
+/// All parts at once: sum_i w_i o_i; `norm` makes w_i from b^(lse_i - shift), their sum and the number of parts. The
+/// shift is the largest lse, or 0. Parts without keys have no weight if `with_keys` is set.
 using part_norm = traced (*)(const traced& weight, const traced& sum, const traced& count);
 merged_parts all_by(const attention_parts& all, const merge_rule& rule, bool has_shift, part_norm norm,
                     bool with_keys = true) {

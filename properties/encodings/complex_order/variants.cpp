@@ -116,7 +116,7 @@ std::vector<variant> mutants() {
            changed("mutant/complex_order_half_imaginary", "a factor 1/2 of one part alone", "im has half of its size",
                    {.outputs = of_pairs([](double&, double& im) { im /= 2; }), .representative = true}),
            changed("mutant/complex_order_polar", "torch.polar, whose backward takes a to be a modulus",
-                   "the gradient of the amplitude has the sign of the amplitude",
+                   "the gradient of the amplitude is multiplied by the sign of the amplitude",
                    {.outputs =
                         [](core::tensors& outputs, const request& call) {
                           if (!outputs.contains("grad_amplitude")) return;

@@ -68,7 +68,7 @@ std::vector<variant> mutants() {
                         },
                     .representative = true}),
            changed("mutant/coordinates_angles_in_bf16", "sgl-project/sglang-jax#1472: what angles are made of, in bf16",
-                   "points and frequencies are rounded to bf16 before",
+                   "points and frequencies are rounded to bf16 before they are multiplied",
                    {.formula =
                         [](auto& scheme) {
                           scheme.angle = [](const traced& points, const traced& matrix, const traced& factor) {
@@ -97,7 +97,7 @@ std::vector<variant> mutants() {
            changed("mutant/coordinates_turned_backwards", "the sign of rotate_half", "pairs turn by -a",
                    {.formula = [](auto& scheme) { scheme.turn = rotations::turned_backwards; }}),
            changed("mutant/coordinates_grid_by_columns", "huggingface/diffusers#11309: rows and columns exchanged",
-                   "the grid has so many columns as it has rows",
+                   "the numbers of rows and of columns are exchanged",
                    {.inputs =
                         [](request& call) {
                           if (call.operation->attribute("rows") == nullptr) return;
@@ -117,7 +117,7 @@ std::vector<variant> mutants() {
                "kernels are read from their last number on",
                {.formula = with_offset([](std::int64_t term, std::int64_t size, bool) { return size / 2 - term; })}),
            changed("mutant/coordinates_edge_repeated", "huggingface/candle#408: other padding than PyTorch's zeros",
-                   "beyond the last place it stands again",
+                   "outside of the grid the nearest place stands again",
                    {.formula =
                         [](auto& scheme) {
                           scheme.outside = [](std::int64_t place, std::int64_t size) {

@@ -13,7 +13,7 @@ using encoding = reference::encodings::decoder;
 using reference::formula::traced, reference::formula::traced_truth, reference::formula::traced_integer;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// The scale of only one part of the features.
+// The scale is that of the features without positions alone.
 void scale_by_unturned_width(request& call) {
   if (call.operation->attribute("logit_factor") == nullptr) return;
   const auto d = static_cast<double>(call.inputs.at("q").shape()[3]),
@@ -25,14 +25,14 @@ void root_of_logit_factor(request& call) {
   if (call.operation->attribute("logit_factor") != nullptr)
     change_setting<double>(call, "logit_factor", [](double by) { return std::sqrt(by); });
 }
-// All pages of the table count as full.
+// The last page of each row counts as full.
 void read_last_page_whole(request& call) {
   if (!call.inputs.contains("length")) return;
   const auto page = static_cast<double>(call.inputs.at("key_pages").shape()[1]);
   if (page == 0.0) return;
   change_each(call.inputs, "length", [page](double length) { return std::ceil(length / page) * page; });
 }
-// One page that was taken ahead counts as full.
+// A row that ends where a page ends reads the next page of its table, too.
 void read_page_ahead(request& call) {
   if (!call.inputs.contains("length")) return;
   const auto page = static_cast<double>(call.inputs.at("key_pages").shape()[1]),
@@ -89,7 +89,7 @@ std::vector<variant> mutants() {
                    {.inputs = read_last_page_whole}),
            changed("mutant/decoder_page_ahead",
                    "pegainfer-project/pegainfer#291: the page of the next token is in the table",
-                   "rows that end where a page ends have that many tokens more", {.inputs = read_page_ahead}),
+                   "rows that end where a page ends have the tokens of one more page", {.inputs = read_page_ahead}),
            changed("mutant/decoder_one_token_more", "a bound <= for <", "the place behind the last token counts",
                    {.formula =
                         [](auto& scheme) {

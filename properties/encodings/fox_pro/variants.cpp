@@ -13,7 +13,7 @@ using encoding = reference::encodings::fox_pro;
 using reference::formula::traced;
 inline constexpr auto& changed = make_variant<encoding>;
 
-// Multiplies each number of a norm by factor(x, place of the number, epsilon).
+// Multiplies each finite number of a normalized output by factor(x, place of the number, epsilon).
 using row_change = double (*)(const core::tensor& x, std::size_t k, double epsilon);
 void change_rows(core::tensors& outputs, const request& call, row_change factor) {
   const auto y = outputs.find("y");
@@ -24,9 +24,9 @@ void change_rows(core::tensors& outputs, const request& call, row_change factor)
     if (double& out = y->second.values.storage()[k]; std::isfinite(out))
       out = core::round_to(call.type, out * factor(x, k, epsilon));
 }
-double mean_of_squares(const core::tensor& x, std::size_t first, std::size_t count, double less = 0) {
+double mean_of_squares(const core::tensor& x, std::size_t first, std::size_t count, double center = 0) {
   double sum = 0;
-  for (std::size_t k = first; k < first + count; ++k) sum += std::pow(x.values.storage()[k] - less, 2);
+  for (std::size_t k = first; k < first + count; ++k) sum += std::pow(x.values.storage()[k] - center, 2);
   return sum / static_cast<double>(count);
 }
 double across_heads(const core::tensor& x, std::size_t k, double epsilon) {

@@ -11,7 +11,7 @@ using reference::formula::traced, reference::formula::traced_integer;
 inline constexpr auto& leveled = make_variant<encoding>;
 
 // floor(log2 n), and not ceil(log2 n), as the last level.
-bool below_last_level(const encoding::pair& pair) {
+bool up_to_floor_level(const encoding::pair& pair) {
   const auto floor = static_cast<std::size_t>(std::bit_width(pair.n)) - 1;
   return encoding::is_causal(pair) && encoding::level_of(pair) <= floor;
 }
@@ -31,7 +31,7 @@ std::vector<variant> mutants() {
            leveled("mutant/log_linear_attention_last_level_lost",
                    "fla-org/flash-linear-attention#542: levels counted by floor(log2 n)",
                    "the last level is missing where n is no power of 2",
-                   {.formula = [](auto& scheme) { scheme.sees = below_last_level; }, .representative = true}),
+                   {.formula = [](auto& scheme) { scheme.sees = up_to_floor_level; }, .representative = true}),
            leveled("mutant/log_linear_attention_level_of_distance", "buckets of distances for those of a Fenwick tree",
                    "the level is the number of binary digits of t - s",
                    {.formula =

@@ -25,7 +25,7 @@ number terms_of(const number& a, const number& b) {
   const core::shape rows{s[0], s[1], s[2], 1}, columns{t[0], 1, t[1], t[2]};
   return {reshaped(a.log, rows) + reshaped(b.log, columns), reshaped(a.sign, rows) * reshaped(b.sign, columns)};
 }
-// sign exp(log - shift); the shift has one number for all tokens and keys, or the shape of the terms.
+// sign exp(log - shift); the shift has one number for each sum [B, n, m], or the shape of the terms.
 traced scaled(const number& terms, const traced& shift) {
   const core::shape s = shape_of(terms.log);
   const bool is_of_sums = shape_of(shift).size() == 3;

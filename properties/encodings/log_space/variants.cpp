@@ -89,7 +89,7 @@ std::vector<variant> mutants() {
                    "the sum so far keeps the shifts of its tokens", {.formula = summing(never_rescaled)}),
            changed("mutant/log_space_block_shift",
                    "fla-org/flash-linear-attention, logcumsumexp_fwd_kernel: the largest of a block, and 1e-20",
-                   "x is taken less the largest of its block: what comes before it in there underflows",
+                   "x is taken less the largest up to the end of its block of 4: small terms before it underflow",
                    {.formula = summing(below_largest_of_block)}),
            changed("mutant/log_space_unguarded", "tinygrad/tinygrad#17853, pytorch/pytorch#52213",
                    "-inf less -inf is NaN, and stays", {.formula = summing(unguarded), .representative = true}),

@@ -17,7 +17,7 @@ auto with_softplus(traced (*function)(const traced& x)) {
   return [function](auto& scheme) { scheme.softplus_of = function; };
 }
 traced overflowing(const traced& x) { return log(traced(1.0) + exp(x)); }
-// The slope is exp(x) times 1/(1 + exp(x)); for x whose exponential overflows it is 0.
+// The slope is exp(x) times 1/(1 + exp(x)); for x above 80 it is 0.
 traced with_lost_slope(const traced& x) {
   const traced slope = exp(x) * (traced(1.0) / (traced(1.0) + exp(x)));
   return with_slope(softplus(x), x, either(less(traced(80.0), x), traced(0.0), slope));
@@ -30,7 +30,7 @@ auto with_angle(traced (*angle)(const traced& turned, const traced& delta)) {
 auto with_clamp(traced (*clamp)(const traced& delta)) {
   return [clamp](auto& scheme) { scheme.clamped = clamp; };
 }
-// The slope if the bounds themselves count as outside.
+// The slope if the bound 0 itself counts as outside.
 traced without_slope_at_0(const traced& delta) {
   const traced cut = encoding::cut_at_a_turn(delta);
   return either(equal(cut, traced(0.0)), detach(cut), cut);

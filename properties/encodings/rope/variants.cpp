@@ -157,7 +157,7 @@ std::vector<variant> controls() {
                                        reshaped(log(base), one_pair));
                           };
                         }}));
-  // Only for frequencies: they have the law of a power.
+  // It offers rotations alone: the allowance of frequencies does not cover products of factors.
   all.push_back(changed("control/rope_products_of_factors", "ggml_rope_cache_init of ggml-org/llama.cpp",
                         "each frequency is the one before it times a factor",
                         {.formula =

@@ -91,13 +91,13 @@ traced sums_in_blocks(const traced& x) {
   });
   return blocks.empty() ? x : joined(blocks, keys);
 }
-// Keys of other blocks do not reduce the remainder.
+// Keys of nearer blocks do not reduce the weights of a block. The remainder of the query is right.
 encoding::broken carry_dropped(const traced& z, const stick& whole) {
   encoding::scheme scheme;
   scheme.sums = sums_in_blocks;
   return {encoding::by_sums(scheme, z, whole).weights, by_sums(z, whole).left};
 }
-// The backward pass sums the keys before a key instead of those behind it.
+// The gradient of a logit sums over nearer keys, whose weights do not depend on it, instead of over farther ones.
 encoding::broken gradient_of_nearer_keys(const traced& z, const stick& whole) {
   encoding::scheme scheme;
   scheme.sums = [](const traced& x) { return with_gradient_of(sums_from_each_on(x, keys), cumulative_sum(x, keys)); };

@@ -68,7 +68,7 @@ void divide_unguarded(encoding::scheme& scheme) {
 traced wave_without_position(waveform function, const traced& m, const traced& theta) {
   return wave_of(function, with_gradient_of(m * theta, detach(theta) * m + theta));
 }
-// The exponents -t.
+// The exponents -t of the frequencies b^(-t).
 traced exponents_of(std::size_t count, const frequency_scale& by) {
   const auto constant = [](std::size_t x) { return traced_integer::constant(static_cast<std::int64_t>(x)); };
   return -index_number(formula::counted(count) * constant(by.stride)) / index_number(constant(by.steps));

@@ -16,7 +16,7 @@ using reference::formula::traced;
 using place = encoding::place;
 inline constexpr auto& changed = make_variant<encoding>;
 
-/// Changes the description of a resampled axis, or the numbers from which it is made.
+/// Changes the options from which a resampled axis is made, or the axis itself.
 template <class Change>
 scheme_change<reference::plain_scheme<encoding>> with_axis(Change change) {
   return [change](auto& scheme) {
@@ -129,7 +129,7 @@ std::vector<variant> mutants() {
                       return apart.row + size.row / 2 + apart.column + size.column / 2;
                     })}),
            changed("mutant/vision_class_rows_exchanged", "microsoft/SimMIM#4: which of the three rows is which",
-                   "what the class token asks with, and is asked with",
+                   "the rows of the class token as query and as key are exchanged",
                    {.formula =
                         [](auto& scheme) {
                           scheme.class_rows = {1, 0, 2};

@@ -47,7 +47,7 @@ TEST_CASE("cope/formula/gradients_of_automatic_differentiation", "[property]") {
   CHECK(beyond_sequential > 20);
 }
 
-// A sum of gates that is 0 is not at a limit: its gradient passes to the gates before it.
+// A sum of gates that is 0 is not at a limit: no gradient beside a closed gate needs a large allowance.
 TEST_CASE("cope/formula/gradients_beside_closed_gates", "[property]") {
   for (const double closed : {-std::numeric_limits<double>::infinity(), -40.0}) {
     const auto gradient = gradient_of(core::dtype::f64, {2, 1, closed}, {1, -1, 1});

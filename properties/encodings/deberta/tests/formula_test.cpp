@@ -19,7 +19,7 @@ TEST_CASE("deberta/bucket/published", "[property]") {
 }
 
 TEST_CASE("deberta/scores/by_hand", "[property]") {
-  // With span 1, keys behind the query use row 0, others row 1. The factor is 1 / sqrt(4 2) for two terms of width 4.
+  // With span 1, keys behind the query use row 0, others row 1. The factor is 1 / sqrt(2 * 2) for two terms of width 2.
   core::request call{reference::find_operation("deberta/scores"), core::dtype::f64, {}};
   call.attributes = {{"span", std::int64_t{1}}, {"form", std::string("linear")}, {"terms", std::string("p2c")}};
   const auto put = [&](const char* name, core::shape shape, std::vector<double> first) {

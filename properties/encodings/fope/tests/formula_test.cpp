@@ -37,7 +37,7 @@ TEST_CASE("fope/kept/of_models", "[property]") {
   CHECK(kept(16, 1e4, 2e9) == 16);
   CHECK(kept(64, 1e4, 512, "count") == 40);
   CHECK(kept(32, 1e4, 512, "count") == 32);
-  // Frequencies that make no full turn at any possible length.
+  // Only the first one or two frequencies make a full turn at any possible length.
   CHECK(kept(64, 1e300, 7) == 1);
   CHECK(kept(64, 1e300, 2e9) == 2);
   CHECK(kept(64, std::numeric_limits<double>::max(), 2e9) == 2);

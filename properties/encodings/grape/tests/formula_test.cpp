@@ -28,7 +28,7 @@ std::vector<double> bias_of(const char* operation, core::tensors inputs, core::a
 }
 double plus(double x) { return std::log1p(std::exp(x)); }
 
-// v . q is 0, 1, 2 and u . k is 3, 0, -1; of four features each, of which half count.
+// v and u each select two of four features: v . q is 0, 1, 2 and u . k is 3, 0, -1.
 core::tensors gated_inputs() {
   return {{"q", tokens_of(4, {0, 0, 5, 5, 1, 0, 5, 5, 1, 1, 5, 5})},
           {"k", tokens_of(4, {5, 5, 3, 0, 5, 5, 1, -1, 5, 5, 0, -1})},
@@ -75,7 +75,7 @@ TEST_CASE("grape/path_bias/by_hand", "[property]") {
 }
 
 TEST_CASE("grape/path_bias/special_values", "[property]") {
-  // A NaN of the second token stays between the keys before it and the queries from it on; one of a query in its row.
+  // A NaN in y of the first token counts nowhere. One in p of a query stays in its row.
   const auto b = bias_of("grape/path_bias", {{"p", tokens_of(1, {0, 0, NAN})},
                                              {"y", tokens_of(1, {NAN, 0, 0})},
                                              {"slopes", make_tensor(dtype::f64, {1}, {1})}});

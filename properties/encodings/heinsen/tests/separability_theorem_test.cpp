@@ -29,7 +29,7 @@ struct bounds {
   double gate, input;  // p >= sigmoid(-gate), |h| <= input
 };
 
-// A margin exists from log(p_min e^0 + e^-H) = 0 on.
+// There is a margin where p_min + e^-H < 1.
 std::vector<bounds> grid() {
   std::vector<bounds> all;
   for (const double gate : {0.25, 1.0, 3.0, 5.0, 10.0, 40.0})
@@ -45,7 +45,8 @@ R one_step(const R& log_p, const R& h, const R& s0) {
   return s;
 }
 
-// The controls of the proof for random signs: how far the states miss b m, and the lowest and highest h.
+// The controls of the proof for random signs: how far the states miss their targets, the least h + H and the largest
+// h - H.
 struct closed_loop_run {
   double deviation = 0, lowest = 0, highest = 0;
 };

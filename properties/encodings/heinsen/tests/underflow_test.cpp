@@ -12,7 +12,7 @@ using core::dtype;
 
 namespace {
 
-// f32: weights of 1 and subnormal ones, with X near e^20 and near e^-80: the loss by a subnormal weight shows.
+// f32: weights above 0.1 and subnormal ones, with X near e^20 and near e^-80: the loss by a subnormal weight shows.
 core::tensor drawn(const core::tensor_declaration& d, std::size_t tokens, core::counter_random& random) {
   const core::shape shape = d.axes.size() == 3 ? core::shape{2, tokens, 3} : core::shape{2, 3};
   std::vector<double> x(core::element_count(shape));

@@ -67,7 +67,7 @@ TEST_CASE("log_space/min_lstm/by_hand", "[property]") {
 }
 
 TEST_CASE("log_space/log_matmul_exp/by_hand", "[property]") {
-  // (2 -3) (5 7)^T = 10 - 21, and (2 -3) (3 2)^T = 0.
+  // (2 -3) (5 7)^T = 10 - 21, and (1 -1) (1 1)^T = 0.
   const auto logs = [](std::vector<double> x) {
     for (double& one : x) one = std::log(one);
     return x;

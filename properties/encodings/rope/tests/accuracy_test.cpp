@@ -65,7 +65,7 @@ TEST_CASE("rope/rotate/largest_error_at_hard_positions", "[property]") {
 }
 
 TEST_CASE("rope/rotate/layouts_agree_bit_by_bit", "[property]") {
-  std::vector<std::size_t> side_by_side(features);  // places of the elements of halves in the interleaved layout
+  std::vector<std::size_t> side_by_side(features);  // for each place of the interleaved layout, that in halves
   for (std::size_t k = 0; k < features; ++k) side_by_side[k] = k / 2 + k % 2 * features / 2;
   for (const core::dtype type : {core::dtype::f32, core::dtype::f64})
     for (const char* name : {"optimized", "sequential"}) {

@@ -46,7 +46,7 @@ TEST_CASE("rope_axes/formula/by_hand", "[property]") {
   CHECK(cosines(4, {4, 2, 0}, of_three) == all{cos_4, cos_2, 1.0, cos_1});
   CHECK(cosines(3, {0, 0, 0}, {}) == all{1.0, 1.0, 1.0});
 
-  // Each head has its own frequencies: 1 + 2 * 0.5 = 2 and 0.
+  // Each head has its own frequencies: the angles are 1 + 2 * 0.5 = 2 and 2 - 2 * 1 = 0.
   core::request mixed{reference::find_operation("rope_axes/rotate_by"), core::dtype::f64, {}, {}};
   mixed.inputs.emplace("x", core::make_tensor(core::dtype::f64, {1, 1, 2, 2}, {1, 0, 1, 0}));
   mixed.inputs.emplace("theta", core::make_tensor(core::dtype::f64, {2, 2, 1}, {1, 0.5, 2, -1}));

@@ -27,7 +27,7 @@ TEST_CASE("sandwich/formula/by_hand", "[property]") {
 }
 
 TEST_CASE("sandwich/formula/is_not_monotone", "[property]") {
-  // The standard width and base: the bias rises from t = 13 to 14, and falls below -d/2.
+  // The standard width and base: the bias rises from t = 13 to 14. That of head 0 is twice that of head 1.
   const auto bias = bias_by_hand(operation, {}, {3000}, {3000 - 13, 3000 - 14, 3000 - 1});
   CHECK(bias.values(0, 0, 1) > bias.values(0, 0, 0));
   CHECK(bias.values(0, 0, 2) > bias.values(1, 0, 2) * 2.0000001);

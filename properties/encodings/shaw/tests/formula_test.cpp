@@ -26,7 +26,7 @@ TEST_CASE("shaw/scores/by_hand", "[property]") {  // the last two of four tokens
   CHECK(rows_of({10}, {}) == std::vector<double>(8, 10));
 }
 
-// Three tokens, all keys 0, and tables of one feature: the table of keys decides the weights.
+// Two tokens, all keys 0, and tables of one feature: the table of keys decides the weights.
 TEST_CASE("shaw/attention/by_hand", "[property]") {
   const auto outputs = [](const std::vector<double>& table_k, const std::vector<double>& table_v,
                           core::attributes settings) {
