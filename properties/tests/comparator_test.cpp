@@ -116,7 +116,7 @@ struct broken {
   bool shows_everywhere = false;  ///< on small cases of any operation
 };
 
-// Each one changes the outputs as some faulty comparison would see them, and asks the right comparator.
+// Most of them change the outputs as a faulty comparison would see them, and ask the right comparator.
 std::vector<broken> broken_comparators() {
   const auto seen_as = [](double (*f)(double, double, std::size_t)) -> comparator {
     return [f](const expectation& e, const core::tensors& outputs) { return by_judge(e, mapped(outputs, e, f)); };

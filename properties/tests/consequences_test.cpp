@@ -11,7 +11,8 @@ using namespace assay::properties;
 
 namespace {
 
-// Wrong by a quarter everywhere. If it keeps outputs, it repeats those of the first call of the same shapes.
+// Wrong by a quarter everywhere. If it keeps outputs, it repeats those of the first call whose first input has the same
+// shape.
 class wrong_everywhere final : public implementation {
  public:
   explicit wrong_everywhere(bool keeps) : keeps_(keeps) {}

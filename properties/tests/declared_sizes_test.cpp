@@ -51,7 +51,7 @@ class one_answer final : public implementation {
   double x_;
 };
 
-// Attention whose logits omit the features from 64 on; it takes any d up to 4096, and some numbers of keys.
+// Attention whose logits omit the features from 64 on; it declares up to 4096 features and keys.
 class reads_64_features final : public implementation {
  public:
   reads_64_features() : right_(make_builtin("optimized").value()), about_(right_->describe()) {
@@ -133,7 +133,7 @@ class counts_from_0 final : public implementation {
   std::unique_ptr<implementation> right_ = make_builtin("sequential").value();
 };
 
-// Gradients do not depend on an input in which the function is linear, or with which it does not turn.
+// Gradients do not depend on an input in which the function is linear.
 bool matters(const core::operation& op, const std::string& input) {
   const std::set<std::pair<std::string, std::string>> without_effect{
       {"heinsen/embed_position:vjp", "b_R"}, {"fox/decay:vjp", "log_f"},    {"rope/rotate:vjp", "x"},

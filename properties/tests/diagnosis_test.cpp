@@ -417,8 +417,8 @@ TEST_CASE("rope/diagnosis/any_number_of_pairs_is_recovered", "[property][gate]")
   CHECK(*d.explained == "asked for rotary = 8, behaves as rotary = 5");
 }
 
-// The gradient is wrong for rows beyond the 20th, for heads beyond the second, or for both; in those rows the function
-// is wrong.
+// The function is wrong in calls of more than 20 tokens. The gradient is wrong in the same calls, or in calls of more
+// than two heads.
 TEST_CASE("properties/diagnosis/a_gradient_that_is_wrong_where_its_function_is_right_says_so", "[property][gate]") {
   const auto gradient_is_its_own = [](auto gradient_is_wrong) {
     const changed::change edit = [&](const request& call, core::tensors& outputs) {

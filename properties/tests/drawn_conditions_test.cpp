@@ -14,7 +14,7 @@ namespace {
 using drawn_sizes = core::axis_sizes;
 using size_predicate = std::function<bool(const drawn_sizes&)>;
 
-// A condition on three axes: joint conditions, and some for which there are no words.
+// A condition on one or two of the axes. There are no words for some of them.
 size_predicate drawn_condition(const std::vector<std::string>& axes, core::counter_random& random) {
   const auto below = [&](std::size_t n) { return random.below(n); };
   const std::size_t first = below(axes.size()), second = (first + 1 + below(axes.size() - 1)) % axes.size();

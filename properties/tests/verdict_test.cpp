@@ -150,7 +150,7 @@ TEST_CASE("heinsen/scan/a_case_that_the_maximum_passes_by_width_is_uninformative
   // One token for which the maximum misses log 2 is enough.
   const auto near = expect(scan(dtype::f32, {-100, -12, -0.5}, {1, 1, 0.5}, 0.7), dtype::f32);
   CHECK(judge(*near, rounded_truth_of(*near)).informative);
-  // s_2 = 5 + 4e-28: here the maximum is the right value, and other answers are wrong.
+  // s_2 = 5 + 1.2e-27: here the maximum is the right value, and other answers are wrong.
   const auto far = expect(scan(dtype::f64, {-40, -60}, {3, 5}, 0.7), dtype::f64);
   CHECK(judge(*far, rounded_truth_of(*far)).informative);
   // The derivatives depend on the weights of both terms.
