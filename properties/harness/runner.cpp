@@ -239,7 +239,7 @@ check_result run_property(const property& p, implementation& under_test, const c
   if (p.decides_class && !r.found && !options.goes_on && !options.stopped())
     ask_for_suspicion(r, under_test, plan, options);
   // If the run stopped within a family, nothing is known about that family.
-  if (r.run() < r.planned && !visited.empty() && !goes_on) visited.pop_back();
+  if (r.run() < r.planned && !visited.empty()) visited.pop_back();
   for (const std::string& name : visited)
     if (inside[name] == 0 &&
         std::find(r.families_skipped.begin(), r.families_skipped.end(), name) == r.families_skipped.end())

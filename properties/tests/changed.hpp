@@ -22,7 +22,8 @@ class changed final : public implementation {
   [[nodiscard]] const description& describe() const override { return right_->describe(); }
   call_result evaluate(const request& call) override {
     call_result outputs = right_->evaluate(call);
-    if (outputs) edit_(call, *outputs);
+    if (!outputs) return outputs;
+    edit_(call, *outputs);
     for (auto& [name, t] : *outputs)
       for (double& x : t.values.storage()) x = core::round_to(t.type, x);
     return outputs;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <charconv>
 #include <sstream>
 #include <string_view>
@@ -10,11 +11,11 @@
 namespace assay::explore {
 namespace {
 
-// A candidate's specification may contain spaces.
+// A candidate's specification may contain white space, which ends a word.
 std::string escaped(const std::string& name) {
   std::string text;
   for (const char c : name)
-    if (c == ' ' || c == '%' || c == '\n')
+    if (c == '%' || std::isspace(static_cast<unsigned char>(c)) != 0)
       text += fmt::format("%{:02x}", static_cast<unsigned char>(c));
     else
       text += c;

@@ -93,11 +93,13 @@ void compare_classes(const json& baseline, const gate_options& o, const std::set
       continue;
     const auto before = reference::accuracy_class_named(e["class"].get<std::string>());
     const check_result* now = find_check(report, e);
-    const auto reached = now == nullptr ? std::nullopt : now->accuracy_class();
     // compare_checks complains about a check that failed or was not run.
-    if (!before || !reached || *reached <= *before) continue;
-    report.complaints.push_back(fmt::format("worse than the baseline: {} was of class {} and is of class {}",
-                                            name_of_entry(e), name_of(*before), name_of(*reached)));
+    if (!before || now == nullptr || now->verdict() != status::passed) continue;
+    const auto reached = now->accuracy_class();
+    if (reached && *reached <= *before) continue;
+    report.complaints.push_back(fmt::format("worse than the baseline: {} was of class {} and is of {}",
+                                            name_of_entry(e), name_of(*before),
+                                            reached ? fmt::format("class {}", name_of(*reached)) : "no class"));
   }
 }
 

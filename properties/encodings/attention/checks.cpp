@@ -156,7 +156,7 @@ encoding_tests make_tests() {
       bias_or_keys("large_logits", "logits of order 1000", large_logits, large_logits),
       long_along("d", bias_or_keys("equal_logits", "all keys weigh the same", equal_logits, equal_keys)),
       bias_or_keys("linear_bias", "a bias of -1/2 a token of distance", linear_bias, nullptr),
-      bias_or_keys("far_keys", "all logits near -30000, or farther, to -1e30", far_keys, keys_far_below),
+      bias_or_keys("far_keys", "all logits far below 0: near -200, near -30000, or farther", far_keys, keys_far_below),
       bias_or_keys("rows_apart", "rows of +1500 and rows of -1500", rows_apart, nullptr),
       bias_or_keys("one_key_wins", "one key weighs e^50 times the others", one_key_wins, one_key_above),
       of_input("v",

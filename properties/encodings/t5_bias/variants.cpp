@@ -88,7 +88,7 @@ std::vector<variant> mutants() {
        "t5_bias/attention/scale/always_inverse_sqrt"},
       {"mutant/t5_attention_other_head", "triton-lang/triton#8412: axes", "t5_bias/attention/table/reversed_along_h_0"},
       {"mutant/t5_contextual_other_head", "triton-lang/triton#8412: axes", "t5_bias/contextual/w/reversed_along_h_0"},
-      {"mutant/t5_contextual_opposite_sign", "dmlc/gluon-nlp#1470",
+      {"mutant/t5_contextual_opposite_sign", "a fork that inverts its causal flag",
        "t5_bias/contextual/bidirectional/true_and_false_exchanged"},
   });
   for (variant& v : faults_of_distance<encoding>("t5")) all.push_back(std::move(v));

@@ -98,7 +98,7 @@ TEST_CASE("explore/sweep/presets_are_sound", "[unit]") {
 }
 
 TEST_CASE("explore/cell/text_is_read_back", "[unit]") {
-  const cell c{"scan", "process:a%20b c", "f32", "f16", "gates", -0.1, 1e300, 123, 18446744073709551615u};
+  const cell c{"scan", "process:a%20b\tc d", "f32", "f16", "gates", -0.1, 1e300, 123, 18446744073709551615u};
   CHECK(read_cell(text_of(c)).value() == c);
   const cell none{"angle", "in_format", "f32", "f32", "", 0, 1, 8, 1};  // no family
   CHECK(read_cell(text_of(none)).value() == none);
