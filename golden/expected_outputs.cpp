@@ -2,8 +2,11 @@
 
 #include <tbb/parallel_for.h>
 
+#include <cmath>
+
 #include "golden/proof.hpp"
 #include "reference/core/parts.hpp"
+#include "reference/core/special_values.hpp"
 #include "reference/error_bound.hpp"
 #include "reference/oracle.hpp"
 
@@ -27,8 +30,11 @@ std::map<std::string, expected_output> expected_outputs_of_part(const core::requ
       const double x = truth.truth(i), law_factor = k.storage()[i];
       const double bound = within ? reference::class_bound(law, storage, unit, law_factor, x)
                                   : reference::bug_bound(storage, unit, law_factor, x);
-      out.allowed.storage()[i] = largest_distance(storage, truth.rounded.values.storage()[i], truth.low.storage()[i],
-                                                  bound + truth.radius.storage()[i]);
+      const double radius = truth.radius.storage()[i];
+      out.allowed.storage()[i] =
+          largest_distance(storage, truth.rounded.values.storage()[i], truth.low.storage()[i], bound + radius);
+      if (truth.rung[i] == reference::undecided && std::isinf(radius))
+        out.truth.values.storage()[i] = std::nan(""), out.allowed.storage()[i] = core::infinity;
     }
     all.emplace(name, std::move(out));
   }

@@ -11,7 +11,9 @@
 namespace assay::golden {
 
 struct expected_output {
-  core::tensor truth;  ///< correctly rounded to the storage dtype
+  /// Correctly rounded to the storage dtype. NaN, with an infinite allowance, where no precision bounds the truth: in
+  /// log(1 + exp(x)) for x > 7e8 the exponential has an exponent that no reading can hold.
+  core::tensor truth;
   /// The largest distance of an element from `truth`: like y:bug of golden sets (proof.hpp), but with all its digits.
   xt::xarray<double> allowed;
 };

@@ -540,6 +540,16 @@ class Asking(unittest.TestCase):
                 self.assertLessEqual(np.nanmax(ratio), 1.5, f"{operation} in {dtype}")
                 self.assertGreaterEqual(np.nanmin(ratio), 0.5, f"{operation} in {dtype}")
 
+    def test_powers_that_underflow_allow_no_large_errors(self):
+        for power in (2, 3, 1.5):
+            found = assay.truth(lambda x, power=power: x ** power, x=np.float64([1e-250, 3.0]))
+            self.assertLess(found.allowed["y"][0], 1e-300, power)
+
+    def test_a_truth_that_nothing_bounds_is_no_number(self):
+        found = assay.truth(lambda x: np.log1p(np.exp(x)), x=np.float32([1.0, 1e9]))
+        self.assertAlmostEqual(found["y"][0], 1.3132616, 6)
+        self.assertTrue(np.isnan(found["y"][1]) and np.isinf(found.allowed["y"][1]))
+
     def test_settings_that_the_function_takes_by_any_name(self):
         def scaled(x, *unused, **more):
             return x * more.get("scale", 1.0)
