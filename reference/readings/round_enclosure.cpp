@@ -81,6 +81,7 @@ rounding round_enclosure(core::dtype type, const enclosure& x) {
   if (!x.is_finite()) {
     // An interval from a finite number to infinity may still contain finite numbers: the remainder is not known.
     r.low_decided = r.decided && mpfr_inf_p(x.low()) != 0 && mpfr_inf_p(x.high()) != 0;
+    if (!r.decided) r.radius = std::numeric_limits<double>::infinity();
     return r;
   }
   const double value = std::isfinite(r.value) ? r.value : 0.0;

@@ -245,6 +245,13 @@ TEST_CASE("reference/round_enclosure/undecided_is_an_answer", "[unit]") {
   CHECK(r.value == 1.0 + 0x1p-23);
 }
 
+// The exponential has an exponent that MPFR cannot hold: the truth lies somewhere above, and nothing bounds it.
+TEST_CASE("reference/round_enclosure/without_an_upper_end_nothing_bounds_the_distance", "[unit]") {
+  const rounding r = round_enclosure(dtype::f64, log1p(exp(interval(1e9))));
+  CHECK_FALSE(r.decided);
+  CHECK(r.radius == std::numeric_limits<double>::infinity());
+}
+
 TEST_CASE("reference/round_enclosure/all_formats_agree_with_round_to", "[property]") {
   // Exact numbers: an interval of width 0 is rounded like a double.
   core::counter_random random(5);

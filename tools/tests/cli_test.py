@@ -341,7 +341,7 @@ class Pinning(Folder):
                 self.assertEqual(done.returncode, 0 if is_left_out else 1)
                 said = [note for note in self.read_report()["warnings"] if "written for" in note]
                 self.assertEqual(bool(said), is_left_out)
-        self.assertIn("was written for 0.2 and the baseline's for 0.1: of sinusoidal/table other questions", said[0])
+        self.assertIn("was written for 0.2 and the baseline's for 0.1: their cases of sinusoidal/table differ", said[0])
         path = self.baseline("builtin:sequential", written_for_list("0.1"))
         self.assertEqual(self.few("builtin:mutant/ignores_initial_state", "--baseline", path).returncode, 1)
         self.assertIn("'value' of heinsen/scan in f32 passed and now is failed", " ".join(self.read_report()["complaints"]))
@@ -717,7 +717,7 @@ class WrongInput(Folder):
         self.assertEqual(run("list", "nonsense").returncode, 2)
         self.assertEqual(run("--help").returncode, 0)
         self.refused(self.gate("nonsense"), "nonsense", "builtin:NAME")
-        self.refused(self.gate("builtin:nonsense"), "nonsense", "optimized")
+        self.refused(self.gate("builtin:sequentiel"), "sequentiel", "near: sequential", "list builtins")
         self.refused(self.gate("process:a | b"), "a | b")
         self.refused(self.gate("builtin:optimized", "--effort", "infinite"), "infinite", "quick")
         self.refused(self.gate("builtin:optimized", "--dtype", "f8"), "f8")
