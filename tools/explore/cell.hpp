@@ -16,7 +16,7 @@ struct cell {
   std::string storage = "f32";     ///< format of inputs and of results written to memory
   std::string family;              ///< family of inputs
   double decay = 0, scale = 1;
-  std::uint64_t size = 0;  ///< tokens n, or a position
+  std::uint64_t size = 0;  ///< number of tokens or keys, or a position or distance
   std::uint64_t seed = 1;
   friend bool operator==(const cell&, const cell&) = default;
 };

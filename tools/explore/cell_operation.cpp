@@ -42,7 +42,7 @@ core::result<cell_operation> operation_from(const std::string& text) {
   std::size_t end = std::min(text.find(','), text.size());
   cell_operation requested{reference::find_operation(text.substr(0, end))};
   if (requested.operation == nullptr || !requested.operation->is_forward())
-    return core::failure("there is no operation '" + text.substr(0, end) + "' without a derivative's name");
+    return core::failure("'" + text.substr(0, end) + "' is no operation, or it is a derivative, which is not measured");
   requested.family = properties::mild_family_of(*requested.operation).name;
   while (end < text.size()) {
     const std::size_t first = end + 1;
@@ -110,7 +110,8 @@ std::map<axis_role, std::size_t> sizes_of(const core::operation& op, const cell&
           {axis_role::key, tokens}, {axis_role::width, width}, {axis_role::pairs, std::max<std::size_t>(1, width / 2)}};
 }
 
-// Keys before a query may be computed in another way than those after it: distances of both signs are used.
+// Whether distances may be negative: code may treat keys before a query and keys after it differently, so both signs
+// are measured.
 bool has_both_signs(const core::operation& op) {
   const core::tensor_declaration* own = core::places_of(op).own;
   return own != nullptr && own->role == core::input_role::distance && own->domain.low < 0;
@@ -219,7 +220,7 @@ core::result<void> check_operation(const cell& c) {
 measure operation_measure(measure m,
                           core::result<results> (*found)(const cell_operation&, const cell&, const caller&)) {
   m.scale_means = "width d; 1 where there is none";
-  m.family_means = "an operation, and settings or a family of it: alibi/bias,form=key";
+  m.family_means = "an operation, with settings or a family of inputs: alibi/bias,form=key";
   m.implementations = {"formula", "usual"};
   for (const reference::accuracy_class c : reference::accuracy_classes)
     if (c != reference::accuracy_class::uniform) m.implementations.emplace_back(reference::name_of(c));

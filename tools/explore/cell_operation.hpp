@@ -19,7 +19,8 @@ struct cell_operation {
   std::string family{};
   core::dtype type = core::dtype::f32;         ///< dtype of the tensors
   core::precisions formats{core::dtype::f32};  ///< formats of the stages of the formula
-  /// The class whose algorithm computes the outputs; nothing: the formula does, and its law is that of one_algorithm.
+  /// The class whose algorithm computes the outputs. Nothing: the formula or a candidate computes them, and the law is
+  /// that of one_algorithm.
   std::optional<reference::accuracy_class> algorithm{};
 };
 
@@ -35,11 +36,11 @@ std::vector<std::string> algorithm_names(const core::operation& op);
 /// The meaning of the size of an `error` cell: "number of keys", "largest position".
 std::string_view size_words(const cell& c);
 
-/// Precondition: the names in the cell are those of an operation, of formats, and of one of its stages or algorithms.
+/// Precondition: check_operation accepts the cell, and its arithmetic and storage formats exist.
 cell_operation cell_operation_of(const cell& c);
 
-/// A call with `tokens` tokens and keys, and the width that the cell gives. It has one query if keys have positions,
-/// and at most about 16384 pairs if errors grow with the number of keys.
+/// A call with `tokens` tokens and keys, and the width that the cell gives. It has one query if keys have positions. If
+/// errors grow with the number of keys, it has as many queries as make at most 16384 pairs with the keys, at least one.
 core::request call_of(const cell_operation& requested, const cell& c, std::size_t tokens);
 
 /// The number of positions, or keys, that makes about 8192 numbers: 16 to 256, and at most the size plus 1.
@@ -51,7 +52,7 @@ core::request call_growing_to_size(const cell_operation& requested, const cell& 
 /// The number of pairs of tokens, or of queries and keys, in the computation; for a recurrence the number of tokens.
 double pairs_in_call(const cell_operation& requested, const cell& c);
 
-/// The outputs of the candidate, stage or algorithm named by the cell, as numbers of its storage format.
+/// The outputs of the implementation that the cell names, as numbers of its storage format.
 core::result<core::tensors> computed(const cell_operation& requested, const cell& c, const core::request& call,
                                      const caller& outside);
 
@@ -63,8 +64,8 @@ measure operation_measure(measure m, core::result<results> (*found)(const cell_o
 /// The axis along which positions differ: the axis of tokens or of keys.
 const std::string& axis_of_places(const core::operation& op, const core::tensor_declaration& positions);
 
-/// Writes place(i) as the position of token or key i, if there is such an input. On several axes the position is the
-/// same.
+/// Writes place(i) as the position of token or key i, if there is such an input. Along the other axes of the input all
+/// values are the same.
 template <class Place>
 void put(core::request& call, const core::tensor_declaration* input, Place place) {
   if (input == nullptr) return;

@@ -16,13 +16,13 @@ struct filter_keys {
 };
 
 struct chart_point {
-  double x = 0, y = 0;  ///< y infinite: the result is infinite or is no number
+  double x = 0, y = 0;  ///< y is infinite if the result is infinite or NaN
   std::string cell;     ///< text of its cell
 };
 struct chart_series {
   std::string name;
   filter_keys keys;
-  bool beside = false;  ///< of the second sweep
+  bool beside = false;  ///< true: the second sweep, which is drawn hollow
   std::vector<chart_point> points{};
   std::vector<chart_point> law{};  ///< predicted values, if there is a law
 };
@@ -45,7 +45,7 @@ struct heat_row {
   std::vector<heat_cell> cells{};
 };
 struct heat_map {
-  std::string title, row_word;
+  std::string title, row_word;  ///< row_word: the heading above the names of rows
   std::vector<std::string> columns{};
   std::vector<heat_row> rows{};
 };

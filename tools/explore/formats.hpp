@@ -14,7 +14,7 @@
 
 namespace assay::explore {
 
-/// The result for numbers above the largest number, and for infinities.
+/// The result for numbers that round beyond the largest number, and for infinities.
 enum class overflow { to_infinity, to_nan, saturates };
 
 struct storage_format {

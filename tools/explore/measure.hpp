@@ -34,14 +34,14 @@ struct measure {
   std::uint64_t (*hash_of_file)(const std::string& family, std::uint64_t hash) = nullptr;
   std::string_view family_means{};
   std::string (*operation_of)(const std::string& family) = nullptr;  ///< for a candidate: its operation
-  /// The values for which "each" stands in a grid: families (cells that the measure refuses are left out), and the
-  /// implementations of a family.
+  /// The values for which "each" stands in a grid: families (cells that the measure refuses, and expensive ones, are
+  /// left out), and the implementations of a family.
   std::vector<std::string> (*each_family)() = nullptr;
   std::vector<std::string> (*each_implementation)(const std::string& family) = nullptr;
   bool takes_storage = false;  ///< the storage format may differ from that of the arithmetic
   /// The other conditions for a cell whose names are known.
   core::result<void> (*check)(const cell& c) = nullptr;
-  /// The work of a batch in steps of about equal time: proportional to the sizes, or less.
+  /// The work of a batch, in steps that take about equal time.
   std::function<double(std::span<const cell> batch)> steps{};
   /// Cells with the same text share their work. Each has the same results as when it is measured alone.
   std::string (*batch)(const cell& c) = nullptr;

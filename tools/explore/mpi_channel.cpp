@@ -35,7 +35,7 @@ class mpi_channel : public rank_channel {
     MPI_Send(message.data(), static_cast<int>(message.size()), MPI_BYTE, to, 0, MPI_COMM_WORLD);
   }
 
-  // MPI's own waiting uses a whole core, on which others measure.
+  // MPI's own waiting would use a whole core, which other threads need for measuring.
   std::pair<int, std::string> receive() override {
     using std::chrono::microseconds;
     MPI_Message message = MPI_MESSAGE_NULL;

@@ -1,4 +1,4 @@
-// What documents say of the measures of any operation. A sentence is given only if its facts hold in the cells.
+// Texts of documents about the measures of operations. A sentence is given only if its facts hold in the cells.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -105,16 +105,17 @@ std::vector<finding> findings_of_operations() {
   return {
       {"Operations: largest error, by tokens, keys, or the largest position or distance",
        "angles",
-       "Relative to the scale of the output. In brackets what the rounding of the algorithm explains. An angle, a "
-       "product: this stage is computed in the stored format, all others as said. Wrong: without a digit. –: no "
-       "number.",
+       "Errors are relative to the scale of the output. In brackets: the error that the rounding of the algorithm "
+       "explains. If the name of a stage, such as angle or product, stands in place of an algorithm, this stage alone "
+       "is "
+       "computed in the stored format. Wrong elements have no digit left. –: no number.",
        has_measure("error"),
        {"operation", operation_words, size_number, with_wrong}},
-      {"Operations: what a rounding of the inputs moves, by the same",
+      {"Operations: change of the outputs by a rounding of the inputs, by tokens, keys, or the largest position",
        "angles",
-       "The largest change of an element, relative to the scale of the output, in brackets digits. Each input goes "
-       "up or down by a rounding of the stored format, and the rest is in f64: code that takes rounded inputs has no "
-       "more digits of what they stood for.",
+       "The largest change of an element, relative to the scale of the output; in brackets: digits. Each input goes "
+       "up or down by a rounding of the stored format, and the rest is in f64. Code that takes rounded inputs has no "
+       "more digits of the intended result.",
        has_measure("sensitivity"),
        {"operation", [](const cell& c) { return fmt::format("{}, {}", c.family, c.storage); }, size_number,
         [](const measured_cell& m) {
@@ -122,8 +123,8 @@ std::vector<finding> findings_of_operations() {
         }}},
       {"Frequencies: the largest error of an angle, by position",
        "angles",
-       "In radians, of the base 10000: m theta off by its rounding and by m times the error of theta. In brackets "
-       "digits; a digit less is a position ten times as far.",
+       "In radians, for the base 10000: the rounding of m theta, and m times the error of theta. In brackets: digits. "
+       "At a position ten times as far, one digit less is left.",
        has_measure("angles"),
        {"operation", operation_words, size_number,
         [](const measured_cell& m) {
@@ -131,7 +132,7 @@ std::vector<finding> findings_of_operations() {
         }}},
       {"Operations: the first position, or distance from the query, with the row of the next one",
        "angles",
-       "And how many of the first 16 rows differ from the next one.",
+       "Then the number of rows among the first 16 that differ from the row before; the first row counts.",
        has_measure("repeats"),
        {"operation", operation_words, size_number, [](const measured_cell& m) {
           return fmt::format("{}, {} of 16", shown(value_of(m, "merged_at")), shown(value_of(m, "distinct_of_16")));

@@ -1,8 +1,8 @@
 // Measures of any operation, made from its declaration: its error along the quantity with which errors grow, the effect
 // of rounding its inputs, the error of angles, and the first position whose row equals the next one.
 //
-// Outputs are those of a candidate, of an algorithm after which a class is named ("cumsum"), or of the formula in plain
-// arithmetic. "formula" computes all of it in the arithmetic of the cell. The name of a stage ("angle") computes this
+// A candidate computes the outputs, or an algorithm after which a class is named ("cumsum"), or the formula in plain
+// arithmetic. "formula" computes all stages in the arithmetic of the cell. The name of a stage ("angle") computes this
 // stage alone in the storage format. "usual" computes in the storage format the stages that common code computes there
 // (assay list stages). Inputs are numbers of the storage format.
 #include "tools/explore/operations.hpp"
@@ -23,7 +23,8 @@
 namespace assay::explore {
 namespace {
 
-// The position or distance of an element of an output, in a call of errors_of; NaN if positions do not give it.
+// The position or distance of an element of an output, in a call of call_growing_to_size; NaN if the output has no axis
+// of positions.
 double place_of(const core::request& call, const core::tensor_declaration& output, const core::shape& shape,
                 std::size_t element, double size, std::size_t rows) {
   const core::operation& op = *call.operation;
@@ -61,8 +62,8 @@ core::result<results> errors_of(const cell_operation& requested, const cell& c, 
     std::vector<double> values(found.values.size());
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = proved.truth(i);
     const std::vector<double> scales = core::error_scales(d, d.type_in(requested.type), found.shape(), values);
-    // If a number is its own scale, only large numbers count: those whose rounding is no less than the smallest normal
-    // number. Below them a law allows the whole number. In f16 most numbers lie below, so there all count.
+    // If a number is its own scale, only numbers count whose rounding is no less than the smallest normal number: for
+    // smaller ones a law allows the whole number. In f16 most numbers are smaller, so there all count.
     const bool is_relative =
         d.scale == core::error_scale::relative && requested.type != core::dtype::f16 && !d.own_type;
     const double least = is_relative ? core::smallest_normal(requested.type) / u : 0;
@@ -95,8 +96,8 @@ core::result<results> errors_of(const cell_operation& requested, const cell& c, 
                  {"last_wrong", last}};
 }
 
-// How far a rounding of each input moves an element of an output, relative to its scale. No code that takes rounded
-// inputs has more digits of the intended result.
+// The change of an element of an output, relative to its scale, by a rounding of every input: the root mean square over
+// random signs. No code that takes rounded inputs has more digits of the intended result.
 core::result<results> moved_by_inputs(const cell_operation& requested, const cell& c, const caller&) {
   constexpr int draws = 8;
   const core::operation& op = *requested.operation;
@@ -199,7 +200,7 @@ core::result<results> errors_of_angles(const cell_operation& requested, const ce
 core::result<void> check_error(const cell& c) {
   if (const auto checked = check_operation(c); !checked) return checked;
   const core::operation& op = *operation_from(c.family)->operation;
-  if (!op.grows_with) return refuse_cell(c, op.name + ": its errors grow with nothing");
+  if (!op.grows_with) return refuse_cell(c, op.name + ": it declares nothing with which its errors grow");
   constexpr double most = 4096.0 * 4096.0;
   const double pairs = pairs_in_call(cell_operation_of(c), c);
   return pairs > most ? refuse_cell(c, fmt::format("at most {} pairs of tokens, and it has {}", most, pairs))
@@ -212,7 +213,7 @@ core::result<void> check_inputs(const cell& c) {
   const bool has_real = std::ranges::any_of(op.inputs, [](const auto& d) { return !d.own_type; });
   return has_real && c.implementation == "formula"
              ? core::result<void>()
-             : refuse_cell(c, has_real ? "inputs move the formula alone" : op.name + " has no real inputs");
+             : refuse_cell(c, has_real ? "the implementation must be formula" : op.name + " has no real inputs");
 }
 
 core::result<void> check_angles(const cell& c) {
@@ -237,7 +238,7 @@ core::result<void> check_repeats(const cell& c) {
 
 measure operation_errors() {
   measure m{.name = "error",
-            .summary = "error of an operation along what its errors grow with",
+            .summary = "error of an operation, by the quantity with which its errors grow",
             .size_means = "tokens, keys, or the largest position or distance",
             .decay_means = "",
             .scale_means = "",
@@ -251,7 +252,7 @@ measure operation_errors() {
 measure input_errors() {
   measure m = operation_errors();
   m.name = "sensitivity";
-  m.summary = "what a rounding of its inputs moves of an operation";
+  m.summary = "change of the outputs of an operation by a rounding of its inputs";
   m.check = check_inputs;
   m = operation_measure(std::move(m), moved_by_inputs);
   m.implementations = {"formula"};
@@ -273,7 +274,7 @@ measure angle_errors() {
 
 measure repeated_rows() {
   measure m{.name = "repeats",
-            .summary = "the first position whose row is that of the next one",
+            .summary = "the first position whose row equals the next one",
             .size_means = "positions tried",
             .decay_means = "",
             .scale_means = "",

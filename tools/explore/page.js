@@ -45,7 +45,7 @@ document.addEventListener("keydown", event => {
     if (next) { e.tabIndex = -1; next.tabIndex = 0; next.focus(); event.preventDefault(); }
   }
 });
-// One stop of the tabulator key in each chart: the arrows go on from there.
+// The Tab key stops once in each chart; the arrow keys move between its points.
 for (const svg of document.querySelectorAll("svg.chart")) {
   const points = svg.querySelectorAll(".point[data-cell]");
   points.forEach((p, k) => { p.tabIndex = k ? -1 : 0; p.setAttribute("role", "button"); });

@@ -1,4 +1,4 @@
-// What the documents of a sweep say of a measure: its question, answers, charts, sentences and findings.
+// The texts and drawings of a measure in the documents of a sweep: question, answers, charts, sentences and findings.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@
 
 namespace assay::explore {
 
-/// The order of answers: digits first, then what any operation has, then what a measure has of its own.
+/// The order of answers: digits first, then other results of operations, then those of the recurrence's own measures.
 enum class answer_rank { digits, any_operation, own };
-/// A result whose worst and best are an answer.
+/// A result whose worst and best values are an answer.
 struct answer_words {
   const char *result, *title, *none;  ///< `none`: the words for a result without a number
   bool more_is_better, none_is_best;
@@ -48,8 +48,6 @@ struct finding {
 };
 /// The tables of the findings of all measures, in order.
 std::vector<finding> all_findings();
-
-// What tables of findings show.
 
 /// The measured value, followed by that of the law in brackets if there is one; both in units of `unit`.
 inline shown_of beside_law(std::string result, std::string law = "law", double unit = 1) {

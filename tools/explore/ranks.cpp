@@ -25,7 +25,7 @@ std::string packed(const json& message) {
   return bytes;
 }
 
-// The environment that launchers set: Open MPI, launchers with Hydra (MPICH, Intel MPI), Slurm.
+// Read from the environment variables of Open MPI, of Hydra (MPICH, Intel MPI) and of Slurm.
 int ranks_that_a_launcher_started() {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (const char* text = std::getenv(name)) return std::atoi(text);
@@ -64,7 +64,7 @@ core::result<std::unique_ptr<rank_channel>> ranks_of_launch() {
   if (!std::filesystem::exists(library))
     return wrong(
         fmt::format("there is no {}: this Assay was built without MPI (Debian: libopenmpi-dev)", library.string()));
-  // Open MPI loads parts of itself, which need its symbols.
+  // RTLD_GLOBAL: Open MPI loads libraries of its own, which need its symbols.
   void* opened = ::dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (opened == nullptr) return wrong(::dlerror());
   auto* make = reinterpret_cast<make_rank_channel*>(::dlsym(opened, "assay_rank_channel"));
@@ -83,7 +83,7 @@ asking_ranks::asking_ranks(rank_channel& channel, const std::string& version) : 
     if (other != version) difference_ = fmt::format("rank {} is Assay {}, the first is {}", from, other, version);
     threads_ += hello.at("threads").get<std::size_t>();
   }
-  // Before this no rank may ask: its question would be taken for another rank's hello.
+  // No rank may ask for work before this message: its question would be taken for another rank's hello.
   for (int k = 1; k < channel.size(); ++k) channel.send(k, packed(json::object()));
 }
 

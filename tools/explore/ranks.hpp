@@ -45,7 +45,8 @@ struct result_of_ranks {
   double seconds = 0;
 };
 
-/// The other ranks, as the first rank sees them: threads that ask. A question is answered before the next is read.
+/// The other ranks, as the first rank sees them: threads that ask for work. The first rank answers a question, by
+/// give() or end(), before it reads the next one.
 class asking_ranks {
  public:
   /// Waits until each rank has sent its version and its number of threads.
@@ -59,8 +60,10 @@ class asking_ranks {
   [[nodiscard]] const std::string& difference() const { return difference_; }
   /// The number of threads that will ask again.
   [[nodiscard]] std::size_t threads() const { return threads_; }
-  /// The next question, with the results measured before it. Throws std::runtime_error if a rank failed.
+  /// Waits for the next question, and returns the results that came with it: none if it is the first question of a
+  /// thread. Throws std::runtime_error if a rank failed.
   std::optional<result_of_ranks> next();
+  /// Answers the question with work, or with the message that there is no more.
   void give(const work_for_ranks& batch);
   void end();
 

@@ -15,10 +15,11 @@ double seconds_since(clock::time_point start) { return std::chrono::duration<dou
 struct batch {
   std::vector<std::uint64_t> ids;
   std::vector<cell> cells;
-  double seconds = 0;  // estimated
+  double seconds = 0;  // on one core, estimated
 };
 
-// If a run is killed, a batch is lost as a whole: so a batch takes at most about a second, or has one implementation.
+// If a run is killed, a batch is lost as a whole: so a batch takes at most about a second, or has one implementation in
+// one arithmetic.
 void split(batch whole, std::vector<batch>& to) {
   constexpr double most_steps = 3e6;
   std::map<std::string, batch> by_implementation;
@@ -98,7 +99,7 @@ class work {
       take_in(*b, std::move(found), seconds_since(start));
     }
   }
-  // Serves other ranks until each of their threads was told that there is no more work.
+  // Serves other ranks until each of their threads knows that there is no more work.
   void serve(asking_ranks& ranks) {
     while (ranks.threads() > 0) {
       if (auto done = ranks.next()) {
@@ -140,7 +141,7 @@ class work {
   const run_settings& settings_;
   std::mutex mutex_;
   std::size_t next_ = 0;
-  double seconds_ = 0, seconds_done_ = 0;  // estimated
+  double seconds_ = 0, seconds_done_ = 0;  // on one core, estimated before the run
   progress_report report_;
   std::vector<failed_cell> failed_;
   std::exception_ptr broken_;

@@ -25,8 +25,7 @@ struct run_settings {
   asking_ranks* ranks = nullptr;  ///< ranks of an MPI launch, which measure too; null: there are none
 };
 
-/// A cell for which a candidate gave no outputs, and why. It is not in the file: when the run is continued, it is tried
-/// again.
+/// A cell for which a candidate gave no outputs, and the reason. It is not in the file: a continued run tries it again.
 struct failed_cell {
   cell what;
   std::string why;

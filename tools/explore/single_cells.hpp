@@ -19,7 +19,7 @@ inline measure single_cell_measure(measure m, results (*found)(const cell&), dou
   return m;
 }
 
-/// The steps of a measure that reads every token once.
+/// The work of a measure that reads every token once, in steps.
 inline double every_token(const cell& c) { return static_cast<double>(c.size); }
 
 /// Stands in place of a result that a cell does not have.

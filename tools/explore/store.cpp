@@ -45,7 +45,7 @@ std::map<std::string, std::string> as_meta(const sweep_identity& i) {
 std::string definition_of(const std::vector<cell>& cells) {
   std::uint64_t hash = 0;
   for (const cell& c : cells) hash = core::fnv1a(text_of(c), hash);
-  // Recorded inputs are part of what is measured.
+  // Recorded inputs belong to the definition.
   std::set<std::string> families;
   for (const cell& c : cells) families.insert(c.family);
   for (const measure& m : measures())
@@ -57,7 +57,7 @@ std::string definition_of(const std::vector<cell>& cells) {
 namespace {
 
 std::string formula_words(const sweep_identity& i) {
-  return i.formula_sha256.empty() ? "no formula of one's own"
+  return i.formula_sha256.empty() ? "no user formula"
                                   : fmt::format("the formula {} with sha256 {:.12}", i.formula, i.formula_sha256);
 }
 
@@ -91,7 +91,7 @@ sweep_store::~sweep_store() = default;
 
 bool sweep_store::is_blank(const std::filesystem::path& file) {
   try {
-    // Opened for writing too: an unfinished transaction is rolled back first.
+    // It is opened for writing, too, so that SQLite rolls an unfinished transaction back first.
     const SQLite::Database db(file.string(), SQLite::OPEN_READWRITE);
     SQLite::Statement tables(db, "SELECT count(*) FROM sqlite_master");
     return tables.executeStep() && tables.getColumn(0).getInt() == 0;
@@ -155,7 +155,7 @@ core::result<sweep_store> sweep_store::open(const std::filesystem::path& file) {
   } catch (const SQLite::Exception& e) {
     const std::string what = e.what();
     return wrong(what.find("locked") == std::string::npos ? what : what + ": another process uses it");
-  } catch (const std::logic_error&) {  // of std::stoull
+  } catch (const std::logic_error&) {  // std::stoull throws it
     return wrong("its table meta is damaged");
   }
 }

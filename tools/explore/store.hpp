@@ -21,11 +21,11 @@
 
 namespace assay::explore {
 
-/// The values that must be equal when a run is continued, or when shards are merged.
+/// The identity of a sweep in its file. `difference` compares it when a run is continued or shards are merged.
 struct sweep_identity {
-  std::string version;  ///< version of Assay: another one may measure other numbers
+  std::string version;  ///< version of Assay: another version may measure other numbers
   std::string name, question;
-  std::string definition;   ///< a hash of all cells of the whole sweep, in order
+  std::string definition;   ///< a hash of all cells of the whole sweep, in order, and of their files of inputs
   std::string candidate;    ///< empty: none
   std::uint64_t cells = 0;  ///< number of cells of the whole sweep
   std::uint64_t shard = 1, shards = 1;
@@ -33,11 +33,12 @@ struct sweep_identity {
   friend bool operator==(const sweep_identity&, const sweep_identity&) = default;
 };
 std::string definition_of(const std::vector<cell>& cells);
-/// Returns the difference in words; empty if nothing differs.
+/// The first difference in words, where x is wanted and y is in the file; empty if nothing differs. Questions are not
+/// compared.
 std::string difference(const sweep_identity& x, const sweep_identity& y);
 
 struct measured_cell {
-  std::uint64_t id = 0;  ///< its place in the sweep, from 0
+  std::uint64_t id = 0;  ///< place of the cell in the whole sweep, from 0
   cell what;
   results found;
   double seconds = 0;
@@ -47,7 +48,7 @@ struct measured_cell {
 /// std::runtime_error with the system's message; everything written before stays.
 class sweep_store {
  public:
-  /// Whether a run that was killed at once left the file without tables.
+  /// Whether the file is a database without tables. A run that is killed at its start leaves such a file.
   static bool is_blank(const std::filesystem::path& file);
   /// Creates a new file; an error if there is one that is not blank.
   static core::result<sweep_store> create(const std::filesystem::path& file, const sweep_identity& identity);

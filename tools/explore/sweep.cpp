@@ -1,8 +1,7 @@
 #include "tools/explore/sweep.hpp"
 
-// With some malformed headers, such as "[=", toml++ 3.3 enters its parser of keys in a way that an assertion there
-// excludes. The assertion would end the program, and with NDEBUG the compiler may rely on it. Here it becomes an error
-// in the text like any other.
+// With some malformed headers, such as "[=", an assertion in the parser of keys of toml++ 3.3 fails. It would end
+// the program, and with NDEBUG the compiler may rely on it. Here it becomes an error in the text like any other.
 namespace {
 struct toml_assertion {};
 [[noreturn]] void fail_toml_assertion() { throw toml_assertion(); }
@@ -180,7 +179,7 @@ bool is_ascii_but_for_texts(std::string_view text) {
 
 core::result<sweep> read_sweep(std::string_view text, const std::string& origin) {
   if (!is_ascii_but_for_texts(text))
-    return core::failure(origin + ": characters beyond ASCII may stand in strings of one line and in comments alone");
+    return core::failure(origin + ": characters beyond ASCII may stand only in strings of one line and in comments");
   try {
     return from_table(toml::parse(text), origin);
   } catch (const toml::parse_error& e) {
@@ -214,8 +213,8 @@ std::vector<std::string> implementations_of(const grid& g, const std::string& fa
   return all;
 }
 
-// Whether the measure accepts a cell, or else the same cell without a width (the cell is then changed to it), and the
-// cell is not expensive.
+// Whether the measure accepts the cell, and the cell is not expensive. If the measure refuses the cell, its scale is
+// set to 1 first: an operation without a width takes no other scale.
 bool fits_measure(cell& c) {
   constexpr double most_steps = 1 << 23;
   if (!check_cell(c)) c.scale = 1;

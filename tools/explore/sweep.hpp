@@ -8,16 +8,16 @@
 //   implementation = ["sequential", "cumsum", "process:./scan"]
 //   arithmetic = ["f32", "bf16"]
 //   storage = ["same"]                # or formats; may be left out
-//   family = ["gates"]
-//   decay = [0, 4]
+//   family = ["gates"]                # may be left out
+//   decay = [0, 4]                    # may be left out
 //   scale = [1]                       # may be left out
 //   size = [16, 256, 4096]
 //   seed = [1]                        # may be left out
 //
 // A grid is the product of its lists. A list of one value may be written as the value. In measures of operations,
-// family = "each" stands for all operations. Then cells that the measure refuses, or that take more than 2^23 steps,
-// are left out, and an operation without a width has a scale of 1. implementation = "each" stands for all algorithms of
-// an operation.
+// family = "each" stands for all operations that are no derivatives, and for their families of inputs with a long axis.
+// Then cells that the measure refuses, or that take more than 2^23 steps, are left out, and an operation without a
+// width has a scale of 1. implementation = "each" stands for all algorithms of an operation.
 #pragma once
 
 #include <filesystem>
@@ -48,7 +48,7 @@ struct preset {
 /// The presets that ship with Assay: presets/*.toml, in the order of their names.
 const std::vector<preset>& presets();
 
-/// Loads a preset by its name, or a file. The error names file, line and rule.
+/// Loads a preset by its name, or a file. The error names the preset or file, the line if it is known, and the rule.
 core::result<sweep> load_sweep(const std::string& name_or_file);
 core::result<sweep> read_sweep(std::string_view text, const std::string& origin);
 

@@ -15,7 +15,7 @@ namespace {
 
 using R = reference::rounded;
 
-constexpr std::size_t features = 4;  // the fastest digits; the others keep their sign longer
+constexpr std::size_t features = 4;  // the fastest digits of the counter; the others keep their signs longer
 // mu / (u |log p|): the length at which the error of prefix sums, u |A_n|, reaches the margin.
 double counter_law(const cell& c) {
   const storage_format& stored = *find_format(c.storage);
@@ -24,7 +24,8 @@ double counter_law(const cell& c) {
   return reference::predicted_cumsum_failure(stored.unit_roundoff(), c.decay, log_p);
 }
 
-// The first token at which a state of the counter has the wrong sign, and the smallest margin before it.
+// The first token at which a state of the counter has the wrong sign, and the smallest margin before it, relative to
+// mu.
 results count(const cell& c) {
   const storage_format& stored = *find_format(c.storage);
   const reference::two_level_controls controls = reference::open_loop(c.decay);
@@ -112,7 +113,7 @@ results sum_up(const cell& c) {
   return {{"stalls_at", stalled_at}, {"overflows_at", overflowed_at}, {"mean_decay", mean}, {"law", end / mean}};
 }
 
-// A counter with prefix sums ends at its first wrong sign.
+// The steps of a counter: it ends at its first wrong sign, for prefix sums about where the law says.
 double until_a_sign_fails(const cell& c) {
   const double law = counter_law(c);
   return std::min(static_cast<double>(c.size), std::isnan(law) ? 1e12 : 1.2 * law) + block_tokens;
@@ -124,7 +125,7 @@ core::result<void> check_margin(const cell& c) {
                                            : refuse_cell(c, "the margin is above 0, at most 100");
 }
 core::result<void> check_merging(const cell& c) {
-  if (c.arithmetic == "f64") return refuse_cell(c, "in f64 it takes too long");
+  if (c.arithmetic == "f64") return refuse_cell(c, "in f64 the states take too long to repeat");
   return c.decay > 0.0 && c.decay <= 1.0 ? core::result<void>() : refuse_cell(c, "p is above 0, at most 1");
 }
 

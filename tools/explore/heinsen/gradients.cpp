@@ -96,8 +96,9 @@ results reach(const cell& c) {
   const double kept = std::floor(0.5 / (1.0 - c.decay)), smallest = std::log(core::smallest_subnormal(type));
   const bool is_held = 1.0 - c.decay > 8.0 * core::unit_roundoff(type);
   const double law = is_held ? tokens_to(smallest + (kept > 1.0 ? std::log(kept) : -std::log(2.0))) : nothing;
-  // Chunks of 64, upstream gradients of 1: the share of the gradient that detached chunks leave out. Token i from the
-  // end has 1 + w + w^2 + ... if attached; detached, it lacks the terms from w^(64 - i) on.
+  // The share of the gradient that detached chunks of 64 tokens leave out, for upstream gradients of 1. The gradient of
+  // token i of a chunk (from 0) is 1 + w + w^2 + ...; if the chunk is detached, the terms from w^(64 - i) on are
+  // missing.
   constexpr int chunk = 64;
   double whole = 0, lost = 0;
   for (int i = 0; i < chunk; ++i) {
@@ -112,7 +113,8 @@ results reach(const cell& c) {
           {"detached_loses", lost / whole}};
 }
 
-// |ds_n| for a relative change of all p, for one of all log p, and for a change of all h: constant p, h = 0.
+// |ds_n| for a relative change of all p, for a relative change of all log p, and for a change of all h: constant p,
+// h = 0.
 results condition(const cell& c) {
   constexpr double change = 0x1p-30;
   const double a = std::log(c.decay);
@@ -136,7 +138,7 @@ results condition(const cell& c) {
   return {{"response", std::fabs(leading(moved.centre)) / change}, {"radius", moved.radius / change}, {"law", law}};
 }
 
-// A gradient that decays ends after some hundreds of mean ages; 750 log 2 is the range of f64.
+// A gradient that decays like p^n ends within 750 / (1 - p) tokens: the smallest number of f64 is e^-744.4.
 double until_it_ends(const cell& c) { return std::min(static_cast<double>(c.size), 750 / (1.0 - c.decay)); }
 
 core::result<void> check_p(const cell& c) {

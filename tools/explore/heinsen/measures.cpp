@@ -52,7 +52,7 @@ const presentation presented_reach{
 const presentation presented_conditioning{
     .question = "Which errors of the inputs does the recurrence amplify?",
     .preset = "conditioning",
-    .answers = {{"response", "What the state moves by, in what the input does", "no number", false, false, own}},
+    .answers = {{"response", "The change of the state over the change of the input", "no number", false, false, own}},
     .drawn =
         chart_spec{"response", "law", x_axis::memory, "1 / (1 - p)", "change of s / change of the input", false, true},
     .said = sentences_of_conditioning,

@@ -1,6 +1,5 @@
-// The log-linear recurrence (Heinsen 2024, eq. (3)) has measures of its own: streams of tokens of any length,
-// algorithms in memory that does not depend on it, counters and gradients. The rest of explore uses only what this
-// header declares.
+// The log-linear recurrence (Heinsen 2024, eq. (3)) has measures of its own: streams of tokens, algorithms whose memory
+// does not depend on the length, counters and gradients. The rest of explore uses only what this header declares.
 #pragma once
 
 #include <vector>

@@ -16,7 +16,7 @@ measure gradient_error();
 measure gradient_reach();
 measure conditioning();
 
-// The answers in words. A sentence is said only where its facts hold in the cells.
+// The answers in words. A sentence is given only if its facts hold in the cells.
 sentences sentences_of_scans(const all_cells& cells);
 sentences sentences_of_running_sums(const all_cells& cells);
 sentences sentences_of_counters(const all_cells& cells);

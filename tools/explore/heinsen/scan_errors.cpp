@@ -20,7 +20,7 @@
 namespace assay::explore {
 namespace {
 
-// Short sequences have many lanes, so that about as many tokens are measured at every length.
+// Short sequences have more lanes, at most 64: lengths from 1024 to 65536 have about 65536 tokens in all.
 std::size_t lanes_of(const cell& c) {
   if (c.family == "still") return 1;
   const std::size_t most = is_recorded(c.family) ? recorded_inputs_of(c.family).value()->lanes : 64;
@@ -42,7 +42,8 @@ struct subject {
 // The inputs and truths of a block of one lane.
 struct block {
   std::size_t first = 0;  // the number of tokens before it
-  std::vector<double> a, h, log_decay;
+  std::vector<double> a, h;
+  std::vector<double> log_decay;  // the sum of all a up to each token
   std::vector<truth::number> states;
 };
 
@@ -198,8 +199,8 @@ core::result<std::vector<results>> run(std::span<const cell> batch, const caller
   return all;
 }
 
-// A lane runs once for all lengths of a subject; inputs and truth cost about as much as one subject, in f64 ten times
-// as much.
+// A lane runs once for all lengths of a subject. Inputs and truth cost about as much as one subject; with f64 storage,
+// ten times as much.
 double steps(std::span<const cell> batch) {
   std::map<std::string, std::map<std::size_t, double>> longest;  // by subject and lane
   for (const cell& c : batch)
@@ -228,9 +229,9 @@ core::result<void> check(const cell& c) {
     return wrong(c.storage + " has no -inf, of which this family is made");
   if (is_p && !(c.decay > 0.0 && c.decay <= 1.0)) return wrong("decay is p here: above 0, at most 1");
   if (is_candidate(c.implementation) && c.arithmetic != c.storage)
-    return wrong("a candidate has the arithmetic that it has: arithmetic and storage must be the same");
+    return wrong("the arithmetic of a candidate is its own: arithmetic and storage must be the same here");
   if (is_candidate(c.implementation) && reference::find_operation("heinsen/scan") == nullptr)
-    return wrong("this program has no heinsen/scan to ask a candidate for");
+    return wrong("this program was built without heinsen/scan, so a candidate cannot be asked for it");
   if (is_candidate(c.implementation) && !find_format(c.storage)->type)
     return wrong("candidates have no tensors in " + c.storage);
   return {};

@@ -16,8 +16,8 @@ struct scan_facts {
   double state;      ///< root mean square of s
 };
 
-/// The root mean square error, absolute; NaN if there is no law for the cell: for other inputs, for sequences shorter
-/// than the memory, or if no digit is left (an error of 1, before which sums stagnate).
+/// The root mean square error, absolute. NaN if there is no law for the cell: for other inputs, for sequences shorter
+/// than the memory, or if no digit is left (the law gives 1 or more).
 ///
 ///   gates, mean 0, scale 1:  cumsum 0.58 u |A_n| (0.50 in a wider arithmetic), sequential 0.9 u, tree and
 ///                            linear 1.2 u

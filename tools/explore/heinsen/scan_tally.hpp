@@ -21,8 +21,9 @@ class truth {
       : state_(precise ? state(reference::two_double_ball(0.0)) : state(reference::double_ball(0.0))) {}
 
   struct number {
-    double high = 0, low = 0, radius = 0;
-    /// |x - truth|; 0 if both are the same infinity; infinite if only one of them is finite, or if x is NaN.
+    double high = 0, low = 0;  ///< the centre is high + low
+    double radius = 0;         ///< the largest radius of the states so far
+    /// |x - truth|; 0 if both are the same infinity; infinite if x or the truth is otherwise no finite number.
     [[nodiscard]] double distance(double x) const {
       if (x == high && !std::isfinite(x)) return 0.0;
       const double d = std::fabs((x - high) - low);
@@ -45,12 +46,14 @@ class truth {
   double radius_ = 0;  // the largest radius so far
 };
 
-// The facts about one cell so far.
+// The counts for one cell so far.
 struct tally {
   const cell* measured = nullptr;
   std::size_t lanes = 1, window = 1;
   double squares = 0, relative_squares = 0, state_squares = 0, samples = 0;  // over the windows of all lanes
-  double largest = 0, worst = 0, log_decay = 0, radius = 0;
+  double largest = 0;  // the largest absolute error in the windows
+  double worst = 0;    // the largest scaled error of any token
+  double log_decay = 0, radius = 0;
   double nonfinite_at = std::nan(""), lost_at = std::nan("");
   std::array<double, counted_digits + 1> left_at;  // for each number of digits: the first token with fewer digits
 };
@@ -59,12 +62,12 @@ inline void keep_first(double& first, double token) {
   if (std::isnan(first) || token < first) first = token;
 }
 
-// The facts about one lane of one subject so far.
+// The counts for one implementation on one lane so far. lost_at: the first token with a scaled error of 1 or more.
 struct progress {
   double worst = 0;
   double nonfinite_at = std::nan(""), lost_at = std::nan("");
   std::array<double, counted_digits + 1> left_at;
-  std::size_t digits = counted_digits;  // the digits that all errors so far leave
+  std::size_t digits = counted_digits;  // digits that are left after all errors so far
 
   progress() { left_at.fill(std::nan("")); }
   void see(double token, double error, double state) {

@@ -56,8 +56,8 @@ struct sequential {
   R step(R a, R h) { return s = log_sum_exp(a + s, h); }
 };
 
-// The aligned blocks of which the prefix consists, the largest first, each with the prefix up to its end. Prefix m of
-// balanced_prefixes is the prefix before the last aligned block, joined to that block: the bits are the same.
+// Holds the aligned blocks that make up the prefix, the largest first, each with the prefix up to its end. Prefix m of
+// balanced_prefixes joins the prefix before the last aligned block to that block, too, so the bits are the same.
 class balanced_tree {
  public:
   explicit balanced_tree(const storage_format&) { push({R(0.0), R(0.0)}); }
@@ -100,7 +100,7 @@ struct scaled_linear {
   explicit scaled_linear(const storage_format&) {}
   R step(R a, R h) {
     const R p = exp(a);
-    // e^h may lie outside the format: e^(h - k ln 2) 2^k, k = h / ln 2.
+    // e^h may lie outside the format, so it is e^(h - k ln 2) 2^k with k = round(h / ln 2).
     const double k = std::isfinite(h.number) ? std::nearbyint(h.number / std::log(2.0)) : 0.0;
     const R e = exp(std::isfinite(h.number) ? R(h.number - k * std::log(2.0)) : h);
     const int input_exponent = static_cast<int>(k),

@@ -19,8 +19,8 @@ std::string growth_words(double slope) {
   return fmt::format("grows like n^{:.2f}", slope);
 }
 
-// Cells with random gates and inputs of one size, from which growth is fitted. Sequences shorter than 256 tokens count
-// only if fewer than three longer ones have digits left.
+// The errors of a group, from which growth is fitted. Sequences shorter than 256 tokens count only if fewer than three
+// longer ones have digits left.
 std::vector<chart_point> growth_of(const all_cells& group, range& constant) {
   for (const std::uint64_t shortest : {256, 16}) {
     std::vector<chart_point> points;

@@ -36,7 +36,7 @@ const std::vector<stream_family>& stream_families();
 /// Lane `lane` of a cell: only its family, decay, scale, storage and seed matter.
 class token_stream {
  public:
-  /// Precondition: the cell's family and storage exist; from a file, no more tokens are requested than it holds.
+  /// Precondition: the cell's family and storage exist. No more tokens are requested than a file of inputs holds.
   token_stream(const cell& c, std::size_t lane);
   /// Fills the spans with the next tokens.
   void next(std::span<double> a, std::span<double> h);
