@@ -20,8 +20,8 @@ using optimized::matrix;
 using optimized::transpose_of;
 using optimized::benchmarks::array;
 
-// The matrix products that attention consists of, over all queries and keys: logits and outputs. For its adjoint:
-// logits again, gradients of weights, and gradients of q, k and v.
+// The matrix products of attention over all queries and keys: logits and outputs. The adjoint has the products for
+// logits, for gradients of weights, and for gradients of q, k and v.
 class products {
  public:
   products(int threads, const heads_shape& s, bool adjoint)
@@ -118,7 +118,7 @@ std::vector<measurement> measure_encodings(const options& settings, const heads_
   std::vector<measurement> all;
   for (const optimized::routine& r : optimized::routines()) {
     const core::operation* op = reference::find_operation(r.name);
-    // Recurrences have other shapes, and operations without tokens take no time.
+    // Recurrences have other shapes, and operations without tokens take too little time.
     if (op == nullptr || reference::forward_of(*op).recurrent || core::axis_with(*op, axis_role::token).empty())
       continue;
     all.push_back(measure_one(settings, shape, r, *op));

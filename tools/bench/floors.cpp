@@ -18,7 +18,7 @@ void in_parts(int threads, std::size_t count, Part part) {
   });
 }
 
-// Sums in so many places at once; the compiler makes vectors of them.
+// Adds in 64 independent sums, which the compiler keeps in vector registers.
 float sum_of_array(const float* x, std::size_t count) {
   std::array<float, 64> sums{};
   for (std::size_t i = 0; i + sums.size() <= count; i += sums.size())
@@ -30,7 +30,6 @@ float sum_of_array(const float* x, std::size_t count) {
 
 }  // namespace
 
-// The C library writes large arrays past the caches.
 std::function<void()> time_to_write(int threads, float* to, std::size_t count) {
   return [=] {
     in_parts(threads, count, [&](std::size_t first, std::size_t n) { std::memset(to + first, 0, n * sizeof *to); });

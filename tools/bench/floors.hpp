@@ -6,7 +6,8 @@
 
 namespace assay::bench {
 
-/// Each is divided among the threads. The arrays are those of the operation, so that caches hold the same as for it.
+/// The work is divided among the threads. Precondition: the arrays are as large as those of the operation, so that
+/// caches hold as much of them.
 std::function<void()> time_to_write(int threads, float* to, std::size_t count);
 std::function<void()> time_to_read(int threads, const float* from, std::size_t count);
 

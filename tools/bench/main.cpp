@@ -1,5 +1,5 @@
-// assay bench: the speed of operations, compared with the memory floor of the same run, with peers, and with the matrix
-// products that they contain.
+// assay bench: the speed of operations, compared with the memory floor or the matrix products of the same run, and with
+// peers.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -137,16 +137,18 @@ int run(int argc, char** argv) {
   app.add_option("--shape", shapes,
                  "B=8,n=1000,d=1024 for scans, B=1,n=4096,d=512,e=512 for embed_position on tokens of e numbers, "
                  "B=1,n=1024,h=8,d=64 for the other encodings; may be repeated");
-  app.add_option("--rounds", settings.rounds, "of which medians and extremes are given")
+  app.add_option("--rounds", settings.rounds, "rounds of measurement; medians and extremes are over the rounds")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--threads", settings.threads,
-                 "of ours, of the floor and of PyTorch; scans stand beside themselves on one thread")
+  app.add_option(
+         "--threads", settings.threads,
+         "threads of Assay's code, of the floor and of PyTorch; with several, scans are also measured on one thread")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  app.add_option("--target", target, "instruction set of ours (also: ASSAY_TARGET)");
-  app.add_option("--python", settings.python, "a Python that has torch (default: looked for)");
-  app.add_flag("--no-torch", without_torch, "PyTorch is no peer");
+  app.add_option("--target", target, "instruction set of Assay's code (also: ASSAY_TARGET)");
+  app.add_option("--python", settings.python,
+                 "a Python that has torch (default: python3 or /usr/bin/python3, if it has torch)");
+  app.add_flag("--no-torch", without_torch, "leave PyTorch out");
   app.add_flag("--json", as_json, "for a program to read");
   app.add_flag("--markdown", as_markdown, "as a table for a document")->excludes("--json");
   try {

@@ -19,7 +19,8 @@ using optimized::benchmarks::array;
 using optimized::benchmarks::floor;
 namespace heinsen = optimized::heinsen;
 
-// Peers compute at most so many elements: they are slow, and the cumsum form loses a digit with each power of ten.
+// Peers compute at most about this many elements: they are slow, and the cumsum form loses a digit with each power of
+// ten.
 constexpr std::size_t most_of_peer = 100000;
 
 double sum_of(const float* x, std::size_t count) { return std::accumulate(x, x + count, 0.0); }
@@ -194,7 +195,7 @@ class problem {
           : heinsen::scan_jvp<float>(on_, inputs(gated, shape_), direction, with_states, out);
   }
 
-  // The members are two floors, ours, and peers.
+  // The members are two floors, Assay's code, and peers.
   measurement measured(const char* operation, const std::vector<member>& members, const std::vector<double>& sums,
                        double ours, double size) const {
     const std::vector<double>& own = members[2].ns;
@@ -213,7 +214,7 @@ class problem {
   const options& settings_;
   scan_shape shape_;
   bool long_memory_;
-  scan_shape part_;  ///< the part that peers compute: the first tokens
+  scan_shape part_;  ///< the part that peers compute: the first tokens of the first sequence
   array log_p_, g_, h_, s_, grad_s_, grad_decay_, grad_h_, peer_s_;
   std::vector<float> states_;
   optimized::execution on_;

@@ -1,5 +1,5 @@
-// Operations compared with the memory floor, scans with peers, and embed_position and attention with their matrix
-// products, under Google Benchmark.
+// Times of operations under Google Benchmark. Floors are the memory floor, or the matrix products of embed_position and
+// of attention. Scans also have peers: other code for the same states.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace assay::bench {
 
-/// The shape for embed_position: its states, and e of its tokens [B, n, e].
+/// The shape for embed_position: the shape of its states, and the e of its tokens [B, n, e].
 struct embedding_shape {
   scan_shape states;
   std::size_t embedding;
@@ -35,18 +35,18 @@ struct spread {
 struct peer_result {
   std::string name;
   double ns;         ///< per element, median
-  spread times;      ///< its time divided by ours, round by round
-  double sum, ours;  ///< sums of the elements that both computed
+  spread times;      ///< time of the peer divided by the time of Assay's code, round by round
+  double sum, ours;  ///< sums of the elements that both computed: by the peer, by Assay's code
   bool agrees;
 };
 
 struct measurement {
   std::string operation;
-  std::vector<std::size_t> shape;  ///< (B, n, d) for scans, else the shape by which the operation is counted
+  std::vector<std::size_t> shape;  ///< (B, n, d) for scans and embed_position, else the shape of the counted tensor
   std::size_t embedding = 0;       ///< for embed_position, else 0
   bool long_memory = false;
-  double ns = 0, floor_ns = 0;
-  spread share{};  ///< share of the floor, round by round
+  double ns = 0, floor_ns = 0;  ///< per element, medians
+  spread share{};               ///< time of the floor divided by that of Assay's code, round by round
   std::vector<peer_result> peers{};
   std::string dtype = "f32";  ///< dtype of arrays
 };

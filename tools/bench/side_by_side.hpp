@@ -11,7 +11,7 @@ namespace assay::bench {
 
 struct member {
   std::string name;
-  double elements;              ///< number that a run computes
+  double elements;              ///< the number of elements that a run computes
   std::function<double()> run;  ///< returns the seconds of a run
   std::vector<double> ns = {};  ///< per element, in each round
 };
@@ -25,7 +25,8 @@ void take_turns();
 /// Runs all repetitions of all members.
 void run_side_by_side(int rounds, std::vector<member>& members);
 
-/// Precondition: the first two members are floors, inside and past the caches, and the third is ours.
+/// Compares the third member, Assay's code, with the faster of two floors in each round. Precondition: the first two
+/// members are the floors, one that writes through the caches and one that writes past them.
 measurement beside_best_floor(const char* operation, std::vector<std::size_t> shape,
                               const std::vector<member>& members);
 

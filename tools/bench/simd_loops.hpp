@@ -1,4 +1,4 @@
-// The plain loop on vector registers, with exp and log1p from libraries: peers of scans with many features.
+// The loop of scalar_scan on vector registers, with exp and log1p from libraries: peers of scans with many features.
 #pragma once
 
 #include <cstddef>

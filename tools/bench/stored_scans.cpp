@@ -12,7 +12,7 @@ using optimized::benchmarks::array;
 using optimized::benchmarks::floor;
 namespace heinsen = optimized::heinsen;
 
-// An array of floats that holds twice as many 16-bit numbers.
+// `count` 16-bit numbers in an array of half as many floats.
 template <class Storage>
 struct stored_array {
   explicit stored_array(std::size_t count) : memory((count + 1) / 2) {}

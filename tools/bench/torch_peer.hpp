@@ -31,7 +31,7 @@ class torch_peer {
   torch_peer(const torch_peer&) = delete;
   ~torch_peer();
 
-  /// Runs "cumsum" or "loop", or the first with its adjoint, "cumsum_vjp". Throws if Python failed.
+  /// Runs "cumsum", "loop", or "cumsum_vjp": cumsum with its adjoint. Throws if Python failed.
   peer_run run(const char* function);
 
  private:

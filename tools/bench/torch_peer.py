@@ -1,8 +1,7 @@
-"""The scan in PyTorch, timed for `assay bench`: stands by for the words of the functions and answers with seconds.
+"""The scan in PyTorch, timed for `assay bench`: reads names of functions from stdin, runs them, and prints their times.
 
-Arguments: a file with log p, h and cotangents of the states in f32, B, n, d, threads. "ready" is said once. After each
-function's word comes a line "SECONDS SUM", the sum in f64 being that of all states, or, with the adjoint, that of the
-gradient of h.
+Arguments: a file with log p, h and cotangents of the states in f32, B, n, d, threads. It prints "ready" once. For each
+name it prints a line "SECONDS SUM". SUM adds up all states in f64, or, with the adjoint, the gradient of h.
 """
 
 import sys
@@ -31,7 +30,7 @@ def main():
     name, *sizes, threads = sys.argv[1:]
     shape = [int(size) for size in sizes]
     torch.set_num_threads(int(threads))
-    clock = time.process_time if threads == "1" else time.perf_counter  # as ours
+    clock = time.process_time if threads == "1" else time.perf_counter  # as in side_by_side.cpp
     with open(name, "rb") as file:
         numbers = torch.frombuffer(bytearray(file.read()), dtype=torch.float32)
     log_p, h, grad_s = numbers.view(3, *shape)

@@ -32,7 +32,8 @@ std::unique_ptr<torch_peer> torch_peer::start(const std::string& python, const s
   std::unique_ptr<torch_peer> peer(new torch_peer);
   peer->inputs_ = write_inputs(arrays);
   int to[2], from[2];
-  if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) throw std::runtime_error("no pipe for PyTorch");
+  if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
+    throw std::runtime_error("cannot make a pipe to PyTorch");
   const std::string numbers[] = {std::to_string(shape.batch), std::to_string(shape.tokens),
                                  std::to_string(shape.features), std::to_string(threads)};
   const char* words[] = {python.c_str(),
@@ -75,7 +76,7 @@ peer_run torch_peer::run(const char* function) {
   std::fflush(to_);
   peer_run result{};
   if (std::fscanf(from_, "%lf %lf", &result.seconds, &result.sum) != 2)
-    throw std::runtime_error("PyTorch broke in " + std::string(function));
+    throw std::runtime_error("PyTorch gave no result for " + std::string(function));
   return result;
 }
 

@@ -50,10 +50,13 @@ void show(const known_code& code) {
   fmt::print("\n");
 }
 
+// How the words fit an entry, the worst first: the texts mention each word; the words are a part of a name; they
+// contain a name; a name begins with them; they are a name.
 enum fit { none, mentioned, part_of_name, contains_name, begins_name, whole_name };
-// The quality of a fit, and the length of the name that fits.
+// The fit, and for contains_name the length of the name.
 using rank = std::pair<fit, std::size_t>;
 
+// Whether a word of the text begins with `word`. A long word may also span several words of the text.
 bool is_word_of(const std::string& word, const std::string& text) {
   std::string one;
   for (const char c : text + " ") {
@@ -87,7 +90,8 @@ rank rank_of(const std::vector<std::string>& words, const std::vector<std::strin
   return std::max(best, rank{std::ranges::all_of(words, is_said) ? mentioned : none, 0});
 }
 
-// If some name begins with the words, or is part of them, weaker matches are dropped.
+// The best matches. If a name begins with the words, all matches without such a name are dropped. Else, if the words
+// contain a name, only those with the longest such name stay.
 template <class Thing>
 std::vector<const Thing*> best_of(const std::vector<Thing>& all, std::size_t most, auto rank_of_one) {
   std::vector<std::pair<rank, const Thing*>> found;
@@ -134,7 +138,7 @@ void show_as_markdown() {
 
 int find(const std::vector<std::string>& words) {
   if (std::ranges::all_of(words, [](const std::string& w) { return folded(w).empty(); })) {
-    complain("find what? A model, a kernel or a function, such as: assay find llama 3.1");
+    complain("find needs words: a model, a kernel or a function, such as: assay find llama 3.1");
     return wrong_input;
   }
   constexpr std::size_t most = 6;
@@ -158,9 +162,11 @@ int find(const std::vector<std::string>& words) {
   for (const core::operation* op : operations)
     fmt::print("operation: {}\n      assay list operations {}\n\n", op->name, op->name);
   if (known.empty() && operations.empty()) {
-    complain(fmt::format(
-        "nothing is known by \"{}\"; a formula of your own: assay check-formula; all operations: assay list operations",
-        fmt::join(words, " ")));
+    complain(
+        fmt::format("no model, kernel, function or operation fits \"{}\"; for a formula of your own: assay "
+                    "check-formula; all operations: "
+                    "assay list operations",
+                    fmt::join(words, " ")));
     return wrong_input;
   }
   fmt::print("From a command line: assay gate --candidate python:MODULE:FUNCTION@OPERATION\n");

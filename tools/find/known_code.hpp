@@ -1,4 +1,4 @@
-// Published code by the names that people know, and the operations that it computes.
+// Published code by the names that people know, and the operations that this code computes.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace assay::tools {
 
-/// An operation as a model or a kernel computes it: the settings that differ from the standard ones.
+/// An operation as a model or a kernel computes it. Settings that are not named have their standard values.
 struct use_of_operation {
   std::string operation;
   std::vector<std::pair<std::string, core::attribute>> settings;

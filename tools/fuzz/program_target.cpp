@@ -50,7 +50,7 @@ void read_and_run_program(std::string_view bytes) {
   for (const formula::node_id k : p->inputs()) input_elements += formula::elements_of(p->type_of(k).shape);
   if (!cheap || input_elements > most_work) return;
   const core::tensors inputs = ones(*p);
-  // Only with balls of one double and of two.
+  // 0 precisions of MPFR: only balls of one double and of two doubles are used.
   const auto truth = formula::certify(*p, inputs, core::dtype::f32, 0);
   const auto plain = formula::evaluate_in(*p, inputs, core::dtype::f32, core::dtype::f32);
   const auto law = formula::allow(*p, inputs, core::dtype::f32);

@@ -1,4 +1,4 @@
-// Texts of programs as a fuzz target: accepted texts are written and read again, and cheap ones are evaluated.
+// Texts of programs as a fuzz target: accepted programs are written and read again, and cheap ones are evaluated.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace assay::fuzz {
 /// Prints the reason and aborts if a rule is broken.
 void read_and_run_program(std::string_view bytes);
 std::vector<std::string> program_seeds();
-/// Operators and their members.
+/// Words for mutations: operators and their members.
 std::vector<std::string> program_words();
 
 }  // namespace assay::fuzz

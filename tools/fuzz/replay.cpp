@@ -1,12 +1,12 @@
 // Runs the targets without libFuzzer, in any build:
 //
-//   fuzz_replay SOURCE                    every finding in tools/fuzz/findings/TARGET, every seed, and of each target
-//                                         some thousand inputs that are made from seeds by mutation, always the same
+//   fuzz_replay SOURCE                    for each target: every finding in tools/fuzz/findings/TARGET, every seed, and
+//                                         3000 inputs that are made from seeds by mutation, always the same
 //   fuzz_replay SOURCE --mutate N TARGET  N such inputs of one target
 //   fuzz_replay SOURCE --seeds FOLDER     writes FOLDER/TARGET/* and FOLDER/words.dict for libFuzzer
 //   fuzz_replay --input TARGET FILE       one input
 //
-// An input that breaks a rule ends the program; it stands in the file that the last line names.
+// An input that breaks a rule ends the program. The last line of the output names the file that holds this input.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -42,7 +42,8 @@ void run(const fuzz::target& t, std::string bytes) {
   t.run(current);
 }
 
-// std::terminate also raises a signal. The process is lost anyway, so the handler may use unsafe functions.
+// Saves the input before the process ends; std::terminate raises SIGABRT, too. The process is lost anyway, so this
+// handler may call functions that are unsafe in handlers.
 extern "C" void keep_input(int number) {
   std::signal(number, SIG_DFL);
   spill(crash_file, current);

@@ -29,7 +29,7 @@ std::string recipe_path(const std::string& source, const std::string& encoding) 
   return source + "/golden/recipes/" + encoding + ".json";
 }
 
-// One recipe for every third entry.
+// Every third entry of the recipes, each as a recipe of its own.
 std::vector<std::string> recipes(const std::string& source) {
   std::vector<std::string> out;
   for (const std::string& encoding : reference::encoding_names()) {
@@ -44,7 +44,7 @@ std::vector<std::string> recipes(const std::string& source) {
   return out;
 }
 
-// The smallest files of each set.
+// The smallest files of the sets: about six of a set, and at most 60.
 std::vector<std::string> tensor_files(const std::string& source) {
   std::vector<std::string> out;
   for (const std::string& encoding : reference::encoding_names()) {
@@ -72,7 +72,7 @@ std::vector<std::string> manifests(const std::string& source) {
   return out;
 }
 
-// Small calls of all operations that recipes name, one of each.
+// One small call of each operation for which recipes have one.
 std::vector<properties::test_case> calls(const std::string& source) {
   std::vector<properties::test_case> out;
   std::set<std::string> seen;
@@ -141,7 +141,7 @@ std::vector<std::string> sweeps() {
   return out;
 }
 
-// The findings of a gate with one small call of each property and operation, where every second check failed.
+// One shard for each operation, with one check of one small call. Every second check fails.
 std::vector<tools::shard_record> shards(const std::string& source) {
   std::vector<tools::shard_record> out;
   for (auto& c : calls(source)) {

@@ -1,5 +1,6 @@
-// The readers of foreign bytes as functions of arbitrary bytes, for fuzzing: for any bytes a reader gives a result or
-// an error. An accepted input is written and read again, and must be the same.
+// Readers of files and messages as functions of arbitrary bytes, for fuzzing: for any bytes a reader gives a result or
+// an error. If Assay also writes the format, most targets write an accepted input and read it again: it must be the
+// same.
 #pragma once
 
 #include <string>
@@ -13,17 +14,18 @@ struct target {
   void (*run)(std::string_view bytes);  ///< prints the reason and aborts if a rule is broken
 };
 
-/// In alphabetical order of their names.
+/// All targets, in alphabetical order of their names.
 const std::vector<target>& targets();
 const target* find_target(std::string_view name);
 
-/// Small valid inputs of a target, made from the committed recipes, golden sets and presets below `source`.
+/// Small valid inputs of a target, made from texts in seeds.cpp and from the recipes, golden sets and presets below
+/// `source`.
 std::vector<std::string> seeds_of(std::string_view target, const std::string& source);
 
-/// Names that the readers know: of operations, tensors, settings, dtypes, members.
+/// Words for mutations: names of operations, tensors, settings, dtypes and members, and numbers at limits.
 const std::vector<std::string>& words();
 
-/// Several files in one input are separated by this byte, which stands in no valid JSON and no text.
+/// This byte separates several files in one input. Valid JSON does not contain it.
 inline constexpr char separator = '\x1e';
 
 }  // namespace assay::fuzz
