@@ -1,5 +1,5 @@
-# Fails where the object files FILES define or use symbols that they must not. NM is the tool, CHECK is
-# `optimized_library` or the name of an instruction set.
+# Fails if the object files FILES define or use forbidden symbols: those of assay::reference if CHECK is
+# `optimized_library`, weak ones if CHECK is the name of an instruction set. NM is the program nm.
 execute_process(COMMAND ${NM} -C ${FILES} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 if(NOT symbols MATCHES "kernel_table|optimized::[a-z0-9_]+::table")
   message(FATAL_ERROR "${CHECK}: no kernel table among the symbols; wrong files?")

@@ -7,8 +7,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 drops roundings to float where it vectorizes straight-line code: (double)(float)x becomes x. The test
   # reference/rounded/every_operation_rounds shows it.
   target_compile_options(assay_fp_strict INTERFACE -fno-tree-slp-vectorize)
-  # GCC looks for memory to free whenever it holds a third more than 128 MiB; below 1 GiB it need not: a twelfth of the
-  # time.
+  # By default GCC collects garbage each time its memory has grown by a third beyond 128 MiB. From 1 GiB on is early
+  # enough, and saves a twelfth of the time.
   target_compile_options(assay_fp_strict INTERFACE "SHELL:--param ggc-min-heapsize=1048576")
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 19)
@@ -26,7 +26,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(assay_warnings INTERFACE -Wno-restrict)  # false positives on std::string: GCC bug 105329
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # std::stable_sort of libstdc++ 12 calls what C++17 deprecates, and clang says so of its instances. GCC keeps the warning.
+  # std::stable_sort of libstdc++ 12 calls a function that C++17 deprecates, and clang warns of it. GCC keeps this
+  # warning for other code.
   target_compile_options(assay_warnings INTERFACE -Wno-deprecated-declarations)
 endif()
 if(ASSAY_WERROR)
@@ -53,9 +54,9 @@ function(assay_require_library name library header package)
     IMPORTED_LOCATION "${${name}_LIBRARY}" INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${${name}_INCLUDE}")
 endfunction()
 
-# Programs that judge allocate small arrays without end: with tcmalloc (gperftools) they take a fifth less of their time
-# than with the allocator of glibc. It prints nothing of large allocations, and fails those that no machine can hold.
-# Sanitizers have an allocator of their own.
+# Programs that judge allocate very many small arrays: with tcmalloc (gperftools) they take a fifth less time than with
+# the allocator of glibc. It prints nothing about large allocations, and fails impossible ones. Sanitizers have an
+# allocator of their own.
 add_library(assay_allocator INTERFACE)
 if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   find_library(ASSAY_TCMALLOC_LIBRARY tcmalloc_minimal)
@@ -67,7 +68,7 @@ if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   endif()
 endif()
 
-# Headers that most files of a target read, parsed once. With ccache set CCACHE_SLOPPINESS=pch_defines,time_macros.
+# Precompiles the headers that most files of a target read. With ccache set CCACHE_SLOPPINESS=pch_defines,time_macros.
 set(assay_common_headers <algorithm> <cmath> <functional> <map> <optional> <string> <vector>
                          <tl/expected.hpp> <xtensor/xarray.hpp>)
 function(assay_headers_of_gcc target)
@@ -83,8 +84,9 @@ function(assay_precompile target)
   endif()
 endfunction()
 
-# The same headers for many targets, parsed once for all that are compiled with the same flags: library (-O2), cold
-# (-O1), tests (-O1 and Catch2). The compiler refuses one that was made with other flags, and -Werror says so.
+# Precompiles the same headers once for all targets with the same flags. The sets are library (the flags of the build,
+# -O2 in the presets), cold (-O1) and tests (-O1, with Catch2). The compiler does not use a precompiled header that was
+# made with other flags; with -Werror this is an error.
 function(assay_shared_precompile target set)
   if(NOT ASSAY_PRECOMPILE)
     return()
@@ -108,31 +110,32 @@ function(assay_shared_precompile target set)
     assay_headers_of_gcc(assay_headers_${set})
   endif()
   target_link_libraries(${target} PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
-  target_compile_options(${target} PRIVATE -fPIC)  # an executable, too: it would be -fPIE, and that is another flag
+  target_compile_options(${target} PRIVATE -fPIC)  # executables, too: CMake gives them -fPIE, which is another flag
   target_precompile_headers(${target} REUSE_FROM assay_headers_${set})
   assay_headers_of_gcc(${target})
 endfunction()
 
-# Code that runs once for each case or less, and not for each element: compiling it faster is worth more than speed.
-# What GCC learns of pointers and of constant arguments costs a tenth of the time.
+# For code that runs at most once for each case, and not for each element: fast compilation is worth more than speed.
+# The analyses of pointers and constant arguments that are left out take a tenth of the time of compilation.
 function(assay_cold target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE -fno-tree-pta -fno-ipa-cp -fno-ipa-sra -fno-ipa-icf)
   endif()
 endfunction()
-# Code that is measured: kernels.
+# For code whose speed is measured: kernels.
 function(assay_hot target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
 endfunction()
 
-# The kernels of an instruction set: SOURCE, compiled with FLAGS. CPU_FEATURES as __builtin_cpu_supports names them (none:
-# they are always there). Call it for the slowest set first. Adds ASSAY_ISA(name, supported) to ${group}_lines, and the object
-# library ${group}_${name} to ${group}_objects; assay_write_instruction_sets writes the lines to generated/${group}.inc.
+# Adds the kernels of an instruction set: SOURCE, compiled with FLAGS. A processor needs CPU_FEATURES, with the names of
+# __builtin_cpu_supports; without any, all processors have the set. Call this function for the slowest set first. Adds
+# ASSAY_ISA(name, supported) to ${group}_lines, and the object library ${group}_${name} to ${group}_objects;
+# assay_write_instruction_sets writes the lines to generated/${group}.inc.
 function(assay_instruction_set group name)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "SOURCE" "FLAGS;CPU_FEATURES")
   add_library(${group}_${name} OBJECT ${arg_SOURCE})
-  # Kernels never throw: without this a weak symbol for the handling of exceptions may remain.
+  # Kernels never throw. Without this flag a weak symbol for exceptions may remain.
   target_compile_options(${group}_${name} PRIVATE ${arg_FLAGS} -fno-exceptions)
   target_link_libraries(${group}_${name} PRIVATE assay_fp_strict assay_warnings)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -152,10 +155,10 @@ function(assay_write_instruction_sets group)
   file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/${group}.inc" CONTENT "${${group}_lines}" @ONLY)
 endfunction()
 
-# The sources of one folder are compiled as one text, at most eight at a time: most of what one file takes is the
-# instantiation of what its neighbours instantiate as well (JSON, arrays, containers), and once for all takes a third of
-# the time. So a name of an anonymous namespace stands once in a folder. The folders below those that are named, by
-# regular expressions, count as one.
+# Compiles the sources of one folder as one text, at most eight files at a time. Most of the time of a file goes into
+# templates that its neighbours instantiate as well (JSON, arrays, containers); together they take a third of the time.
+# So names in anonymous namespaces must differ within a folder. Further arguments are regular expressions of folders:
+# all folders below one of them count as one folder.
 function(assay_compile_together target)
   if(NOT ASSAY_COMPILE_TOGETHER)
     return()
@@ -176,13 +179,14 @@ function(assay_compile_together target)
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # GCC takes the files that one text includes for headers, whose templates must not hold types of one file alone.
+    # GCC takes the files that one text includes for headers, and warns if their types hold types of anonymous
+    # namespaces.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
 endfunction()
 
-# A folder's library, assay::<folder>. PRECOMPILE: headers for itself alone; else it shares those of its flags.
-# TOGETHER, FOLDERS: see assay_compile_together.
+# Adds the library of a folder, assay::<folder>. PRECOMPILE lists headers that are precompiled for it alone; without it,
+# a library that is not HOT shares precompiled headers with others. TOGETHER, FOLDERS: see assay_compile_together.
 function(assay_library folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "COLD;HOT;TOGETHER" "" "SOURCES;LINK;LINK_PRIVATE;PRECOMPILE;FOLDERS")
   add_library(assay_${folder} STATIC ${arg_SOURCES})
@@ -205,8 +209,8 @@ function(assay_library folder)
   endif()
 endfunction()
 
-# A Catch2 test program: one CTest per test case, named after it. See assay_compile_together. SOURCES need all encodings,
-# EACH_ENCODING those that are built.
+# Adds a Catch2 test program: one CTest per test case, with the name of the test case. Tests in SOURCES need all
+# encodings; tests in EACH_ENCODING run over the encodings of the build. See assay_compile_together.
 function(assay_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;EACH_ENCODING;LINK")
   if(NOT ASSAY_ALL_TESTS)
@@ -224,7 +228,8 @@ function(assay_test name)
   assay_label_tests_of(${name})
 endfunction()
 
-# A test that is a command. Status 77: it cannot run here. LABELS: besides those that its name has.
+# Adds a test that is a command. Exit status 77 skips it: it cannot run here. LABELS come in addition to those of its
+# name.
 function(assay_command_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "COMMAND;ENVIRONMENT;LABELS")
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
@@ -237,7 +242,7 @@ if(ASSAY_TESTS)
   find_package(Catch2 2.13 QUIET)
   if(Catch2_FOUND)
     include(Catch)
-    # Weak: a test program may have a main of its own, which calls assay_run_tests.
+    # main is weak: a test program may have a main of its own, which calls assay_run_tests.
     file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/catch_main.cpp" CONTENT [=[
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
@@ -250,8 +255,8 @@ int assay_run_tests(int argc, char** argv) { return Catch::Session().run(argc, a
   endif()
 endif()
 
-# Each of the encodings needs a file in a folder: its name followed by one of `rests`. Where there is none configuration
-# stops.
+# Stops configuration unless each of the encodings has a file in `folder` whose name is that of the encoding followed by
+# one of `rests`.
 function(assay_check_encoding_files encodings folder rests)
   foreach(encoding IN LISTS encodings)
     list(TRANSFORM rests PREPEND "${folder}/${encoding}" OUTPUT_VARIABLE files)
@@ -268,7 +273,7 @@ function(assay_check_encoding_files encodings folder rests)
   endforeach()
 endfunction()
 
-# generated/<file> holds ASSAY_ENCODING(name) for each encoding.
+# Writes generated/<file>, with a line ASSAY_ENCODING(name) for each encoding.
 function(assay_write_encodings file)
   list(TRANSFORM ARGN REPLACE "(.+)" "ASSAY_ENCODING(\\1)\n" OUTPUT_VARIABLE lines)
   list(JOIN lines "" lines)

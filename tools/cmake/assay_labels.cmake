@@ -1,14 +1,16 @@
-# The labels of a test (ctest -L alibi, -L pair_bias, -LE thorough): the encodings that its name has as a part between
-# slashes, also as torch_NAME, and their kinds. ASSAY_ENCODINGS and ASSAY_KINDS are set before.
+# The labels of a test (ctest -L alibi, -L pair_bias, -LE thorough): the encodings that stand in its name between
+# slashes, also as torch_NAME, and the kinds of these encodings. Precondition: ASSAY_ENCODINGS and ASSAY_KINDS are set.
 
-# Long, and alike for all encodings: a diagnosis of every mutant, known and as if nobody knew it, and of right code; every
-# control in other formats than f32, builtins in f64 and f16; faults made by rule; PyTorch. CI has the first of each kind;
-# for the others they are `thorough`, and tools/test --all runs them. Of kinds with many faults CI has the diagnosis of
-# the mutants alone, or of another kind alone.
+# Long tests that are alike for all encodings: the diagnosis of every mutant, as a known fault and as an unknown one,
+# and of right code; every control in other formats than f32, builtins in f64 and f16; faults made by rule; PyTorch. CI
+# runs them for the first encoding of each kind. For the others they have the label `thorough`, and tools/test --all
+# runs them. The encodings in assay_longest have many faults: for these CI runs only the diagnosis of known mutants, and
+# for nope and comrope not even this.
 set(assay_long_and_alike "^properties/diagnosis/(mutants_are|generated_are|nothing_)|^properties/controls/none_fails_(f64|f16|bf16)|^properties/builtins/pass_in_their_class_(f64|f16)|^properties/mutants/generated_are_caught|^examples/gate/torch_")
 set(assay_longest "^properties/diagnosis/((generated_are|nothing_).*/(heinsen|nope|comrope|kerple)|mutants_are_named/(nope|comrope))$")
-# Long, and about what CI does not use: models that learn, the plan of a full run. Or a minute of one processor, where CI
-# has others of the same: generated faults of operations that are alike, skeletons of other kinds of encodings.
+# Long tests of things that CI does not use: models that learn, the plan of a full run. Also tests that take a minute of
+# one processor while CI has others like them: generated faults of similar operations, skeletons of other kinds of
+# encodings.
 set(assay_long "^tools/(experiments|new_encoding_kinds)$|^properties/sizes/a_full_run_reaches_further$|^properties/mutants/generated_are_caught/(linear_attention|log_space)$")
 
 function(assay_labels result name)
@@ -35,7 +37,7 @@ function(assay_labels result name)
   set(${result} "${labels}" PARENT_SCOPE)
 endfunction()
 
-# Catch2's test cases are known when their program is built: ctest labels them when it reads them.
+# The test cases of Catch2 are known only after their program is built, so ctest labels them when it reads them.
 function(assay_label_tests_of target)
   set(file "${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake")
   set(lines "")

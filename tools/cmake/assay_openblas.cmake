@@ -1,5 +1,5 @@
-# assay_external::OpenBLAS, OpenBLAS's build on OpenMP as a static library (optimized/matrix_product.cpp says why), if it
-# is there. Also installed: who links assay::optimized needs it.
+# Adds assay_external::OpenBLAS if it is there: the static library of OpenBLAS that is built on OpenMP
+# (optimized/matrix_product.cpp says why). This file is also installed: users of assay::optimized need it.
 find_library(ASSAY_OPENBLAS_LIBRARY libopenblas.a PATH_SUFFIXES openblas-openmp NO_CACHE)
 find_path(ASSAY_OPENBLAS_INCLUDE openblas_config.h PATH_SUFFIXES openblas-openmp NO_CACHE)
 if(ASSAY_OPENBLAS_LIBRARY MATCHES "openblas-openmp" AND ASSAY_OPENBLAS_INCLUDE MATCHES "openblas-openmp")

@@ -1,4 +1,4 @@
-# Fails unless LIBRARY exports the functions that HEADER declares and nothing else. NM is the tool.
+# Fails unless LIBRARY exports the functions that HEADER declares and nothing else. NM is the program nm.
 execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^ \n]+\n" exported "${symbols}")
 file(STRINGS "${HEADER}" lines REGEX "^(int|size_t|const char\\*) [a-z_]+\\(")
