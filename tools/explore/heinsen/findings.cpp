@@ -110,7 +110,7 @@ std::vector<finding> gradient_findings() {
            {"algorithm", implementation_words, length, beside_law("median_log_p")}},
           {"Gradients: tokens that they reach back, by p",
            "gradient",
-           "Until the gradient is 0, or changes no more.",
+           "Until the gradient is 0, or stops changing.",
            has_measure("gradient_reach"),
            {"format", format_words, decay_words, beside_law("ends_at")}},
           {"Gradients: share that detached chunks of 64 tokens leave out, by p",

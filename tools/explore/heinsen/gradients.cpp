@@ -156,7 +156,7 @@ measure gradient_error() {
             .summary = "median relative error of the gradient, d/d log p and d/dh",
             .size_means = "tokens n",
             .decay_means = "mean of the gate logits",
-            .scale_means = "of h",
+            .scale_means = "factor of h",
             .implementations = {"adjoint", "cumsum"},
             .families = {"gates"},
             .check = check_length};

@@ -244,7 +244,7 @@ measure scan_errors() {
             .summary = "error of the recurrence against its length",
             .size_means = "tokens n",
             .decay_means = "mean of the gate logits, or p",
-            .scale_means = "of h",
+            .scale_means = "factor of h",
             .takes_candidates = true,
             .takes_file = is_recorded,
             .hash_of_file = hash_of_recorded,

@@ -1,4 +1,4 @@
-// Callers for cells: without candidates, and with mutants and controls.
+// Callers for tests: `nobody` has no candidates, `mutants` has the mutants and controls.
 #pragma once
 
 #include <string>

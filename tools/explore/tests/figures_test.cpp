@@ -57,7 +57,7 @@ TEST_CASE("explore/figures/sentences_follow_the_numbers", "[unit]") {
   CHECK(has(all_sentences(growing(0, "sequential")), "does not grow with n"));
   CHECK(has(all_sentences(growing(0.5, "sequential")), "grows like n^0.50"));
   CHECK(has(all_sentences(growing(1)), "in proportion to n, in every format tried: cumsum."));
-  // A format without digits left tells nothing about growth.
+  // From a format without digits left, growth cannot be seen.
   auto lost = growing(1);
   for (measured_cell m : growing(1)) {
     m.what.arithmetic = m.what.storage = "bf16";
@@ -150,7 +150,7 @@ TEST_CASE("explore/figures/the_command_is_that_of_the_sweep", "[unit]") {
   REQUIRE(standard);
   CHECK(command_of({"0.1.0", "standard", standard->question, "", "", 4, 1, 1}, "growth") ==
         "assay explore --sweep growth --out growth");
-  // It has the name of a preset but is none.
+  // This sweep has the name of a preset but is none.
   CHECK(command_of({"0.1.0", "standard", "?", "", "", 4, 1, 1}, "growth") ==
         "assay explore --sweep standard.toml --out standard");
 }

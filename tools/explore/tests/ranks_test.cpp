@@ -66,7 +66,7 @@ struct outcome {
   std::uint64_t elsewhere = 0;
 };
 
-// Runs on so many ranks with two threads each. The first rank has no threads: everything is measured elsewhere.
+// Runs a sweep on `ranks` ranks. The others have two threads each. The first rank measures only if it is alone.
 outcome run_on(
     int ranks, const std::function<caller()>& make_caller = no_candidates,
     const std::function<void(const progress_report&)>& report_progress = [](const auto&) {}) {
@@ -136,7 +136,7 @@ TEST_CASE("explore/ranks/one_that_breaks_ends_the_run", "[unit]") {
   CHECK(y.broken.find("rank ") == 0);
 }
 
-// A result arrives and cannot be written: its sender must not wait for an answer.
+// A result arrives and cannot be written. The rank that sent it must not wait for an answer for ever.
 TEST_CASE("explore/ranks/a_first_rank_that_breaks_ends_the_others", "[unit]") {
   const outcome y = run_on(3, no_candidates, [](const progress_report& r) {
     if (r.done > 0) throw std::runtime_error("disk full");

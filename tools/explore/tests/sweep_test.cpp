@@ -1,4 +1,4 @@
-// Sweeps as users write them: errors are named with their line.
+// Sweeps as users write them: messages name the line of an error.
 #include "tools/explore/sweep.hpp"
 
 #include <catch2/catch.hpp>

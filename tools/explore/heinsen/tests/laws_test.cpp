@@ -1,5 +1,5 @@
-// The published figures of every question, measured again if that is cheap. If a figure was found in another language
-// with other draws, a factor of 2 is allowed.
+// Measures the published figures of every question again, as far as that is cheap. If a figure comes from code in
+// another language with other draws, a factor of 2 is allowed.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -126,7 +126,7 @@ TEST_CASE("explore/conditioning/p_is_worse_than_log_p", "[property]") {
   CHECK(found({"conditioning", "p", "f64", "f64", "", 0.99, 1, 5000}).at("law") == Approx(99).epsilon(1e-3));
 }
 
-// The published figures are for one position; here they are the largest over the last 64.
+// The published figures are for one position; the measured ones are the largest over the last 64 positions.
 TEST_CASE("explore/error/of_a_sinusoidal_table", "[property]") {
   const auto largest = [](const char* formula, double d, std::uint64_t m, const char* type, const char* storage) {
     return found({"error", formula, type, storage, "sinusoidal/table", 0, d, m}).at("largest");
@@ -210,8 +210,8 @@ TEST_CASE("explore/sensitivity/is_that_of_the_function", "[property]") {
   CHECK(!check_cell({"sensitivity", "usual", "f32", "bf16", "rope/rotate", 0, 16, 64}));
 }
 
-// With slopes of two heads. A bias linear in the key's position is large next to near keys, and bf16 does not
-// distinguish them.
+// For the slopes of two heads. A bias that is linear in the position of the key is large for keys near the last query,
+// and bf16 does not distinguish these keys.
 TEST_CASE("explore/repeats/the_key_form_loses_near_keys", "[property]") {
   const auto near = [](const char* bias, std::uint64_t n) {
     return found({"repeats", "formula", "f32", "bf16", bias, 0, 1, n});
@@ -247,11 +247,11 @@ TEST_CASE("explore/error/of_candidates", "[property]") {
     return measure_cell({"error", mutant, "f32", "f32", operation, 0, 1, size, 1}, mutants).value();
   };
   const results low = wrong("builtin:mutant/t5_log_one_ulp_low", "t5_bias/bucket", 128);
-  CHECK(low.at("wrong") == 6);  // for keys before and after the query
+  CHECK(low.at("wrong") == 6);  // three distances, for keys before and after the query
   CHECK(low.at("first_wrong") == 16);
   CHECK(low.at("last_wrong") == 64);
   CHECK(wrong("builtin:mutant/t5_log_one_ulp_low", "t5_bias/bucket,bidirectional=false", 128).at("wrong") == 0);
-  // If keys after the query share a bucket, those before it are wrong.
+  // Without bidirectional, keys after the query share one bucket; here buckets of keys before it are wrong.
   CHECK(wrong("builtin:mutant/t5_buckets_in_bf16", "t5_bias/bucket,bidirectional=false", 128).at("wrong") > 0);
   CHECK(wrong("builtin:mutant/fox_prefix_in_storage", "fox/decay", 256).at("largest") >=
         found({"error", "formula", "f32", "f32", "fox/decay", 0, 1, 256}).at("largest"));

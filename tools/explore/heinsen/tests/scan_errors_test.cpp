@@ -109,7 +109,7 @@ TEST_CASE("explore/scan/narrow_sums_overflow_and_lose_all", "[property]") {
   CHECK(lost > 320 / 4);
   CHECK(lost < 320 * 4);
   CHECK(std::isnan(measured(scan_cell("sequential", 4096, "bf16"), "lost_at")));
-  // Without a shift X = e^s leaves f16 when |s| > 11.09.
+  // Without a shift X = e^s overflows in f16 when s > 11.09.
   cell large = scan_cell("bare_linear", 256, "f16");
   large.scale = 8;
   CHECK(measured(large, "nonfinite_at") > 0);
@@ -141,7 +141,7 @@ TEST_CASE("explore/scan/the_preset_scales_finds_every_mutant", "[property]") {
     for (std::size_t k = 0; k < batch.size(); ++k)
       digits[text_of(batch[k])] = std::isnan(found[k].at("nonfinite_at")) ? found[k].at("digits") : 0.0;
   }
-  std::map<std::string, double> lost;  // the most digits by which it is worse than the step loop
+  std::map<std::string, double> lost;  // by implementation: the most digits by which it is worse than the step loop
   for (const auto& [text, kept] : digits) {
     cell step_loop = read_cell(text).value();
     double& most = lost[std::exchange(step_loop.implementation, "sequential")];
