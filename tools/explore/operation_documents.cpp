@@ -106,8 +106,7 @@ std::vector<finding> findings_of_operations() {
       {"Operations: largest error, by tokens, keys, or the largest position or distance",
        "angles",
        "Errors are relative to the scale of the output. In brackets: the error that the rounding of the algorithm "
-       "explains. If the name of a stage, such as angle or product, stands in place of an algorithm, this stage alone "
-       "is "
+       "explains. If the name of a stage (angle, product) stands in place of an algorithm, this stage alone is "
        "computed in the stored format. Wrong elements have no digit left. –: no number.",
        has_measure("error"),
        {"operation", operation_words, size_number, with_wrong}},

@@ -163,9 +163,8 @@ int find(const std::vector<std::string>& words) {
     fmt::print("operation: {}\n      assay list operations {}\n\n", op->name, op->name);
   if (known.empty() && operations.empty()) {
     complain(
-        fmt::format("no model, kernel, function or operation fits \"{}\"; for a formula of your own: assay "
-                    "check-formula; all operations: "
-                    "assay list operations",
+        fmt::format("no model, kernel, function or operation fits \"{}\"; your own formula: assay check-formula; "
+                    "all operations: assay list operations",
                     fmt::join(words, " ")));
     return wrong_input;
   }
