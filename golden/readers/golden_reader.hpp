@@ -2,7 +2,7 @@
 // (Debian: nlohmann-json3-dev). CC0: copy it.
 //
 // golden::file f = golden::read("scan-mild.bf16.safetensors");  // std::runtime_error says what is wrong with a file
-// f.tensors.at("h").dtype "BF16", .shape {2, 6, 2}, .values doubles, every value exact; f.metadata.at("operation")
+// f.tensors.at("h").dtype "BF16", .shape {2, 6, 2}, .values doubles, exact (I64 to 2^53); f.metadata.at("operation")
 #pragma once
 #include <cmath>
 #include <cstring>
@@ -17,7 +17,7 @@ struct tensor { std::string dtype; std::vector<std::uint64_t> shape; std::vector
 struct file { std::map<std::string, tensor> tensors; std::map<std::string, std::string> metadata; };
 template <class T> double as(std::uint64_t bits) { T x; std::memcpy(&x, &bits, sizeof x); return double(x); }
 inline double bfloat(std::uint64_t bits) { return as<float>(bits << 16); }
-inline double half(std::uint64_t b) {  // its exponent is that of f32 less 112, but for infinities and NaN
+inline double half(std::uint64_t b) {  // the bits in the places of f32: 2^-112 times the value, save inf, NaN
   return std::ldexp(as<float>(b >> 15 << 31 | (b & 0x7fff) << 13 | (b >> 10) % 32 / 31 * 0x7f800000), 112); }
 inline const std::map<std::string, std::pair<std::size_t, double (*)(std::uint64_t)>> formats{{"F64", {8, as<double>}},
     {"F32", {4, as<float>}}, {"F16", {2, half}}, {"BF16", {2, bfloat}}, {"I64", {8, as<std::int64_t>}}};
@@ -29,7 +29,7 @@ inline file read(const std::string& path) try {
   const auto bits = [&](std::size_t i, std::size_t n) { std::uint64_t x = 0; std::memcpy(&x, &data[i], n); return x; };
   check(data.size() >= 8 && bits(0, 8) <= data.size() - 8, "the header does not fit into the file");
   std::size_t start = 8 + bits(0, 8), offset = start;
-  auto header = nlohmann::json::parse(&data[8], &data[8] + start - 8, nullptr, false);  // true would quote the file
+  auto header = nlohmann::json::parse(&data[8], &data[8] + start - 8, nullptr, false);  // true: errors quote the file
   file f{{}, header.value("__metadata__", decltype(file::metadata){})};
   std::multimap<nlohmann::json, std::string> order;  // names by offsets
   for (const auto& [name, e] : header.items()) if (name != "__metadata__") order.emplace(e.at("data_offsets"), name);

@@ -1,7 +1,7 @@
 // Reads safetensors files such as those of Assay's golden sets, with Node alone. CC0: copy it.
 //
 // const { tensors, metadata } = require("./golden_reader.js").read("scan-mild.bf16.safetensors");
-// tensors.h.dtype "BF16", tensors.h.shape [2, 6, 2], tensors.h.values a Float64Array, every value exact
+// tensors.h.dtype "BF16", tensors.h.shape [2, 6, 2], tensors.h.values a Float64Array, exact (I64 to 2^53)
 "use strict";
 const fs = require("fs");
 

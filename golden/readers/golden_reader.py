@@ -11,7 +11,8 @@ Tensor = collections.namedtuple("Tensor", "dtype values")
 
 
 def read(path):
-    """Tensors and metadata by name. bf16, which NumPy has not, comes as float32, exactly. ValueError says what is wrong.
+    """Returns tensors and metadata by name. bf16, which NumPy lacks, comes as float32, exactly. ValueError says what is
+    wrong.
 
     >>> tensors, metadata = read("golden/sets/heinsen/scan-mild.bf16.safetensors")
     >>> tensors["h"].dtype, tensors["h"].values.dtype.name, tensors["h"].values.shape, metadata["operation"]

@@ -1,14 +1,14 @@
 // Reads safetensors files such as those of Assay's golden sets, with Rust's std alone. CC0: copy it.
 //
 // let file = golden_reader::read("scan-mild.bf16.safetensors")?;  // the error says what is wrong with a file
-// file.tensors["h"].dtype "BF16", .shape [2, 6, 2], .values as f64, every value exact; file.metadata["operation"]
+// file.tensors["h"].dtype "BF16", .shape [2, 6, 2], .values as f64, exact (I64 to 2^53); file.metadata["operation"]
 use std::collections::BTreeMap;
 type Words = BTreeMap<String, String>;
 pub struct Tensor { pub dtype: String, pub shape: Vec<usize>, pub values: Vec<f64> }
 pub struct File { pub tensors: BTreeMap<String, Tensor>, pub metadata: Words }
 
 fn value(dtype: &str, b: &[u8]) -> Option<f64> {
-    let half = |b: u16| { // its exponent is that of f32 less 112
+    let half = |b: u16| { // the bits in the places of f32 make 2^-112 times the value
         let x = f64::from(f32::from_bits(u32::from(b & 0x7fff) << 13)) * 2f64.powi(112);
         let magnitude = if x < 65536.0 { x } else if x > 65536.0 { f64::NAN } else { f64::INFINITY };
         if b >> 15 > 0 { -magnitude } else { magnitude }
@@ -27,7 +27,7 @@ fn parse(data: &[u8]) -> Option<File> {
     let header = std::str::from_utf8(data.get(8..)?.get(..length)?).ok()?;
     let (mut entries, data) = (BTreeMap::<String, Words>::new(), &data[8 + length..]);
     let (mut name, mut key, mut depth, mut chars) = (String::new(), String::new(), 0, header.chars());
-    while let Some(c) = chars.next() { // texts at depth 1 are names, those at depth 2 keys and values
+    while let Some(c) = chars.next() { // strings at depth 1 are names; strings at depth 2 are keys and values
         match c {
             '"' => {
                 let mut text = String::new();
@@ -46,7 +46,7 @@ fn parse(data: &[u8]) -> Option<File> {
         if depth == 1 || (depth == 2 && c == ',') { key.clear() }
     }
     let mut file = File { tensors: BTreeMap::new(), metadata: entries.remove("__metadata__").unwrap_or_default() };
-    let (mut ends, mut last) = (BTreeMap::new(), 0); // of the tensors with bytes, by their beginning
+    let (mut ends, mut last) = (BTreeMap::new(), 0); // the end of each tensor that is not empty, by its beginning
     for (name, entry) in entries {
         let list = |key| {
             let text: &str = entry.get(key).map_or("", |text| text);

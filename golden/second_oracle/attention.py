@@ -7,7 +7,8 @@ from interval import Interval
 
 
 def weighted_mean(logits, values):
-    """The mean of `values` (a list of lists by component) under softmax; no keys have the mean 0."""
+    """The mean of `values` (a list of lists by component) under softmax; without keys, or with all logits -inf, it is
+    0."""
     seen = [j for j, z in enumerate(logits) if not enclosure_of(z).is_value(fninf)]
     if not seen:
         return [ZERO for _ in values]
@@ -77,7 +78,7 @@ def tanh(x):
 
 
 def sees(call, i, j):
-    """Whether query i sees key j: windows around its place, its chunk, and nothing behind it where it is causal."""
+    """Whether query i sees key j: a key in its windows, in its chunk, and not later if the attention is causal."""
     s, (n, m) = call.settings, call.size("n", "m")
     place, chunk = i + (m - n if s["alignment"] == "last" else 0), int(s.get("chunk", 0))
     ahead = j - place
@@ -102,7 +103,8 @@ def logits_of(call, get, block, key_block, i):
 
 
 def by_groups(call, query_outputs):
-    """query_outputs(get, head, block of the head, block of its keys, i) of all queries of heads that share keys."""
+    """Parts of query_outputs(get, head, block of the head, block of its keys, i): each has the heads that share
+    keys."""
     key_heads, group, n = call.size("h", "u", "n")
 
     def group_outputs(get, key_head, row):

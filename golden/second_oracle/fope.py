@@ -8,7 +8,7 @@ def is_below(x, y):
     difference = x - y
     if not difference.excludes_zero():
         raise Undecided
-    return difference.hi[0] == 1  # its sign
+    return difference.hi[0] == 1  # whether it is negative
 
 
 def kept(call):
@@ -17,7 +17,7 @@ def kept(call):
     def pairs_kept(length):
         if settings["rule"] == "count":
             return min(int(settings["count"]), pairs)
-        # Those of base^(-k/pairs) >= 2 pi / length, counted as the released code does; equal they are never.
+        # The number of k with base^(-k/pairs) >= 2 pi / length, as in the released code; the two are never equal.
         base, turn = Interval.of(float(settings["base"])), Interval.of(2) * pi() / Interval.of(length)
         return sum(not is_below(power(base, -k, pairs), turn) for k in range(pairs))
     return call.parts(lambda get, i: {("kept", i): Interval.of(pairs_kept(call.integers("length")[i]))}, "n")

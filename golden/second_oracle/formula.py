@@ -1,4 +1,4 @@
-"""The parts that formulas share. NAME.py holds the formulas of an encoding from its papers, one function for each operation.
+"""What formulas share. NAME.py holds the formulas of an encoding from its papers, one function for each operation.
 
 A function takes a Call and returns independent parts. A part is a function of `get(input, index)`, the number at a flat
 index of an input, that returns its outputs as {(output, flat index): number}. Numbers are intervals, or numbers of a
@@ -62,7 +62,7 @@ def exceeds(x, y):
 
 
 def larger(x, y):
-    """The larger of x and y; NaN if x is NaN. If they are equal, each has half of the derivative."""
+    """The larger of x and y; NaN if one of them is NaN. If they are equal, each has half of the derivative."""
     if enclosure_of(x).is_nan or exceeds(x, y):
         return x
     return y if exceeds(y, x) else (x + y) * Interval.of(0.5)
@@ -83,7 +83,7 @@ def log_sigmoid(g):
 # Biases of pairs of a query and a key.
 
 def pair_bias(call, bias_of_pair, shared=False):
-    """bias [h, n, m]: bias_of_pair(get, head, i, j), i and j the positions; whether heads share inputs."""
+    """bias [h, n, m]: bias_of_pair(get, head, i, j), where i and j are positions. `shared`: heads share inputs."""
     n, m = call.size("n", "m")
     queries, keys = call.integers("query_position"), call.integers("key_position")
 
@@ -109,7 +109,7 @@ def distance_bias(call, bias_at_distance, shared=False):
 # Tables of frequencies.
 
 def power_of(base, numerator, denominator):
-    """base^(numerator/denominator), numerator <= 0 <= denominator"""
+    """base^(numerator/denominator). Precondition: numerator = 0, or numerator < 0 < denominator."""
     if isinstance(base, Interval):
         return interval.power(base, numerator, denominator)
     value = interval.power(base.value, numerator, denominator)

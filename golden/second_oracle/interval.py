@@ -14,7 +14,7 @@ from mpmath.libmp import (fnan, finf, fninf, fone, fzero, from_float, from_int, 
                           mpf_shift, mpf_sqrt, mpf_sub, mpf_sum, to_int)
 
 PRECISION = 160  # bits of the ends
-GUARD = 12  # more bits for elementary functions, of which 7 are their error
+GUARD = 12  # more bits for elementary functions; their error takes 7 of these
 
 
 class Undecided(Exception):
@@ -140,7 +140,7 @@ class Interval:
             return Interval(fone), Interval(fzero)
         if is_special(self.lo):
             return Interval(fnan), Interval(fnan)
-        width = self.width()  # both functions change by at most that
+        width = self.width()  # both functions change by at most this
         out = []
         for value in mpf_cos_sin(self.lo, PRECISION + GUARD, "d"):
             error = added(mpf_shift(mpf_abs(value), -PRECISION - 5), width, 30, "c")
@@ -153,7 +153,8 @@ class Interval:
         return Interval.of(1) / Interval(lo, hi, lo != hi)
 
     def log_add_exp(self, other):
-        """log(e^x + e^y); -inf adds nothing. Otherwise above the larger of the two, by however little."""
+        """log(e^x + e^y); -inf adds nothing. Of finite x and y the result is above the larger one, by however
+        little."""
         x, y = self, other
         if x.is_nan or y.is_nan:
             return Interval(fnan)
@@ -169,7 +170,7 @@ class Interval:
             term = mpf_log(mpf_add(fone, term), bits, "n")
         error = mpf_shift(term, -PRECISION - 5)
         lo = added(larger.lo, added(term, mpf_neg(error), PRECISION, "f"), PRECISION, "f")
-        # The function increases in both, and changes by no more than the larger of their changes.
+        # The function increases in both arguments, and changes by no more than the larger of their changes.
         width = x.width() if mpf_gt(x.width(), y.width()) else y.width()
         above = added(added(term, error, PRECISION, "c"), width, PRECISION, "c")
         return Interval(lo, added(larger.lo, above, PRECISION, "c"), True)

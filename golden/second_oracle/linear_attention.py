@@ -50,19 +50,19 @@ def by_channel(call):
 
 
 def lacking(token, before, faded, j):
-    """k beta (v - k . S) of the state that has faded"""
+    """beta (v - k . S) k, where S is the state after it has faded"""
     lack = token["beta"][0] * (token["v"][j] - dot(token["k"], faded))
     return [k * lack for k in token["k"]]
 
 
 def moved(token, before, faded, j):
-    """b (a . S) + k v of the state as it was"""
+    """b (a . S) + k v, where S is the state before it fades"""
     read = dot(token["a"], before)
     return [b * read + k * token["v"][j] for b, k in zip(token["b"], token["k"])]
 
 
 def retention(call):
-    """Decays are numbers of a configuration: without derivatives"""
+    """Decays come from a configuration, so that they have no derivatives"""
     return attend(call, lambda get, head, place: [Interval.of(float(call.inputs["log_decay"][head])).exp()] * call.sizes["d"])
 
 

@@ -68,7 +68,7 @@ def positive_below(bits):
 
 
 def is_equation(value):
-    """Whether a contraction is spelled right; which letters it may have follows below."""
+    """Whether a contraction has the form of one; program_reading.contract checks its letters."""
     if not isinstance(value, str) or value.count(",") != 1 or value.count("->") != 1:
         return False
     words = value.replace("->", ",").split(",")

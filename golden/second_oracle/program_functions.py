@@ -11,7 +11,8 @@ from formula import exceeds
 from interval import GUARD, Interval, Undecided, added, is_special, spread
 from program_numbers import (INFINITY, MINUS_INFINITY, NAN, ONE, PLUS_ZERO, add, divide, sign_of, subtract, total)
 
-LARGEST_EXPONENT = 4096  # of the arguments of exp; for a lower argument the result is only known to be below 2^-2^4096
+# Of arguments of exp, tanh, erf, cos, sin; of exp below -2^4096 only a bound is known, 2^-2^4096.
+LARGEST_EXPONENT = 4096
 
 
 def increasing(function, x):
@@ -83,7 +84,7 @@ def _tanh(x):
         return Interval(added(x, mpf_neg(mpf_mul(x, mpf_mul(x, x))), interval.PRECISION, "f"), x, True)
     if interval.magnitude(x) > LARGEST_EXPONENT:
         return spread(fone, mpf_shift(fone, -interval.PRECISION), fzero)
-    t = mpf_exp(mpf_neg(mpf_shift(x, 1)), bits, "n")  # 1 - t >= min(x, 1/2): as many bits are lost as are added above
+    t = mpf_exp(mpf_neg(mpf_shift(x, 1)), bits, "n")  # 1 - t >= min(x, 1/2): it loses no more bits than are added above
     value = mpf_div(mpf_sub(fone, t, bits, "n"), mpf_add(fone, t, bits, "n"), bits, "n")
     return spread(value, mpf_shift(value, -interval.PRECISION - 5), fzero)
 
@@ -159,7 +160,7 @@ def shares_of_largest(numbers):
 
 
 def softmax(numbers):
-    """A NaN, an infinity, or nothing but -inf make all of them NaN."""
+    """All shares are NaN if a number is NaN or inf, or if all are -inf."""
     if any(x.is_nan or x.lo == finf for x in numbers) or all(x.lo == fninf for x in numbers):
         return [NAN] * len(numbers)
     shift = Interval(mpf_neg(numbers[index_of_largest(numbers)].lo))  # a point: it widens nothing

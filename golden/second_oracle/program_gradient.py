@@ -1,7 +1,7 @@
 """Derivatives of programs: cotangents go back from node to node, array by array.
 
-None is a structural zero, of what no derivative reaches: 0 * inf does not arise from it. `floor`, `detach` and
-`largest_share` let none pass. log_sum_exp of nothing but -inf has the derivative 0; of more than one inf it is a
+None is a structural zero, where no derivative reaches: 0 * inf does not arise from it. No derivative passes `floor`,
+`detach` and `largest_share`. log_sum_exp of nothing but -inf has the derivative 0; of more than one inf it is a
 convention.
 """
 
@@ -19,7 +19,8 @@ from program_reading import REAL
 
 
 class Convention(Exception):
-    """The first derivative is not determined: maxima that are equal, the magnitude of 0."""
+    """A derivative that only a convention decides: of equal maxima, the maximum of a NaN, the magnitude of 0, several
+    infinities."""
 
 
 MINUS_ONE, TWO = Interval.of(-1), Interval.of(2)
@@ -276,7 +277,7 @@ class Pullback:
 
 
 def reached(nodes, wanted=None):
-    """Whether a derivative may come from a node to an input; to one that is wanted, of the body of a loop."""
+    """By node: whether a derivative may pass from it to an input, in the body of a loop to one that is wanted."""
     out = []
     for index, node in enumerate(nodes):
         passes = node.kind == REAL and node.op not in ("detach", "to_real", "index_number", "largest_share")

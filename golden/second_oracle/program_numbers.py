@@ -42,7 +42,7 @@ def full_sign(x):
 
 
 def signed(size, sign):
-    """Zero or infinity of this sign; without one the zero alone exists."""
+    """Zero (`size` 0) or infinity (1) of this sign; without a known sign the infinity is Undecided."""
     if sign is None and size:
         raise Undecided("an infinity of unknown sign")
     return {1: (PLUS_ZERO, INFINITY), -1: (MINUS_ZERO, MINUS_INFINITY)}.get(sign, (Interval(fzero),))[1 if size else 0]

@@ -116,7 +116,7 @@ def broadcast_places(shape, result):
 
 
 def rows_of(shape, axes):
-    """For each element of the result a row: the places of the elements that are reduced to it."""
+    """A row for each element of the result: the places of the elements that are reduced to it."""
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     rows = places(shape).transpose(kept + list(axes))
     count = int(numpy.prod([shape[axis] for axis in axes]))
@@ -124,7 +124,7 @@ def rows_of(shape, axes):
 
 
 def contracted_places(equation, shapes):
-    """For each element of the result the places in both operands of what is multiplied."""
+    """For each element of the result the places of its factors in both operands."""
     x, y, out = equation.replace("->", ",").split(",")
     sizes = dict(zip(x + y, shapes[0] + shapes[1]))
     letters = out + "".join(sorted(set(sizes) - set(out)))

@@ -68,7 +68,7 @@ def power(x, p, q):
         return integer_power(x, p)
     if is_special(x.lo):
         return NAN if sign_of(x) < 0 else INFINITY if p > 0 else PLUS_ZERO
-    sign = sign_of(x) if p < 0 or x.lo != fzero else 1  # of [0, b] the root exists
+    sign = sign_of(x) if p < 0 or x.lo != fzero else 1  # the root of [0, b] exists
     if sign < 0:
         return NAN
     if x.is_value(fzero):
@@ -81,7 +81,7 @@ def power(x, p, q):
 
 
 def fraction_of(y):
-    """p and q of a point that is p / q with both below MOST; None of others."""
+    """(p, q) of a point that is p / q, with |p| and q below MOST; None for others."""
     sign, man, exponent, bits = y.lo
     if exponent < -31 or bits > 31 or exponent + bits > 31:
         return None
@@ -91,7 +91,7 @@ def fraction_of(y):
 
 
 def is_odd_integer(y):
-    """1 of an odd integer, 0 of an even one, None of a point that is none."""
+    """1 if a point is an odd integer, 0 if it is an even one, None if it is no integer. Precondition: it is not 0."""
     _, _, exponent, _ = y.lo
     return None if exponent < 0 else int(exponent == 0)
 

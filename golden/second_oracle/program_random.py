@@ -10,7 +10,7 @@ REALS, INTEGERS, BOOLEANS = "real", "integer", "boolean"
 
 
 class Drawing:
-    """A program that grows by a node of shape [2, 3] at a time; an output for each. Loops are nested `loops` deep."""
+    """A program that grows by a node of shape [2, 3] at a time. Loops are nested at most `loops` deep."""
 
     def __init__(self, draws, loops=2):
         self.draws, self.text, self.loops = draws, Text(), loops

@@ -95,7 +95,8 @@ def take_along(node, inputs):
 
 
 def scattering(take):
-    """The transpose of a gather: to x, the first input, is added what it would take."""
+    """The transpose of a gather: the third input is added to x, the first one, at the places that a gather would
+    take."""
     def result(node, inputs):
         taken = take(node, inputs)[1]
         require(taken == inputs[2].shape, f"{inputs[2].shape} is added where the indices take {taken}")
@@ -184,8 +185,8 @@ def always(kind):
     return lambda node, inputs: (kind, [])
 
 
-# For each operator: the kinds of its inputs, its attributes, kind and shape of the result. Kinds in brackets: one of
-# these, and the same for all inputs that have brackets. In braces: any of these.
+# For each operator: the kinds of its inputs, its attributes, kind and shape of the result. A tuple of kinds: one of
+# these, the same for all inputs that have a tuple. A set of kinds: any of these. `...`: one or more inputs.
 def rules():
     real, integer, boolean, number, any_kind = REAL, INTEGER, BOOLEAN, NUMBERS, KINDS
     axis, axes, shape = {"axis": is_integer}, {"axes": is_integers}, {"shape": is_shape}

@@ -33,7 +33,7 @@ def ramp(settings, r, base):
         low, high = (low if exceeds(low, ZERO) else ZERO), (high if exceeds(Interval.of(last), high) else
                                                             Interval.of(last))
     width, crossed = high - low, settings.get("crossed", "reversed")
-    if exceeds(low, high) and crossed == "turns":  # no pair makes beta_slow turns, or every one beta_fast
+    if exceeds(low, high) and crossed == "turns":  # no pair makes beta_slow turns, or all make beta_fast
         return lambda t: ONE if exceeds(ZERO, high) else ZERO
     if (low.is_point and high.is_point and low.lo == high.lo) or (exceeds(low, high) and crossed == "step"):
         width = Interval.of(0.001)
@@ -111,7 +111,7 @@ def switched_frequencies(call):
 
 
 def magnitude_of(settings, s):
-    """The magnitude that the rule gives for contexts s times as long."""
+    """The magnitude by which the rule multiplies for contexts s times as long."""
     trained = Interval.of(int(settings["trained_length"]))
     yarn_scale, full_scale = (Interval.of(0.1) * Interval.of(float(settings[name])) for name in ("mscale", "mscale_all_dim"))
     if enclosure_of(s).is_nan:
@@ -151,7 +151,7 @@ def turned(x, settings, angles, pairs=None):
 
 
 def rotated(call, get, token, angles, chosen_heads=None, pairs=None):
-    """y of a token, whose pairs are turned by these angles; of all heads or of these."""
+    """y of a token whose pairs are turned by these angles, for the chosen heads (None: all)."""
     heads, d = call.size("h", "d")
     out = {}
     for head in range(heads) if chosen_heads is None else chosen_heads:
@@ -178,7 +178,7 @@ def rotate(call, angles=None):
 
 
 def by_frequencies(call, theta):
-    """The rotation with those of a base, at each precision."""
+    """The rotation by the frequencies theta(base), computed at the precision of each run."""
     backwards = call.settings["direction"] == "clockwise"
     return rotate(call, lambda position: [Interval.of(-position if backwards else position) * x for x in
                                           theta(Interval.of(float(call.settings["base"])))])
@@ -195,7 +195,7 @@ def rotate_divided(call):
 
 
 def scores_of(call, vector):
-    """Scores of the vectors (get, "q" or "k", first element, position) of each side."""
+    """Scores of queries and keys that vector(get, "q" or "k", first element, position) returns."""
     n, m, key_heads, group, d = call.size("n", "m", "h", "u", "d")
     queries, keys, heads = call.integers("query_position"), call.integers("key_position"), key_heads * group
 

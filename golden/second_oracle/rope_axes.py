@@ -29,7 +29,7 @@ def angles_of(settings, d, axes):
     used, pairs = len(sections), sum(sections)
     if settings["assignment"] == "blocks":
         owners = [k for k, section in enumerate(sections) for _ in range(section)]
-    else:  # the first has all; then the others take every used-th
+    else:  # axis 0 has all pairs; then each other axis takes every used-th one
         owners = [0] * pairs
         for k in range(1, used):
             for t in range(k, used * sections[k], used):

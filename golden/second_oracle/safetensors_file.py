@@ -18,7 +18,7 @@ SIZES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4}
 
 
 def doubles(dtype, data):
-    """Exact: all numbers of these files are doubles."""
+    """The numbers as doubles, exactly. ValueError for an integer that is no double."""
     if dtype == "BF16":
         return (numpy.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4").astype("f8")
     values = numpy.frombuffer(data, {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4"}[dtype])
@@ -49,7 +49,7 @@ def read(path):
 
 
 def nearest(x, dtype, side):
-    """The number of `dtype` nearest to x, as a double; ties to even. `side` is the sign of what is missing from x."""
+    """The number of `dtype` nearest to x, as a double; ties to even. `side` is the sign of what x lacks."""
     sign, man, exp, bits = x
     if not man:
         return {fnan: math.nan, finf: math.inf, fninf: -math.inf}.get(x, 0.0)

@@ -5,7 +5,7 @@ from interval import Interval
 
 
 def broken(logits, softplus):
-    """The weights of keys, the nearest last, and what they leave."""
+    """The weights of keys, the nearest last, and the rest of the stick that they leave."""
     limit = {"exact": -MINUS_INFINITY, "linear_above_15": Interval.of(15),
              "base2": Interval.of(15) * Interval.of(2).log()}[softplus]
     weights, taken = [], ZERO

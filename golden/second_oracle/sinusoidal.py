@@ -7,7 +7,7 @@ from interval import Interval
 
 def row_of(i, width, call, angles):
     """Row i of p: sines and cosines of the angles in its columns, zeros in those that are left."""
-    names = (1, 0) if call.settings["first"] == "sine" else (0, 1)  # of what cos_sin returns
+    names = (1, 0) if call.settings["first"] == "sine" else (0, 1)  # places of the two in cos_sin()
     if call.settings["layout"] == "interleaved":
         columns = [(names[k % 2], k // 2) for k in range(width) if k // 2 < len(angles)]
     else:

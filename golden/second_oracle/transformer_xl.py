@@ -6,7 +6,7 @@ from formula import MINUS_INFINITY, ZERO, total
 
 def reshaped(get, block, n, columns, zeros, kept):
     """The relative shift of a head: columns of zeros before x, the first n numbers dropped, rows of a number less, the first
-    kept. Each number comes with whether it is of its own row."""
+    kept. Each number comes with whether it is from its own row."""
     flat, width, out = [], columns + zeros - 1, {}
     for i in range(n):
         flat += [(i, None)] * zeros + [(i, (block * n + i) * columns + c) for c in range(columns)]

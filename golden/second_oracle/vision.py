@@ -21,7 +21,7 @@ def triangle(_, x):
 
 
 def weights(settings, old, new, is_same):
-    """For each new number {old number: weight}, exact; and whether the whole grid stays the same"""
+    """For each new place {old place: weight}, exactly. `is_same`: the whole grid stays the same."""
     smooth = settings["antialias"]
     kernel, reach = (cubic, 2) if settings["mode"] == "bicubic" else (triangle, 1)
     a = Fraction(-1, 2) if smooth else Fraction(-3, 4)
@@ -50,7 +50,7 @@ def interpolated_table(call):
         out = {("y", t * d + c): get("kept", t * d + c) for t in range(kept)}
         for i, row_weights in enumerate(rows):
             for j, column_weights in enumerate(columns):
-                # Whole numbers in front of the sum, and one quotient behind it.
+                # Whole factors before the sum, and one quotient after it.
                 shares = {(a, b): s * t for a, s in row_weights.items() for b, t in column_weights.items()}
                 common = math.lcm(*(share.denominator for share in shares.values()))
                 sums = total(get("table", (a * w + b) * d + c) * Interval.of(int(share * common))

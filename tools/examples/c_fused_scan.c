@@ -68,8 +68,8 @@ static int evaluate(assay_call* call, forward_function* forward) {
   return forward(&e, &in, &out) == ASSAY_SCAN_OK ? ASSAY_OK : ASSAY_ERROR;
 }
 
-/* Derivatives need or give states that no output of this call takes. They go to memory for s and s_n that the caller
- * frees; it is NULL if no memory was left. */
+/* Derivatives need or write the states s and s_n, which are no outputs of this call. Returns memory for both, which the
+ * caller frees; NULL if no memory is left. */
 static char* make_states(const assay_call* call, assay_tensor* s, assay_scan_outputs* states) {
   const assay_tensor *h = &call->inputs[1], *s0 = &call->inputs[2];
   const size_t element = read_only(h).dtype == ASSAY_SCAN_F64 ? sizeof(double) : sizeof(float);
@@ -84,7 +84,7 @@ static char* make_states(const assay_call* call, assay_tensor* s, assay_scan_out
   return memory;
 }
 
-/* The derivative needs the states, so they are computed first. */
+/* The vjp reads the states s, so the scan is computed first. */
 static int evaluate_vjp(assay_call* call, forward_function* forward, vjp_function* vjp) {
   const assay_scan_execution e = on(call);
   const assay_scan_inputs in = inputs_of(call);
@@ -107,7 +107,7 @@ static int evaluate_vjp(assay_call* call, forward_function* forward, vjp_functio
   return code == ASSAY_SCAN_OK ? ASSAY_OK : ASSAY_ERROR;
 }
 
-/* This function gives the states, too. */
+/* The jvp writes the states, too. */
 static int evaluate_jvp(assay_call* call, jvp_function* jvp) {
   const assay_scan_execution e = on(call);
   const assay_scan_inputs in = inputs_of(call);

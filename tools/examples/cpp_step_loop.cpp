@@ -14,7 +14,7 @@ namespace {
 
 template <class Real>
 Real log_add_exp(Real a, Real b) {
-  // Equal infinities have no difference; std::max would drop a NaN in b.
+  // The difference of equal infinities is NaN. A NaN in a or b comes through the second term.
   return a == b ? a + std::log(Real(2)) : std::fmax(a, b) + std::log1p(std::exp(-std::fabs(a - b)));
 }
 

@@ -3,8 +3,9 @@
     assay gate --formula python:numpy_formulas:attention --candidate python:my_kernels:flash_attention
     assay check-formula python:numpy_formulas:variance
 
-A formula is the plainest function that says what is right. It is evaluated exactly: what a kernel may differ by follows from
-its steps. A function under assay.same_as is another way to compute the same: what its steps round is right as well.
+A formula is the plainest function that gives the right result. It is evaluated exactly, and its steps decide how far a
+kernel may differ. A function under assay.same_as computes the same in another way: the rounding of its steps is allowed
+as well.
 """
 import numpy as np
 
@@ -21,7 +22,8 @@ def attention(q, k, v):
 
 @assay.same_as(attention)
 def online_attention(q, k, v):
-    """Block by block of keys, rescaled where the largest score grows (Milakov and Gimelshein 2018, algorithm 3)."""
+    """Takes keys block by block, and rescales where the largest score grows (Milakov and Gimelshein 2018, algorithm
+    3)."""
     block = 2
     largest = np.full(q.shape[:-1] + (1,), -np.inf)
     total = np.zeros(q.shape[:-1] + (1,))
@@ -49,7 +51,7 @@ def gated_scan(x, a):
 
 @assay.same_as(gated_scan)
 def chunked_scan(x, a):
-    """Chunks of two, each from nothing; what came before enters by the product of the gates (Blelloch 1990)."""
+    """Scans chunks of two from zero; the state before a chunk enters by the product of the gates (Blelloch 1990)."""
     h, states = np.zeros_like(x[:, 0]), np.zeros_like(x)
     for start in range(0, x.shape[1], 2):
         gate, own = np.ones_like(h), np.zeros_like(h)
@@ -62,13 +64,13 @@ def chunked_scan(x, a):
 
 @assay.formula(x="B n")
 def variance(x):
-    """Of each row, about its mean."""
+    """The variance of each row about its mean."""
     return np.mean((x - x.mean(axis=-1, keepdims=True)) ** 2, axis=-1)
 
 
 @assay.same_as(variance)
 def welford(x):
-    """One number after the other (Welford 1962)."""
+    """Updates mean and squares one number after the other (Welford 1962)."""
     mean, total = np.zeros(x.shape[0]), np.zeros(x.shape[0])
     for k in range(x.shape[1]):
         change = x[:, k] - mean

@@ -12,7 +12,7 @@ macro_rules! step_loop {
     ($name:ident, $real:ty) => {
         fn $name(call: &mut Call) {
             let log_add_exp = |a: $real, b: $real| {
-                // Equal infinities have no difference.
+                // The difference of equal infinities is NaN.
                 if a == b { a + (2.0 as $real).ln() } else { a.max(b) + (-(a - b).abs()).exp().ln_1p() }
             };
             let (n, d) = (call.input(0).shape()[1], call.input(0).shape()[2]);

@@ -18,8 +18,8 @@ from assay import Candidate
 candidate = Candidate("torch-cumsum", version=torch.__version__, properties={"deterministic": True})
 torch.set_num_threads(1)
 
-# At log p = -inf the prefix sum A is -inf, and h - A and A + ... are NaN from there on. The derivative of
-# torch.logcumsumexp is NaN at an input of -inf that begins the sequence, s0 among them.
+# From log p = -inf on the prefix sum A is -inf and h - A is inf (or NaN), so that their sum s is NaN. The derivative of
+# torch.logcumsumexp is NaN where the sequence begins with -inf, such as an s0 of -inf.
 no_reset = {"log_p": "finite"}
 finite_state = {"state": "finite"}
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Candidate: rotary position embedding (Su et al. 2021, arXiv:2104.09864, eqs. 15 and 34) in PyTorch, with derivatives
-by autograd. Frequencies and angles are f64 whatever the dtype: in f32 an angle at position 2^24 is off by some units.
+by autograd. Frequencies and angles are f64 for every dtype: in f32 an angle at position 2^24 would be off by about 1.
 Run it with: assay gate --candidate 'process:/usr/bin/python3 torch_rope.py'
 """
 import os

@@ -17,8 +17,8 @@ from assay import Candidate
 candidate = Candidate("torch-step-loop", version=torch.__version__, properties={"deterministic": True})
 torch.set_num_threads(1)
 
-# What torch.logaddexp's derivative cannot do: it is NaN where both arguments are -inf (pytorch/pytorch#49724),
-# which happens where the state is. In `embed_position` every h is finite, and then no state but s0 can be.
+# The derivative of torch.logaddexp is NaN where both arguments are -inf (pytorch/pytorch#49724): where a state is -inf.
+# In `embed_position` every h is finite, so that only s0 can be -inf.
 finite_state = {"state": "finite"}
 
 

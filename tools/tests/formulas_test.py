@@ -599,7 +599,7 @@ class Asking(unittest.TestCase):
             calls.append(x)
             return x * len(calls)
 
-        with self.assertRaisesRegex(RuntimeError, "by the function in float64.*not traced"):
+        with self.assertRaisesRegex(RuntimeError, "by the function in f64.*not traced"):
             assay.truth(counts, x=np.ones(3))
 
     def test_a_program_too_large_is_refused(self):

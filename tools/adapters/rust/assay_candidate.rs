@@ -1,5 +1,5 @@
 //! An implementation in Rust as a shared library (crate type cdylib) for `assay gate --candidate library:PATH`:
-//! the declarations of tools/adapters/c/assay_candidate.h, where the contract stands, and slices of tensors.
+//! the declarations of tools/adapters/c/assay_candidate.h, which states the contract, and tensors as slices.
 //!
 //! Include it as a module: `#[path = "assay_candidate.rs"] mod assay_candidate;`
 #![allow(dead_code)]
@@ -50,7 +50,7 @@ pub struct Candidate {
     pub operations: *const Operation,
     pub claims: *const c_char,
 }
-// Its pointers are to constants.
+// The pointers of both structures lead to constants.
 unsafe impl Sync for Candidate {}
 unsafe impl Sync for Operation {}
 
@@ -72,7 +72,7 @@ macro_rules! element {
 }
 element! { f64: "f64"; f32: "f32"; u16: "f16" "bf16"; i64: "i64"; i32: "i32"; u8: "bool"; }
 
-/// A setting of a call. A number whose standard is whole may come as either kind: `Call::number` takes both.
+/// A setting of a call. A number whose standard is whole may come as Integer or Number: `Call::number` takes both.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
     Flag(bool),
@@ -82,7 +82,7 @@ pub enum Setting {
 }
 
 impl Tensor {
-    /// As the operation declares it: `assert_eq!(call.input(0).name(), "log_p");`
+    /// The name that the operation declares: `assert_eq!(call.input(0).name(), "log_p");`
     pub fn name(&self) -> &str {
         unsafe { CStr::from_ptr(self.name) }.to_str().unwrap()
     }
@@ -153,7 +153,7 @@ fn array_of<V, const N: usize>(make: impl Fn(usize) -> V) -> [V; N] {
 }
 
 impl Call {
-    /// That of all floating-point tensors of the call:
+    /// The dtype of all floating-point tensors of the call:
     /// `match call.dtype() { "f32" => scan_in::<f32>(call), _ => scan_in::<f64>(call) }`
     pub fn dtype(&self) -> &str {
         unsafe { CStr::from_ptr(self.dtype) }.to_str().unwrap()
@@ -181,7 +181,7 @@ impl Call {
         let text = unsafe { CStr::from_ptr(self.attributes) }.to_str().unwrap();
         settings_of(text).unwrap_or_else(|| panic!("no object of settings: {}", text))
     }
-    /// A setting of any kind; `number`, `integer`, `flag` and `choice` are for those of one kind:
+    /// A setting of any kind; `number`, `integer`, `flag` and `choice` return settings of one kind:
     /// `if call.setting("causal") == Setting::Flag(false) { return call.fail(UNSUPPORTED, "causal alone"); }`
     pub fn setting(&self, name: &str) -> Setting {
         self.settings().remove(name).unwrap_or_else(|| panic!("the operation has no setting '{}'", name))
@@ -241,7 +241,7 @@ impl Call {
     }
 }
 
-/// A JSON object of booleans, numbers and strings, as Assay writes it; nothing for another text.
+/// The members of a JSON object of booleans, numbers and strings, as Assay writes it; None for another text.
 fn settings_of(text: &str) -> Option<BTreeMap<String, Setting>> {
     let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
     let mut all = BTreeMap::new();
@@ -271,14 +271,14 @@ fn plain(word: &str) -> Option<Setting> {
     }
 }
 
-/// The string at the beginning, and what stands behind it.
+/// The JSON string at the beginning of a text, and the rest of the text.
 fn quoted(text: &str) -> Option<(String, &str)> {
-    let mut said = String::new();
+    let mut content = String::new();
     let mut letters = text.strip_prefix('"')?.char_indices();
     while let Some((index, letter)) = letters.next() {
         match letter {
-            '"' => return Some((said, &text[1 + index + 1..])),
-            '\\' => said.push(match letters.next()?.1 {
+            '"' => return Some((content, &text[1 + index + 1..])),
+            '\\' => content.push(match letters.next()?.1 {
                 'n' => '\n',
                 't' => '\t',
                 'r' => '\r',
@@ -290,7 +290,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
                 }
                 other => other,
             }),
-            other => said.push(other),
+            other => content.push(other),
         }
     }
     None

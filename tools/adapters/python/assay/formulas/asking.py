@@ -12,7 +12,7 @@ from assay.formulas.tracing import trace
 from assay.signature import signature_of
 from assay.tensors import bf16_to_f32, f32_to_bf16, stored_of
 
-# The program of one call, for its sizes and settings.
+# The program of a formula for the sizes and settings of one call.
 Formula = collections.namedtuple("Formula", "name text declarations trace function settings other_ways")
 _replayed = set()  # texts of programs that were held against their function
 
@@ -26,8 +26,8 @@ def _is_array(value):
         isinstance(value, (list, tuple)) and numpy.asarray(value).dtype.kind in "fiub")
 
 
-def _shape_of(value):
-    """An array of zeros that has the shape and the kind (float64, int64, bool) of an input: the program is traced for it."""
+def _zeros_like(value):
+    """Zeros of the shape and the kind (float64, int64, bool) of an input, for which the program is traced."""
     kind = str(getattr(value, "dtype", "")).rpartition(".")[2]
     if not kind:
         value = numpy.asarray(value)
@@ -56,7 +56,7 @@ def split_call(function, values):
 
 def formula_of(function, inputs, settings):
     """The program of a call, and what it declares."""
-    shapes = {name: _shape_of(value) for name, value in inputs.items()}
+    shapes = {name: _zeros_like(value) for name, value in inputs.items()}
     found = trace(function, shapes, settings)
     for output, (kind, _) in found.outputs.items():
         if kind != REAL:
@@ -81,8 +81,9 @@ def _as_taken(name, value, formula):
 
 
 def hold_against_function(formula, inputs, truth_of):
-    """Once for each program: the function, run in f64 or in what it casts to, is within what is allowed of the program's exact
-    value. `truth_of(inputs)`: the exact outputs of these, and what is allowed."""
+    """Checks once for each program that the function, run in the narrowest float to which it casts, is within the
+    allowance of the exact value. `truth_of(inputs)`: the exact outputs for these inputs, and their allowances.
+    NotTheFunction if not."""
     if formula.text in _replayed:
         return
     given = {name: _as_taken(name, value, formula) for name, value in inputs.items()}
@@ -99,15 +100,16 @@ def hold_against_function(formula, inputs, truth_of):
         for place in numpy.argwhere(is_off)[:1]:
             index = tuple(place)
             raise NotTheFunction(
-                f"{formula.name}: {name}{[int(k) for k in index]} is {own[index]!r} by the function in float64, and {truth[index]!r} by "
+                f"{formula.name}: {name}{[int(k) for k in index]} is {own[index]!r} by the function in "
+                f"{formula.trace.narrowest}, and {truth[index]!r} by "
                 "its program: it depends on something that was not traced, such as an earlier call or the numbers of an "
                 "input, or loses more digits than its own rounding explains")
     _replayed.add(formula.text)
 
 
 def hold_ways_against_formula(formula, inputs, truth_of):
-    """Once for each program: another way to compute a formula (assay.same_as) is the same function, to f64 on these inputs.
-    `truth_of(formula, inputs)`: the exact outputs of these in f64."""
+    """Checks once for each program that another way to compute a formula (assay.same_as) has the same truth in f64 on
+    these inputs. `truth_of(formula, inputs)`: the exact outputs for these inputs in f64. NotTheFunction if not."""
     for way in getattr(formula.function, "__assay_other_ways__", ()):
         other = formula_of(way, inputs, formula.settings)
         if (formula.text, other.text) in _replayed:
@@ -123,7 +125,7 @@ def hold_ways_against_formula(formula, inputs, truth_of):
 
 
 def formula_and_inputs(function, values):
-    """(Formula, the inputs of the call). Where the parameters of a module are not given they are its own."""
+    """(Formula, the inputs of the call). Parameters of a module that are not given are its own."""
     function = as_function_of(function, values.values())
     values = {**getattr(function, "values", dict)(), **values}
     inputs, settings = split_call(function, values)

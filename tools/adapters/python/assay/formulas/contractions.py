@@ -32,7 +32,7 @@ def contract(x, y, letters):
 
 
 def _alone_summed(x, own, wanted):
-    """Without the axes that nothing else has."""
+    """x summed along the axes that nothing else has, and the letters of its other axes."""
     gone = [k for k, letter in enumerate(own) if letter not in wanted]
     return (total(x, axis=tuple(gone)) if gone else x), "".join(letter for letter in own if letter in wanted)
 

@@ -20,7 +20,7 @@ def like(create):
 
 
 def arange(start, stop=None, step=1, dtype=None, **_):
-    """Exact: start + step k. Floats that are no integers are the doubles that they are."""
+    """start + step k, exactly. A float counts as the double that it is."""
     start, stop = (0, start) if stop is None else (start, stop)
     given = [as_traced(x) for x in (start, stop, step)]
     count = numpy.arange(*(x._numbers("numpy.arange", "its size would hang on them") for x in given)).size
@@ -47,7 +47,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 
 
 def _compared(compare, rows, columns, k):
-    """The column of each element of a matrix, and its row + k."""
+    """compare(column, row + k) for each element of a matrix."""
     row_column = f.add(constant(numpy.arange(rows)), k).reshape(rows, 1)
     return compare(constant(numpy.arange(columns)), row_column)
 
@@ -97,7 +97,7 @@ def asarray(x, dtype=None, *_, **__):
     return x if isinstance(x, Traced) and (dtype is None or kind_of_dtype(dtype) == x.kind) else array_of(x, dtype)
 
 
-# These make arrays of nothing that is traced: they are replaced whoever calls them.
+# These take no traced array, so that NumPy would not ask one: while a function is traced, their names are replaced.
 CREATING = {"arange": arange, "linspace": linspace, "zeros": zeros, "empty": zeros, "ones": ones, "full": full,
             "eye": eye, "identity": lambda n, dtype=None, **_: eye(n, dtype=dtype), "tri": tri, "array": array,
             "asarray": asarray, "asanyarray": asarray}

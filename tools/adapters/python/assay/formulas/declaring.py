@@ -3,8 +3,8 @@
     @assay.formula(q="B h n d", k="B g m d", v="B g m e", h="multiple of g", window="setting 0 3 64")
     def attention(q, k, v, window=0): ...
 
-A text is AXES [TYPE] [VALUES]. Axes are letters or words, one more than one of them (`s+1`), a multiple (`2d`), or numbers:
-sizes that are always the same. TYPE is `real`, which need not be said, `int` or `bool`. VALUES are
+A text is AXES [TYPE] [VALUES]. An axis is a letter or word, a sum such as `s+1`, a multiple such as `2d`, or a number:
+a size that is always the same. TYPE is `real`, which need not be said, `int` or `bool`. VALUES are
 
     > 0, >= 0, < 1, in (0, 1), in [0, 1)    bounds
     < AXIS           of integers: an index into that axis
@@ -13,11 +13,11 @@ sizes that are always the same. TYPE is `real`, which need not be said, `int` or
     sorted           ascending along the last axis
     a key in each row  of truths: one at least along the last axis
 
-What no text says is drawn by a function: `inputs=draw`, with `def draw(random, B, n): return {"table": ...}`, which asks for
-sizes and settings by their names.
+A function draws the inputs that no text describes: `inputs=draw`, with `def draw(random, B, n): return {"table": ...}`.
+Its parameters name the sizes and settings that it takes.
 
-A setting is `setting` and the values that it has, its standard first. Of an axis `multiple of AXIS` may be said, or of a
-number.
+The text of a setting is `setting` and its values, the standard one first. The text of an axis may be `multiple of AXIS`
+or `multiple of NUMBER`.
 """
 import __future__
 import inspect
@@ -139,7 +139,8 @@ def _axes_and_rest(text):
 
 
 def declared(texts):
-    """(inputs, settings, multiples): what is declared by parameter, and of which axis another one is a multiple."""
+    """(inputs, settings, multiples): inputs and settings by parameter; by axis the axis or number of which it is a
+    multiple."""
     inputs, settings, multiples, split = {}, {}, {}, {}
     for name, text in texts.items():
         words = text.split()
@@ -188,15 +189,16 @@ def role_of(axis):
 
 
 def _annotated(annotation, is_source):
-    """The text of an annotation: itself, or that of jaxtyping: Int[Array, "B n"]."""
+    """The text of an annotation: a string is the text itself; jaxtyping has it inside, as in Int[Array, "B n"]. None
+    without."""
     words = annotation if isinstance(annotation, str) else getattr(annotation, "dim_str", None)
-    if words is annotation and is_source:  # the text of an expression: one that is a text itself declares something
+    if words is annotation and is_source:  # the source of an annotation: only a string literal declares axes
         words = words[1:-1] if words[:1] in ("'", '"') else None
     if not isinstance(words, str):
         return None
     if words is annotation or is_source:
         return words
-    kinds = getattr(annotation, "dtypes", ())  # jaxtyping has an object for any of them
+    kinds = getattr(annotation, "dtypes", ())  # of jaxtyping; an object that is no list means any dtype
     kinds = {str(kind).rstrip("0123456789").removeprefix("u") for kind in kinds} if isinstance(kinds, (tuple, list)) else set()
     axes = " ".join(_jaxtyping_axis(axis) for axis in words.split())
     return axes + " int" * (kinds == {"int"}) + " bool" * bool(kinds and kinds <= {"bool", "bool_"})
@@ -209,8 +211,8 @@ def _jaxtyping_axis(word):
 
 
 def declaration_of(function, given=None):
-    """(inputs, settings, multiples) by the texts of a formula: those that are `given`, of its decorator, or its annotations.
-    WrongDeclaration where there are none."""
+    """(inputs, settings, multiples) by the texts of a formula: those `given`, else its decorator's, else its
+    annotations. WrongDeclaration if a parameter without a default has none."""
     texts = {**getattr(function, "__assay_formula__", {}), **(given or {})}
     parameters = signature_of(function).parameters
     code = getattr(inspect.unwrap(getattr(function, "func", function)), "__code__", None)
@@ -231,7 +233,7 @@ def declaration_of(function, given=None):
 
 
 _unnamed = itertools.count(1)
-_SIZES = tuple(range(3, 60, 4))  # of axes whose names tell nothing else: none is one more than another
+_SIZES = tuple(range(3, 60, 4))  # sizes of axes before multiples change them: none is one more than another
 
 
 def sizes_that_differ(inputs, multiples, first=0):
@@ -268,7 +270,8 @@ def even_axes(trace_for, inputs, settings, multiples):
 
 
 def _axes_of_size(sizes, size):
-    """The expressions that have this size: an axis, a multiple or a part of one, one more, a product of two, or a number."""
+    """The expressions of this size: an axis, a part or a multiple of one, an axis + 1, a product of two axes, or a
+    number."""
     yield from (axis for axis, own in sizes.items() if own == size)
     yield from (f"{axis}/{own // size}" for axis, own in sizes.items() if size and own > size and own % size == 0)
     yield from (f"{size // own}{axis}" for axis, own in sizes.items() if own < size and size % own == 0)
@@ -278,7 +281,8 @@ def _axes_of_size(sizes, size):
 
 
 def sizes_in_settings(settings):
-    """Settings that may be sizes: whole numbers, by two of their values each, the standard one first."""
+    """Settings that may be sizes, since their values are whole and positive: the first value, the standard one, and the
+    last."""
     return {name: (values[0], values[-1]) for name, values in settings.items()
             if all(type(value) is int and value > 0 for value in values)}
 
@@ -303,7 +307,8 @@ def outputs_of(first, second):
 
 
 def formula(**texts):
-    """The decorator: `texts` by parameter. `inputs`: a function that draws those of which no text says enough.
+    """The decorator: `texts` by parameter. `inputs`: a function that draws the inputs that texts do not describe
+    enough.
 
         >>> @assay.formula(x="B n d", window="setting 1 4")
         ... def mean_of_last(x, window=1):
@@ -320,8 +325,8 @@ def formula(**texts):
 
 
 def same_as(formula_of_it):
-    """The decorator of another way to compute a formula: what its steps round is right as well. It takes what the formula
-    takes; a gate tries whether it is the same function.
+    """The decorator of another way to compute a formula: the rounding of its steps is allowed as well. It has the
+    parameters of the formula; a gate tests whether it is the same function.
 
         >>> from model import softmax
         >>> @assay.same_as(softmax)

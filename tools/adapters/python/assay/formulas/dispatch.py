@@ -38,7 +38,7 @@ def ufunc_result(name, method, arguments, out, more):
 
 
 def written_to(out, x):
-    """`out` with the elements of x, as in-place operators have it."""
+    """Writes the elements of x into `out` and returns it, as in-place operators do."""
     if not isinstance(out, Traced):
         raise CannotTrace("a result that is written to an array that was made outside of the function")
     indexing.put(out, Ellipsis, x)
@@ -46,7 +46,8 @@ def written_to(out, x):
 
 
 def _computed_by_numpy(called, arguments, more):
-    """A function that NumPy computes on known integers and truths: the result is exact, so it need not be traced."""
+    """The result of a function by NumPy itself if all arrays are known integers and truths: it is exact, so it need not
+    be traced. None if an array is not, or if the result has other numbers."""
     function = getattr(numpy, called.partition(".")[2], None)
 
     def plain(x):

@@ -20,8 +20,8 @@ _MODULES = {"numpy": "numpy_arrays", "torch": "torch_tensors", "jax": "jax_progr
 
 
 def framework_of_formula(function):
-    """"torch" or "jax" where the function, or one that it calls, names them, or methods that only their arrays have, or where
-    its module knows torch and neither of the others; else "numpy"."""
+    """"jax" or "torch" if the function, or one that it calls, names it; "torch" also if they name methods that only
+    tensors have, or if the module imports torch and neither of the others; else "numpy"."""
     if getattr(function, "framework", "") in _MODULES:
         return function.framework
     if is_module(getattr(function, "__self__", None)):
@@ -40,14 +40,14 @@ def framework_of_formula(function):
 
 
 def as_function(formula):
-    """A module of torch as a function of its parameters, too; any other formula as it is."""
+    """A module of torch as a function that also takes its parameters; any other formula as it is."""
     if not is_module(formula):
         return formula
     return importlib.import_module("assay.formulas.torch_modules").ModuleFunction(formula)
 
 
 def as_function_of(formula, values):
-    """The same for a call with these arrays: a function that names no framework uses the framework of its arrays."""
+    """as_function for a call with these arrays: a function that names no framework uses the framework of its arrays."""
     function = as_function(formula)
     if type(function) is not types.FunctionType or framework_of_formula(function) != "numpy" or "numpy" in collected(function)[0]:
         return function

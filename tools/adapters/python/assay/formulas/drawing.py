@@ -1,4 +1,5 @@
-"""Numbers for the inputs of a formula, as its declaration has them: are these the values that it is meant for?"""
+"""Draws numbers for the inputs of a formula by its declaration, and checks that the formula is meant for these
+values."""
 import inspect
 import itertools
 

@@ -8,7 +8,7 @@ from assay.formulas.program import BOOLEAN, INTEGER, KIND_OF, REAL
 from assay.formulas.refusal import CannotTrace
 from assay.formulas.traced import MadeBy, as_traced, constant, made, writer
 
-_GREATEST_DENOMINATOR = 64  # of exponents that are roots and not numbers
+_GREATEST_DENOMINATOR = 64  # of exponents that are taken as fractions: x ** 0.5 is a root
 
 
 def known(*arrays):
@@ -137,7 +137,8 @@ def root(x, p, q):
 
 
 def power(x, e):
-    """An exponent that is one small fraction makes an exact power, 2 a square and 0.5 a root; 3 ** i is an integer."""
+    """x^e. An exponent that is written as one number with a small denominator is exact: 2 is a square, 0.5 a root.
+    Known integers with exponents of at least 0 give integers."""
     x, e = as_traced(x), as_traced(e)
     if known(x, e) and REAL not in (x.kind, e.kind) and (e.value >= 0).all():
         return _exact(lambda a, b: a.astype(numpy.int64) ** b, x, e)
@@ -288,7 +289,8 @@ def copied(x):
 
 
 def as_type(x, dtype):
-    """A cast to another format of reals is part of how a program computes, and not of what: it changes nothing here."""
+    """A cast. To another format of reals it changes nothing but the note of the narrowest float: a program has exact
+    reals."""
     x, kind = as_traced(x), KIND_OF.get(numpy.dtype(dtype).kind)
     writer().casts_to(dtype)
     if kind is None:

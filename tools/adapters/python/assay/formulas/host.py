@@ -1,5 +1,5 @@
-"""The program behind `--formula python:MODULE:FUNCTION`: it says what the formula declares, and answers what its program is
-for sizes and settings, a line of JSON each.
+"""The process behind `--formula python:MODULE:FUNCTION`: it prints the declarations of the formula, then answers
+questions for its program or its inputs at given sizes and settings. Each message is a line of JSON.
 
     {"ask": "trace", "sizes": {"B": 2, "n": 3}, "settings": {"window": 3}}
     {"ok": true, "program": {...}}, or {"ok": false, "error": "reference.py:12: ..."}
@@ -140,9 +140,9 @@ def main():
     except (Exception, SystemExit) as error:
         from assay.formulas.declaring import WrongDeclaration
         from assay.formulas.refusal import CannotTrace
-        said = str(error) if isinstance(error, (CannotTrace, WrongDeclaration)) else why_not(error, module, name)
-        print(said, file=sys.stderr)
-        send({"ok": False, "error": said}, streams[1])
+        reason = str(error) if isinstance(error, (CannotTrace, WrongDeclaration)) else why_not(error, module, name)
+        print(reason, file=sys.stderr)
+        send({"ok": False, "error": reason}, streams[1])
         sys.exit(1)
     send(host.greeting, streams[1])
     for line in streams[0]:

@@ -7,7 +7,7 @@ from assay.formulas.traced import Traced, View, as_traced, constant, made, write
 
 
 def _plain_key(key):
-    """A tuple of slices, integers, None, and arrays that pick."""
+    """A tuple of slices, integers, None, `...`, and arrays of indices or masks."""
     key = key if isinstance(key, tuple) else (key,)
     out = []
     for one in key:
@@ -30,7 +30,7 @@ def _plain_key(key):
 
 
 def _expanded(x, key):
-    """Without `...`, a key for each axis; a mask counts for its axes."""
+    """The key with slices in place of `...`, so that each axis has one; a mask stands for its axes."""
     count = sum(one.ndim if isinstance(one, Traced) and one.kind == BOOLEAN else 1
                 for one in key if one is not None and one is not Ellipsis)
     if count > x.ndim:
@@ -71,7 +71,7 @@ def _box_written(node, part, shape, ranges):
     stepped = next((axis for axis, r in enumerate(ranges) if r.step != 1), None)
     if stepped is None:
         return to.add("update", (node, part), to.kinds[node], shape, start=[r.start for r in ranges])
-    # All of this axis in place of every other position of it: the old elements and the new ones, in turn.
+    # Writes along the whole of this axis: at each position of it the old element or the new one.
     size, whole = shape[stepped], list(ranges)
     whole[stepped] = range(size)
     source = numpy.arange(size)
@@ -96,9 +96,10 @@ def taken(x, key):
     key = _expanded(x, _plain_key(key))
     if not any(isinstance(one, Traced) for one in key):
         return x.viewed(box_view(x.plain_shape, key))
-    key = tuple(constant(one) if isinstance(one, int) else one for one in _without_masks(key))  # as NumPy has them then
+    # NumPy broadcasts them with the arrays.
+    key = tuple(constant(one) if isinstance(one, int) else one for one in _without_masks(key))
     arrays = [k for k, one in enumerate(key) if isinstance(one, Traced)]
-    # Boxes first, then all that picks: its axes stand together, first where others lie between them.
+    # The box first, then all arrays of indices: their axes stand together, in front if others lie between them.
     before = tuple(slice(None) if isinstance(one, Traced) else one for one in key)
     axes = [k for k, one in enumerate(_kept(key)) if isinstance(one, Traced)]
     boxed = x.viewed(box_view(x.plain_shape, before))
@@ -134,7 +135,7 @@ def _without_masks(key):
 
 
 def _wrapped(index, size):
-    """Counted from the end where it is negative."""
+    """The index, counted from the end where it is negative."""
     from assay.formulas import functions
     if index.value is not None:
         if index.value.size and not (-size <= index.value.min() and index.value.max() < size):

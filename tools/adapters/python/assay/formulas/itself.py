@@ -1,4 +1,4 @@
-"""A formula as its own candidate: what it computes in the dtype of a call, as it is written."""
+"""A formula as its own candidate: the function as it is written, run in the dtype of a call."""
 import functools
 import inspect
 
@@ -11,7 +11,7 @@ from assay.signature import signature_of
 def as_candidate(function, narrowest="f64"):
     """The formula as a candidate. Its outputs are cast to the dtype of the call: an array that it makes in f64 turns sums
     with it into f64, and that is no fault. `narrowest`: the narrowest float to which it casts; no wider dtype is offered.
-    Frameworks with 16-bit floats compute its steps in these."""
+    Frameworks with 16-bit floats compute its steps in these floats."""
     function = as_function(function)
     door = door_of(function)
 

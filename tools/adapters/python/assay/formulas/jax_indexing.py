@@ -30,7 +30,8 @@ def part_at(x, *starts, slice_sizes, **_):
 
 
 def with_part_at(x, part, *starts, **_):
-    """dynamic_update_slice. At a start that the inputs decide each element is asked whether it lies in the part."""
+    """dynamic_update_slice. Where the inputs decide a start, each element has a condition: whether it lies in the
+    part."""
     lengths = part.plain_shape
     starts = [_within(start, size - length) for start, size, length in zip(starts, x.plain_shape, lengths)]
     box = tuple(slice(None) if start.value is None else slice(int(start.value), int(start.value) + length)
@@ -47,7 +48,8 @@ def with_part_at(x, part, *starts, **_):
 
 
 def keep_columns(indices, parts):
-    """x[i, j] is asked with all indices in one array: some of its columns may be known and others not."""
+    """Keeps the columns of an array of indices: JAX puts i and j of x[i, j] into one, and one of them alone may be
+    known."""
     indices.columns = parts
 
 
@@ -57,7 +59,7 @@ def _column(indices, k):
 
 
 class _Places:
-    """Of a gather or a scatter: where each of its windows begins, and which axes of the array a window has."""
+    """Where each window of a gather or scatter begins, and which axes of the array a window has."""
 
     def __init__(self, shape, indices, axes_of_starts, axes_without, batches, batches_of_indices, sizes, mode):
         self.shape, self.sizes, self.batch = shape, sizes, indices.plain_shape[:-1]
@@ -190,7 +192,7 @@ def written_at(x, indices, updates, *, dimension_numbers, mode=None, unique_indi
 
 
 def _are_apart(places):
-    """Whether the starts that are known tell all windows from one another."""
+    """Whether no two windows have the same known starts."""
     count = int(numpy.prod(places.batch))
     known = [numpy.asarray(start.value).ravel() for start in places.starts.values() if start.value is not None]
     return count <= 1 or bool(known) and len(set(zip(*(one.tolist() for one in known)))) == count

@@ -59,7 +59,7 @@ def at_line(step):
         raise _move(refusal, *step[:2])
 
 
-_QUESTIONS = (  # of numbers that are not known while a function is traced
+_QUESTIONS = (  # errors of JAX where a function reads numbers that are not known
     ("TracerBoolConversionError", "`if`, `and`, `or`, `not` or `while` of a number that the inputs decide",
      "write jnp.where or jax.lax.cond"),
     ("TracerIntegerConversionError", "an index or a size that the inputs decide", "write jnp.take or jax.lax.dynamic_slice"),

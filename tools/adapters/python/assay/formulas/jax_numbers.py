@@ -56,7 +56,7 @@ def known_array(array):
     return writer().foreign.get(_key_of(_plain(numpy.asarray(array))), (None, None))[1]
 
 
-# Numbers of an equation that are no variables.
+# Constants of an equation.
 
 def is_float(dtype):
     return is_kind_of_float(dtype) or str(dtype).startswith("float")
@@ -81,7 +81,7 @@ def literal(value, dtype):
 
 
 def constant_of(value):
-    """An array that the function did not make of its inputs; of floats it is captured."""
+    """The traced array of an array that the function did not compute from its inputs; floats are captured."""
     dtype = getattr(value, "dtype", None)
     if dtype is not None and jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
         raise CannotTrace("random numbers", "a formula has one value for its inputs")

@@ -1,5 +1,5 @@
-"""Primitives of JAX as what NumPy's functions are recorded as. An operator takes the arrays (assay/formulas/traced.py) and
-the parameters of an equation, as jax.lax names them."""
+"""Primitives of JAX, recorded by the functions that record NumPy's. An operator takes the arrays
+(assay/formulas/traced.py) and the parameters of an equation, as jax.lax names them."""
 import itertools
 
 from assay.formulas import contractions, functions, jax_indexing, shaping, sums
@@ -14,24 +14,24 @@ add, subtract, multiply, divide = (UFUNCS[name] for name in ("add", "subtract", 
 exp, negative, where = UFUNCS["exp"], UFUNCS["negative"], functions.where
 maximum, minimum = UFUNCS["maximum"], UFUNCS["minimum"]
 NO_ORDER = "equal numbers have no order"
-_FORMATS = {(8, 7): "bf16", (5, 10): "f16", (8, 23): "f32"}  # by their bits of exponents and of digits
+_FORMATS = {(8, 7): "bf16", (5, 10): "f16", (8, 23): "f32"}  # by the bits of the exponent and of the digits
 RANDOM = ("random_bits", "random_seed", "random_wrap", "random_unwrap", "random_fold_in", "random_split", "random_gamma",
           "random_clone", "threefry2x32", "rng_bit_generator", "rng_uniform")
 ORDERS = ("sort", "top_k", "approx_top_k")
-# Of integers and truths that are known JAX itself computes these: exact, so that they need not be traced.
+# JAX itself computes these on known integers and truths: the results are exact, so that they need not be traced.
 COMPUTED_IF_KNOWN = ("div", "rem", "and", "or", "xor", "not", "shift_left", "shift_right_arithmetic", "shift_right_logical",
                      "gather", "population_count", "clz", "reduce_xor", "round", "argmax", "argmin", *ORDERS)
 
 
 def _only(operator):
-    """What has no parameters that count."""
+    """An operator of a primitive whose parameters change nothing here."""
     return lambda *arrays, **_: operator(*arrays)
 
 
 # Elementwise.
 
 def quotient(x, y, **_):
-    """Of integers the part before the point."""
+    """x / y; for integers it is cut toward 0."""
     if REAL in (x.kind, y.kind):
         return divide(x, y)
     size = UFUNCS["floor_divide"](functions.absolute(x), functions.absolute(y))
@@ -39,7 +39,7 @@ def quotient(x, y, **_):
 
 
 def remainder(x, y, **_):
-    """With the sign of x."""
+    """x - y trunc(x / y), which has the sign of x."""
     if REAL in (x.kind, y.kind):
         return subtract(x, multiply(y, UFUNCS["trunc"](divide(x, y))))
     return subtract(x, multiply(y, quotient(x, y)))
@@ -101,7 +101,7 @@ def _reduced(reduce):
 
 
 def _extreme(reduce_reals, combine):
-    """Of integers that the inputs decide one after the other: no node has them."""
+    """Integers that the inputs decide are compared one after the other: no node reduces them."""
     def apply(x, *, axes, **_):
         if x.kind == REAL or x.value is not None:
             return _reduced(reduce_reals)(x, axes=axes)
@@ -119,7 +119,7 @@ def _folded(operator, x, axis):
 
 
 def _first_place(name, is_better):
-    """Of integers and truths the first of the best; equal reals have no order once they are rounded."""
+    """The first place of the best integer or truth. Reals are refused: once rounded, equal ones have no order."""
     def apply(x, *, axes, **_):
         if x.kind == REAL:
             raise CannotTrace(f"jax.lax.{name} of numbers that the inputs decide", NO_ORDER)
@@ -156,7 +156,7 @@ def product(x, y, *, dimension_numbers, preferred_element_type=None, **_):
     out = "".join([*batch, *rest])
     if REAL in (x.kind, y.kind) or functions.known(x, y):
         return contractions.einsum(f"{own},{''.join(other)}->{out}", x, y)
-    every = out + "".join(gone)  # of integers each product, and their sums
+    every = out + "".join(gone)  # integers: all products, and their sums
     spread = [shaping.reshape(shaping.transpose(one, sorted(range(one.ndim), key=lambda k: every.index(letters[k]))),
                               [one.plain_shape[letters.index(letter)] if letter in letters else 1 for letter in every])
               for one, letters in ((x, own), (y, other))]
@@ -164,7 +164,7 @@ def product(x, y, *, dimension_numbers, preferred_element_type=None, **_):
 
 
 def _over_windows(reduce, neutral):
-    """Of each window: its places are slices, one beside another."""
+    """Reduces each window: for each position in a window there is a slice of x, and the slices are stacked."""
     def apply(x, *, window_dimensions, window_strides, padding, base_dilation=None, window_dilation=None, **_):
         base_dilation, window_dilation = (each or (1,) * x.ndim for each in (base_dilation, window_dilation))
         x = padded(x, as_traced(neutral),
@@ -204,7 +204,7 @@ def sliced(x, *, start_indices, limit_indices, strides=None, **_):
 
 
 def padded(x, value, *, padding_config, **_):
-    """Before, after and between the elements of each axis; less than none cuts."""
+    """Pads before, after and between the elements of each axis; a negative number cuts."""
     for axis, (before, after, between) in enumerate(padding_config):
         size = x.plain_shape[axis]
         if between and size:

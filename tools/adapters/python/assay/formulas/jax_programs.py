@@ -1,5 +1,5 @@
-"""Functions of JAX as programs: jax.make_jaxpr tells their equations, and each is recorded as what NumPy's functions are
-(jax_operators.py). What has equations of its own, such as a loop, is followed into them."""
+"""Functions of JAX as programs: jax.make_jaxpr gives their equations, and the functions that record NumPy's record each
+(jax_operators.py). An equation that holds others, such as a loop, is recorded by these."""
 import contextlib
 import itertools
 import re
@@ -48,7 +48,7 @@ def _without_caches():
 # Equations.
 
 def _opened(jaxpr):
-    """(equations, the numbers beside them)"""
+    """(the jaxpr itself, its constants)"""
     return getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ())
 
 
@@ -67,7 +67,7 @@ def _needed(jaxpr):
 
 
 def _evaluated(jaxpr, arguments, step=None):
-    """The outputs of a jaxpr. `step`: the line of all of its equations, where that is not theirs."""
+    """The outputs of a jaxpr. `step`: the line of all its equations; None if each has its own."""
     jaxpr, constants = _opened(jaxpr)
     values = {**dict(zip(jaxpr.constvars, constants)), **dict(zip(jaxpr.invars, arguments))}
 
@@ -211,7 +211,7 @@ def _place_of(name):
 
 
 def run(function, arrays, settings, narrowest):
-    """The function itself, of NumPy's arrays and to them."""
+    """The outputs of the function itself. Inputs and outputs are arrays of NumPy."""
     with _with_floats(narrowest):
         given = {name: jax.numpy.asarray(array, dtype=_TYPES[narrowest] if array.dtype.kind == "f" else None)
                  for name, array in arrays.items()}
@@ -220,7 +220,7 @@ def run(function, arrays, settings, narrowest):
 
 
 def outputs_in(dtype, function, arguments, named):
-    """NumPy's arrays, as candidates of JAX have them."""
+    """The outputs as arrays of NumPy, which candidates in JAX return too."""
     with _with_floats("f64" if dtype == numpy.float64 else "f32"):
         arguments, named = jax.tree_util.tree_map(lambda x: jax.numpy.asarray(x) if isinstance(x, numpy.ndarray) else x,
                                                   (arguments, named))

@@ -1,4 +1,4 @@
-"""Functions of NumPy's arrays, as what they are."""
+"""The door of functions of NumPy's arrays (doors.py)."""
 import traceback
 
 from assay.formulas.plain import numpy

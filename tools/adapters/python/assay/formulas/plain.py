@@ -1,4 +1,4 @@
-"""NumPy as it is, also while its names lead to what records."""
+"""NumPy's own functions, also while its names stand for functions that record."""
 import types
 
 import numpy as _numpy

@@ -1,4 +1,4 @@
-"""Programs (assay-program/1) as they are written while a function is traced: nodes over arrays, each written once."""
+"""Writes programs (assay-program/1) while a function is traced: nodes over arrays, equal ones once."""
 import contextlib
 import json
 
@@ -8,7 +8,7 @@ from assay.formulas.rolling import Nodes, rolled_up
 
 REAL, INTEGER, BOOLEAN = "real", "integer", "boolean"
 FLOATS = ("f64", "f32", "f16", "bf16")  # the widest first
-MOST_NODES = 1 << 18  # with all turns of loops
+MOST_NODES = 1 << 18  # before loops are rolled up
 KIND_OF = {"f": REAL, "i": INTEGER, "u": INTEGER, "b": BOOLEAN}
 DTYPE_OF = {REAL: numpy.dtype(numpy.float64), INTEGER: numpy.dtype(numpy.int64), BOOLEAN: numpy.dtype(numpy.bool_)}
 
@@ -33,7 +33,7 @@ class Writer:
         key = json.dumps(node, sort_keys=True)
         step = self.step or step_of_caller()
         if not inputs and op != "input":
-            key += repr(step)  # what is wrong with one of two equal numbers is another fault than with the other
+            key += repr(step)  # equal numbers of two steps stay apart: a fault in one is no fault in the other
         if key not in self.written:
             if len(self.nodes) == MOST_NODES:
                 raise CannotTrace(f"a program of more than {MOST_NODES} operations", "a loop has too many turns at this size")
@@ -91,7 +91,7 @@ class Writer:
         return self.add("transpose", (node,), self.kinds[node], [self.shapes[node][axis] for axis in axes], axes=axes)
 
     def slices(self, node, ranges):
-        """One range an axis, none of them empty of meaning: start, stop and step as Python has them."""
+        """The box of an array with one range for each axis."""
         shape = self.shapes[node]
         if all(r == range(size) for r, size in zip(ranges, shape)):
             return node
@@ -119,13 +119,13 @@ class Writer:
                     self.add("boolean", (), BOOLEAN, (), value=bool(first)))
             return self.broadcast(leaf, array.shape)
         once = array
-        for axis in range(array.ndim):  # what is repeated is written once
+        for axis in range(array.ndim):  # rows that are repeated along an axis are written once
             first = numpy.take(once, [0], axis) if once.shape[axis] > 1 else once
             once = first if (once == first).all() else once
         return self.broadcast(self.data(once), array.shape)
 
     def data(self, array):
-        """An array as it is, whatever made it."""
+        """An array as a list of its values."""
         array = numpy.asarray(array)
         kind = KIND_OF[array.dtype.kind]
         values = array.ravel().tolist()
@@ -145,7 +145,7 @@ class Writer:
 
     def text(self, outputs):
         """(assay-program/1, the steps of its nodes): the nodes that outputs need, and all inputs, with loops rolled up;
-        `outputs`: node by name. Behind the nodes of a body stand those of the loop itself."""
+        `outputs`: node by name. The steps of a loop's body stand before the step of the loop."""
         if self.stages:
             for node in self.nodes:
                 if node["op"] != "input":

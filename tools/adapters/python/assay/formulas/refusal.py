@@ -33,7 +33,7 @@ def line_of_caller():
 
 @functools.lru_cache(maxsize=4096)
 def _text_at(code, instruction):
-    """The expression of an instruction, where Python 3.11 or later tells and it stands in one line."""
+    """The expression of an instruction; "" before Python 3.11, or if it does not stand in one line."""
     if not hasattr(code, "co_positions"):
         return ""
     line, last, begin, end = next(itertools.islice(code.co_positions(), instruction // 2, None), (None,) * 4)
@@ -43,31 +43,31 @@ def _text_at(code, instruction):
 
 
 def step_of_caller():
-    """(file, line, its expression) of what is traced now; the expression is empty where Python does not tell."""
+    """(file, line, expression) of what is traced now; the expression may be empty (_text_at)."""
     frame = _frame_of_caller()
     if frame is None:
         return "?", 0, ""
     return _path_of_user(frame.f_code.co_filename), frame.f_lineno, _text_at(frame.f_code, frame.f_lasti)
 
 
-_speaks = ["numpy"]  # the framework of the function that is traced, the last in scope
+_frameworks = ["numpy"]  # of the functions that are traced; the last one is in use
 _OTHER_NAMES = {"take": "index_select", "take_along_axis": "take_along_dim", "clip": "clamp"}  # of torch
 
 
 @contextlib.contextmanager
 def in_words_of(framework):
     """Refusals use the names that this framework has for NumPy's functions."""
-    _speaks.append(framework)
+    _frameworks.append(framework)
     try:
         yield
     finally:
-        _speaks.pop()
+        _frameworks.pop()
 
 
 def _in_framework_words(words):
-    if _speaks[-1] == "torch":
+    if _frameworks[-1] == "torch":
         return re.sub(r"\bnumpy\.(\w+)", lambda found: f"torch.{_OTHER_NAMES.get(found[1], found[1])}", words)
-    return re.sub(r"\bnumpy\.(?=\w)", "jax.numpy.", words) if _speaks[-1] == "jax" else words
+    return re.sub(r"\bnumpy\.(?=\w)", "jax.numpy.", words) if _frameworks[-1] == "jax" else words
 
 
 class CannotTrace(TypeError):

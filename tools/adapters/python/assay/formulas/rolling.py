@@ -1,22 +1,25 @@
-"""Loops that a trace has written out, as one node each (scan): what the turns have in common is its body.
+"""Makes one node (scan) of each loop that a trace has written out: what the turns have in common is its body.
 
 A loop is a run of operations that comes again and again. In every turn an operation takes what the same turn has made,
 what the turn before has made (it is carried), or what stands before the loop: the same in all turns, or another array in
-each (it is stepped through). What is written into one array turn by turn, side by side, is what the turns give.
+each (it is stepped through). Parts that the turns write side by side into one array are outputs of all turns, stacked.
 """
 import json
 
 from assay.formulas.plain import numpy
 INTEGER, REAL = "integer", "real"
 
-FEWEST_TURNS, LONGEST_BODY, MOST_AXES, MOST_STEPS_BACK = 8, 512, 8, 1 << 21
-TURNS_OF_TRIAL, LONGEST_MULTIPLE = 10, 8
+FEWEST_TURNS, LONGEST_BODY, MOST_AXES = 8, 512, 8
+MOST_STEPS_BACK = 1 << 21  # writes that all reads of a program together look back through
+TURNS_OF_TRIAL = 10  # a run is first tried as a loop of so few turns
+LONGEST_MULTIPLE = 8  # a run that is no loop may be one of up to so many periods a turn
+# Attributes that may differ from turn to turn.
 VARYING = {"slice": ("start", "stop"), "update": ("start",), "integer": ("value",), "number": ("value",), "setting": ("value",),
            "boolean": ("value",), "fraction": ("numerator", "denominator"), "data": ("values",)}
 
 
 class Nodes:
-    """Nodes in order, each with what follows from it."""
+    """Nodes in order, each with its kind, shape and step."""
 
     def __init__(self, nodes=(), kinds=(), shapes=(), steps=()):
         self.nodes, self.kinds, self.shapes, self.steps = list(nodes), list(kinds), list(shapes), list(steps)
@@ -43,7 +46,7 @@ class Nodes:
         """The steps of all nodes; those of a body stand before that of its loop."""
         return [step for k, own in enumerate(self.steps) for step in (*self.body_steps.get(k, ()), own)]
 
-    # What is written beside the nodes of a trace.
+    # Nodes that a trace does not have.
 
     def reshape(self, x, shape, step):
         shape = [int(size) for size in shape]
@@ -110,8 +113,8 @@ def _without_dead(nodes, outputs):
 
 
 def _read_what_was_written(nodes, outputs):
-    """Replaces a read of a part that was written by what was written: x[t - 1] after x[t - 1] = y is y. Of two writes to one
-    place only the second is kept."""
+    """Replaces a read of a written part by what was written: x[t - 1] after x[t - 1] = y is y. Of two writes in a row
+    only the second is kept if it covers the first."""
     made, now, budget = Nodes(), {}, MOST_STEPS_BACK
 
     def covers(one, other):
@@ -141,7 +144,8 @@ def _read_what_was_written(nodes, outputs):
 
 
 def _stacks_as_they_are(nodes, outputs):
-    """Rows of a stack, one behind the other, are the stack: what a list of turns becomes."""
+    """Replaces a concatenation of rows of a stack by the stack itself: a list to which each turn appends becomes
+    one."""
     made, now = Nodes(), {}
 
     def row_of(k):
@@ -279,9 +283,9 @@ class _Loop:
         self.nodes, self.uses, self.begin, self.period, self.turns = nodes, uses, begin, period, turns
         self.end = begin + period * turns
         self.carried, self.stepped, self.whole = {}, {}, {}  # keys in order
-        self.taken = {}  # by place of the body: what its operands are
-        self.outside = {}  # places that are written before the loop, all turns of them
-        self.written = {}  # places that write into an array: what they take
+        self.taken = {}  # by place of the body: its operands
+        self.outside = {}  # places whose nodes of all turns are written before the loop
+        self.written = {}  # places that write into an array: their operands
         self.filled = {}  # by the last place of a turn that writes into one: (the places in order, the axis, by, the axis along
         # which the places lie)
         try:
@@ -461,7 +465,7 @@ class _Loop:
             self.nodes.nodes[self.begin + place]["op"] not in movement for place in self.taken)
 
     def reads_before(self):
-        """The nodes before it that it takes."""
+        """The nodes before the loop that it takes."""
         read = set()
         for key in self.stepped:
             read.update([key[1]] if key[0] == "box" else [] if key[0] == "count" else key)
@@ -471,11 +475,11 @@ class _Loop:
         read.update(self.whole, (x for _, x in self.carried if x is not None))
         return {x for x in read if x < self.begin}
 
-    # What it becomes.
+    # The node of the loop.
 
     def write(self, made, now):
-        """Writes the loop, and puts into `now` what of it is taken later: a node, or for places of which all turns count a
-        function of the turn."""
+        """Writes the loop, and puts into `now` what later nodes take: a node, or (stack, turn) for places of which all
+        turns count."""
         nodes, step = self.nodes, self.nodes.steps[self.begin]
         for place in range(self.period):
             if place in self.outside:

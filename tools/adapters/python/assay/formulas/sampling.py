@@ -16,9 +16,10 @@ from assay.formulas.asking import formula_of
 # node counts as _STEPS_OF_A_NUMBER steps.
 MOST_STEPS, STEPS_OF_SAMPLE, _STEPS_OF_A_NUMBER = 1 << 27, 1 << 26, 8
 
-_SAME_SHAPE = {"largest_share", "softmax", "cumulative_sum"}  # as what they take, and mixed along their axes
+# The result has the shape of the operand; positions along the axes mix.
+_SAME_SHAPE = {"largest_share", "softmax", "cumulative_sum"}
 _REDUCTIONS = {"sum", "mean", "largest", "log_sum_exp", "any", "all"}
-_SIZES = {"shape", "stop"}  # what they hold is compared as the sizes of axes
+_SIZES = {"shape", "stop"}  # attributes that hold sizes of axes; they may differ between two sizes of a program
 
 
 class _Axes:
@@ -55,13 +56,14 @@ class _Axes:
 
 
 class _Reading:
-    """The axes of each array of a program. `costs`: (a weight, the axes whose sizes it is multiplied by) of all its work."""
+    """The axes of each array of a program. `costs`: (weight, axes) of all its work: the steps are weight times the
+    sizes."""
 
     def __init__(self, axes, costs):
         self.axes, self.costs, self._parts = axes, costs, {}
 
     def run(self, program, given=None):
-        """The axes of its nodes. `given`: those of its inputs, in order."""
+        """The axes of each node. `given`: the axes of each input, in order."""
         now, inputs = [], iter(given or ())
         for node in program["nodes"]:
             taken = [now[k] for k in node.get("in", ())]
@@ -238,7 +240,8 @@ def _is_same_but_for_sizes(a, b):
     for x, y in zip(a["nodes"], b["nodes"]):
         if "body" in x and not ("body" in y and _is_same_but_for_sizes(x["body"], y["body"])):
             return False
-        is_of_scan = x["op"] == "slice" and a["nodes"][x["in"][0]]["op"] == "scan"  # parts begin behind one another
+        # Where a part of a scan begins depends on the sizes.
+        is_of_scan = x["op"] == "slice" and a["nodes"][x["in"][0]]["op"] == "scan"
         if any(x.get(name) != y.get(name) for name in (x.keys() | y.keys()) - _SIZES - {"body"} - ({"start"} if is_of_scan else set())):
             return False
     return True
@@ -270,7 +273,8 @@ class Sample:
 
 
 def sampled(formula, inputs):
-    """A Sample of the call, or None where it is judged whole: small, or without axes that may be sampled."""
+    """A Sample of the call, or None if it is judged whole: it is small, no axis may be sampled, or the function of
+    fewer positions fails or has another program."""
     program, axes, costs = json.loads(formula.text), _Axes(), []
     now = _Reading(axes, costs).run(program)
     input_axes = {node["name"]: now[k] for k, node in enumerate(program["nodes"]) if node["op"] == "input"}
@@ -305,7 +309,7 @@ def sampled(formula, inputs):
     if any(size_in(kept, a) != own_axes.size[b] for (_, cost_axes), (_, own_cost_axes) in zip(costs, own_costs)
            for a, b in zip(cost_axes, own_cost_axes)
            if a not in axes.flat):
-        return None  # something else hangs on a size
+        return None  # something else depends on a size
     return Sample(found, few, places, {name: axes.sizes(one) for name, one in output_axes.items()})
 
 

@@ -42,7 +42,7 @@ def zeros(shape, dtype=None, *_, **__):
 
 
 def _is_view(x, shape):
-    """Whether NumPy reshapes without a copy: a write to the one is a write to the other."""
+    """Whether NumPy reshapes without a copy, so that a write to one array is a write to the other."""
     plain = numpy.empty(x._cell.shape, numpy.bool_)
     for view in x._views:
         plain = view.read_value(plain)

@@ -1,4 +1,4 @@
-"""Parts of a formula that code computes in a format of its own."""
+"""Stages: parts of a formula that a kernel may compute in a format of their own."""
 import os
 import re
 
@@ -9,9 +9,10 @@ REST = "rest"
 
 
 class stage:
-    """with assay.stage("scores"): what is computed within it is a stage of the formula. A candidate may say which format it
-    has, compute={"bf16": {"scores": "bf16", "rest": "f32"}}; `rest` is what no stage has. `narrow`: code of which nothing is
-    known has it in the dtype of its arrays, as frameworks have products of matrices in bf16; otherwise in f32.
+    """with assay.stage("scores"): the block is a stage of the formula. A candidate may say in which format it computes
+    each stage, compute={"bf16": {"scores": "bf16", "rest": "f32"}}; `rest` is all that no stage has. Code that says
+    nothing is taken to compute a `narrow` stage in the dtype of its arrays, as frameworks multiply matrices in bf16;
+    others in f32.
 
         >>> def attention(q, k, v):
         ...     with assay.stage("scores"):

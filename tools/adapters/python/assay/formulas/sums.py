@@ -1,4 +1,4 @@
-"""Sums, products of matrices, and what else goes along axes."""
+"""Functions along axes: reductions, cumulative sums and products, differences, norms, orders, numpy.add.at."""
 from assay.formulas.plain import numpy
 
 from assay.formulas import functions as f
@@ -28,7 +28,7 @@ def _integer_total(x, axes, keepdims):
 
 
 def reduction(op, kind, function):
-    """A reduction of reals, or of truths."""
+    """A reduction of reals or of truths (`kind`); sums of integers are integers."""
     def apply(x, axis=None, dtype=None, out=None, keepdims=False, where=None, initial=None, **_):
         x = as_traced(x)
         if where is not None or initial is not None:
@@ -71,7 +71,7 @@ def smallest(x, *axis, **more):
 
 
 def variance(x, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **_):
-    """Two passes, as NumPy has it."""
+    """In two passes, as in NumPy: the mean first, then the squares about it."""
     x = f.as_type(x, float)
     count = int(numpy.prod([x.plain_shape[k] for k in _axes(x, axis)]))
     squares = f.power(f.subtract(x, mean(x, axis=axis, keepdims=True)), 2)

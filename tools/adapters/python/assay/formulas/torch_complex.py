@@ -1,4 +1,4 @@
-"""Complex tensors as pairs of arrays, for torch_tensors.py: what rotations of pairs are written in."""
+"""Complex tensors as pairs of arrays, for torch_tensors.py; rotations of pairs are often written with them."""
 from assay.formulas import functions, shaping
 from assay.formulas.functions import UFUNCS
 from assay.formulas.refusal import CannotTrace

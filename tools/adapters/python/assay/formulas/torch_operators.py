@@ -14,7 +14,7 @@ maximum, minimum, less, greater = UFUNCS["maximum"], UFUNCS["minimum"], UFUNCS["
 
 
 class Unanswered:
-    """A result that only a decision among reals would give: refused where it is used, and not where it is made."""
+    """A result that takes a decision among reals: it is refused where it is used, and not where it is made."""
 
     def __init__(self, what, instead, shape):
         self.what, self.instead, self.plain_shape, self.kind = what, instead, tuple(shape), INTEGER
@@ -57,7 +57,7 @@ def elu(x, alpha=1.0, scale=1.0, input_scale=1.0):
 
 
 def softplus(x, beta=1, threshold=20):
-    """As torch documents it: x itself where beta x is above the threshold."""
+    """log(1 + exp(beta x)) / beta, but x where beta x is above the threshold, as torch documents it."""
     scaled_x = x if beta == 1 else multiply(x, beta)
     found = UFUNCS["log1p"](exp(minimum(scaled_x, threshold)))
     return where(greater(scaled_x, threshold), x, found if beta == 1 else divide(found, beta))
@@ -85,7 +85,7 @@ def clamp(x, min=None, max=None):
 
 
 def nearest(x, decimals=0):
-    """Half to even."""
+    """Rounds known numbers to integers, halves to even ones."""
     x = as_traced(x)
     if x.value is None or decimals:
         raise CannotTrace("torch.round of numbers that the inputs decide", "a step has no digits to compare")
@@ -96,7 +96,7 @@ def nearest(x, decimals=0):
 # Along axes.
 
 def axes_of(dim):
-    """None and [] mean all of them, as torch has it."""
+    """The axes of `dim`; None and [] mean all axes, as in torch."""
     return None if dim is None or dim == [] or dim == () else tuple(dim) if isinstance(dim, (list, tuple)) else dim
 
 
@@ -112,7 +112,7 @@ def reduction(reduce):
 
 
 def along(function):
-    """The function along an axis; for a number, along the axis of an array with one element."""
+    """The function along an axis; a tensor without axes counts as one with one element."""
     def apply(x, dim, *arguments, **more):
         if as_traced(x).ndim:
             return function(x, dim, *arguments, **more)
@@ -121,8 +121,8 @@ def along(function):
 
 
 def with_places(reduce, name):
-    """max and min: of all elements, of two tensors, or along an axis with the places. Ties make places undecided, so they
-    are refused where they are used."""
+    """max and min: of all elements, of two tensors, or along an axis with the places. Rounding may decide between ties,
+    so that places are refused where they are used."""
     def apply(x, *arguments, dim=None, keepdim=False):
         if arguments and not isinstance(arguments[0], int):
             return (maximum if name == "max" else minimum)(x, *arguments)
@@ -170,7 +170,7 @@ def softmax(x, dim, *_, **__):
 
 
 def log_sum_exp(x, dim, keepdim=False):
-    """The maximum is taken out where it is a number."""
+    """log(sum(exp(x))), shifted by the maximum unless that is infinite."""
     dim = axes_in(x, dim)
     most = largest(x, axis=dim, keepdims=True)
     shift = where(UFUNCS["isinf"](most), 0.0, most)
@@ -206,7 +206,7 @@ def log_cumulative_sum_exp(x, dim):
 # Norms.
 
 def normalized(x, axes, eps):
-    """(x - mean) / sqrt(var + eps), with what that is made of."""
+    """(x - mean) / sqrt(var + eps), and the factor 1 / sqrt(var + eps)."""
     centred = subtract(x, sums.mean(x, axis=axes, keepdims=True))
     factor = divide(1, functions.root(add(sums.mean(power(centred, 2), axis=axes, keepdims=True), eps), 1, 2))
     return multiply(centred, factor), factor
@@ -259,8 +259,9 @@ def batch_norm_without_training(x, weight, bias, running_mean, running_var, mome
 # Products.
 
 def solved(matrix, right, *, left=True):
-    """A^-1 B by elimination, row by row. What is exact needs no largest pivots. Where one is 0 the rows below are added as
-    often as their element of this column says, which makes it a sum of squares: 0 where the matrix has no inverse."""
+    """A^-1 B by elimination, row by row. Exact arithmetic needs no largest pivots. To a row whose pivot is 0 the rows
+    below are added, each times its element of this column. The pivot is then a sum of squares: 0 only without an
+    inverse."""
     matrix, right = as_traced(matrix), as_traced(right)
     is_vector = right.ndim == matrix.ndim - 1
     if not left:
@@ -284,7 +285,7 @@ def inverse(matrix):
 
 
 def three_factors(x, y, z, expand1, expand2, expand3, sumdim, unroll_dim=1):
-    """Bilinear forms."""
+    """ATen's _trilinear, of which bilinear forms are made: the sum over axes of a product of three tensors."""
     parts = [shaping.expand_dims(one, tuple(axes)) if axes else one
              for one, axes in zip((x, y, z), (expand1, expand2, expand3))]
     return sums.total(multiply(multiply(parts[0], parts[1]), parts[2]), axis=tuple(sumdim))
@@ -397,13 +398,13 @@ def repeated(x, repeats):
 
 
 def interleaved(x, repeats=None, dim=None, *, output_size=None):
-    if repeats is None:  # the places of what is repeated so often
+    if repeats is None:  # x has the counts, and its places are repeated
         return shaping.repeat(constant(numpy.arange(x.plain_shape[0])), x)
     return shaping.repeat(x, repeats, dim)
 
 
 def strided(x, size, stride, storage_offset=None):
-    """A view by strides: elements of the array that is viewed, wherever they lie in it."""
+    """as_strided: a view of elements anywhere in the array."""
     whole = as_traced(x)
     if whole._views and whole._cell.shape != whole.plain_shape:
         raise CannotTrace("as_strided of a view", "write slices")
@@ -413,7 +414,7 @@ def strided(x, size, stride, storage_offset=None):
 
 
 def by_places(x, places):
-    """The view of the elements that stand at these places of x, counted through."""
+    """The view of the elements at these places of x, which are counted in row-major order."""
     index, shape = numpy.ascontiguousarray(places), x.plain_shape
     inverse_order = index.ravel()
 
@@ -455,7 +456,7 @@ def diagonal_embedded(x, offset=0, dim1=-2, dim2=-1):
 
 
 def padded(x, pad, value=0):
-    """Two numbers an axis, the last axis first; negative ones cut."""
+    """`pad` has two numbers for each axis, the last axis first; negative ones cut."""
     widths = [(0, 0)] * (x.ndim - len(pad) // 2) + [tuple(pad[k:k + 2]) for k in range(len(pad) - 2, -1, -2)]
     cut = tuple(slice(max(-before, 0), size - max(-after, 0)) for (before, after), size in zip(widths, x.plain_shape))
     return shaping.pad(x[cut], [(max(before, 0), max(after, 0)) for before, after in widths], constant_values=value)
@@ -488,7 +489,7 @@ def turned(x, k=1, dims=(0, 1)):
 
 
 def part_written(write_to):
-    """The array with another part: x is left as it is."""
+    """A copy of x with another part."""
     def apply(x, part, *where_):
         found = functions.copied(x)
         put(write_to(found, *where_), Ellipsis, part)
@@ -536,7 +537,7 @@ def gathered(x, dim, index, *, sparse_grad=False):
 
 
 def _grid(index, dim):
-    """The indices of numpy.put_along_axis."""
+    """Indices as numpy.put_along_axis makes them: `index` along `dim`, its own places along the other axes."""
     places = list(numpy.ogrid[tuple(slice(0, size) for size in index.plain_shape)])
     return tuple(index if k == dim else constant(place) for k, place in enumerate(places))
 
@@ -593,7 +594,7 @@ def fill(x, value):
 
 
 def only_if_known(name):
-    """A choice, of numbers that no input decides."""
+    """A choice among numbers that no input decides."""
     def apply(x, dim=None, keepdim=False):
         if as_traced(x).value is None:
             raise CannotTrace(f"torch.{name} of numbers that the inputs decide", "equal numbers have no order")
@@ -644,7 +645,7 @@ def cross_entropy_of_truths(x, y, weight=None, reduction=1):
 
 
 def cross_entropy_of_logits(x, y, weight=None, pos_weight=None, reduction=1):
-    """(1 - y) x + log(1 + exp(-x)), the latter as often as pos_weight says."""
+    """(1 - y) x + (1 + (pos_weight - 1) y) log(1 + exp(-x))"""
     below = negative(log_sigmoid(x))
     if pos_weight is not None:
         below = multiply(below, add(multiply(subtract(pos_weight, 1), y), 1))
@@ -653,7 +654,7 @@ def cross_entropy_of_logits(x, y, weight=None, pos_weight=None, reduction=1):
 
 
 def negative_log_likelihood(x, target, weight=None, reduction=1, ignore_index=-100):
-    """With the sum of the weights."""
+    """The loss, and the sum of the weights."""
     x, target = as_traced(x), as_traced(target)
     axis = min(x.ndim - 1, 1)
     is_ignored = functions.equal(target, int(ignore_index))
@@ -667,7 +668,7 @@ def negative_log_likelihood(x, target, weight=None, reduction=1, ignore_index=-1
 
 
 def times_log(x, y):
-    """x log y, which is 0 where x is."""
+    """x log y; 0 where x is 0."""
     return where(functions.equal(x, 0), 0.0, multiply(x, log(y)))
 
 

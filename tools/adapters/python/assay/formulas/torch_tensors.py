@@ -1,5 +1,6 @@
-"""Functions of torch tensors as programs: what torch's dispatcher is asked, below autograd, is recorded as what NumPy's
-functions are (torch_operators.py). A few functions are taken by the names that users write, as they say more there."""
+"""Functions of torch tensors as programs: the operators that torch dispatches, below autograd, are recorded by the
+functions that record NumPy's (torch_operators.py). A few functions are recorded by the names that users call
+(_BY_NAME)."""
 import contextlib
 import functools
 
@@ -86,7 +87,7 @@ class TracedTensor(torch.Tensor):
         return dispatched(function, arguments, dict(more or {}))
 
 
-_refusals = []  # of the function that is traced: torch's operators make another TypeError of one
+_refusals = []  # of the function that is traced: torch may raise another TypeError in their place
 
 
 @contextlib.contextmanager
@@ -99,7 +100,7 @@ def _kept_refusal():
 
 
 class Recording(TorchDispatchMode):
-    """While a function is traced: what makes tensors of no tensor is asked here, too."""
+    """While a function is traced: records operators that take no traced tensor, such as torch.zeros."""
 
     def __torch_dispatch__(self, function, types, arguments=(), more=None):
         with _kept_refusal():
@@ -138,7 +139,7 @@ def _mapped(change, x):
 def _array_argument(x):
     if isinstance(x, torch.Tensor):
         return array_of(x)
-    if type(x) is float:  # as C++ has passed it on: the number of an expression that is exact
+    if type(x) is float:  # C++ may have passed on the double of an exact expression
         return writer().exact.get(x, x)
     return x
 
@@ -158,7 +159,7 @@ def _is_of_kind(dtype, kind):
 
 
 def _promoted(given, kind):
-    """As torch has it: a tensor without axes counts where no other is of this kind."""
+    """The dtype to which torch promotes: a tensor without axes counts only if no other is of this kind."""
     fitting = [x for x in given if _is_of_kind(x.dtype, kind)]
     found = None
     for x in [x for x in fitting if x.dim()] or fitting:
@@ -197,7 +198,7 @@ def _wrapped(found, given, dtype):
     if isinstance(found, Complex):
         return TracedTensor(found, _complex_type(given))
     if not isinstance(found, Traced):
-        return found  # a number, which was asked for
+        return found  # a number, such as that of item()
     if dtype is None or not _is_of_kind(dtype, found.kind):
         dtype = torch.bool if found.kind == BOOLEAN else _promoted(given, found.kind)
     return TracedTensor(found, dtype)
@@ -263,7 +264,7 @@ def _result(name, operator, arguments, more):
 
 
 def _still_unanswered(operator, x, *arguments, **more):
-    """Places in another shape."""
+    """An unanswered result in another shape."""
     shape = operator(constant(numpy.zeros(x._array.plain_shape, numpy.int64)), *arguments, **more).plain_shape
     return Unanswered(x._array.what, x._array.instead, shape)
 
@@ -317,7 +318,7 @@ _BY_NAME["einsum"] = _einsum
 
 @contextlib.contextmanager
 def default_dtype(dtype):
-    """This dtype for what names none."""
+    """Within the block tensors made without a dtype have this one; f32 if it has 16 bits."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype if dtype in (torch.float32, torch.float64) else torch.float32)
     try:
@@ -351,7 +352,7 @@ def named_outputs(found):
 
 
 def run(function, arrays, settings, narrowest):
-    """The function itself, of NumPy's arrays and to them."""
+    """The outputs of the function itself. Inputs and outputs are arrays of NumPy."""
     floats = _TYPES[narrowest]
 
     def tensor(array):
@@ -363,13 +364,13 @@ def run(function, arrays, settings, narrowest):
 
 
 def outputs_in(dtype, function, arguments, named):
-    """Tensors, through which gradients go."""
+    """The outputs as tensors, through which gradients go."""
     with default_dtype(dtype):
         return {name: torch.as_tensor(y).to(dtype) for name, y in named_outputs(function(*arguments, **named)).items()}
 
 
 class _FirstNan(TorchDispatchMode):
-    """The operator that first makes a NaN of numbers that are no NaN."""
+    """Finds the operator that first makes a NaN of numbers that are no NaN."""
 
     def __init__(self):
         super().__init__()

@@ -1,7 +1,7 @@
-"""Convolutions, pools and what else reads windows, for torch_operators.py.
+"""Convolutions, pools and other functions of windows, for torch_operators.py.
 
-A window has positions along each axis, of which some lie outside. All windows are one gather of the positions, where one more
-element stands for those outside.
+A window has positions along each axis; some may lie outside. One gather reads all windows. One element more than the
+array has stands for the positions outside.
 """
 from assay.formulas import contractions, functions, shaping, sums
 from assay.formulas.functions import UFUNCS
@@ -14,7 +14,7 @@ _OUTSIDE = -1
 
 
 def each_axis(x, count):
-    """One number for each axis: torch takes one for all of them."""
+    """One number for each axis; torch takes one number for all axes, too."""
     x = [int(one) for one in x] if isinstance(x, (list, tuple)) else [int(x)]
     return x * count if len(x) == 1 else x
 
@@ -101,7 +101,7 @@ def _in_places(found, x, positions):
 
 
 def largest_in(count, unanswered):
-    """With the places of the largest, which are refused where they are used."""
+    """The largest element of each window, and its place, which is refused where it is used."""
     def pool(x, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
         x = as_traced(x)
         _, positions = _pool_of(count)(x, kernel_size, stride, padding, dilation, ceil_mode)
@@ -128,7 +128,8 @@ def mean_in(count):
 
 
 def _mean_of(x, positions, divisors, divisor=None):
-    """Of the elements that are inside. `divisors`: how many elements there are, along each axis."""
+    """The sum of the elements inside, divided by `divisor`, or by the product of `divisors`: the elements that count by
+    axis."""
     found = _in_places(sums.total(windows(x, positions, 0.0), axis=-1), x, positions)
     if divisor is None:
         counts = numpy.ones((), numpy.int64)
@@ -164,7 +165,7 @@ def adaptive_largest(count, unanswered):
     return pool
 
 
-# Elements again.
+# Elements picked by position.
 
 def _picked(x, chosen):
     """For each of the last axes the positions that stand along it."""

@@ -33,8 +33,9 @@ class Trace:
 
     def __init__(self, text, steps, operations, shapes, inputs, outputs, captured, narrowest, stages):
         self.text = text  # assay-program/1
-        self.steps = steps  # (file, line, expression) of each node; those of a loop's body stand before that of the loop
-        self.operations = operations  # the number of operations that were traced, with all turns of loops
+        # (file, line, expression) of each node; the steps of a loop's body stand before the step of the loop.
+        self.steps = steps
+        self.operations = operations  # the number of operations that were traced, before loops are rolled up
         self.shapes = shapes  # the shapes of all arrays of the program
         self.inputs = inputs  # (kind, shape) by name
         self.outputs = outputs  # (kind, shape) by name
@@ -114,7 +115,7 @@ def _log(x, base=None):
 
 
 def _whole(function):
-    """math.floor and math.ceil are integers."""
+    """math.floor or math.ceil: an integer if x is known, else a real."""
     def apply(x):
         x = as_traced(x)
         return functions.UFUNCS[function.__name__](x) if x.value is None else int(function(x.value))
@@ -167,7 +168,8 @@ def _scopes(function):
 
 @contextlib.contextmanager
 def _replaced(function):
-    """NumPy's names lead to what records, in its module and in the globals of the function."""
+    """Within the block the names of NumPy and math, in their modules and in the globals of the function, stand for
+    functions that record."""
     kept = []
 
     def put(place, name, new):
@@ -188,7 +190,7 @@ def _replaced(function):
                 elif type(value) is plain_numpy.vectorize and id(value.pyfunc) in by_original:
                     put(own, name, by_original[id(value.pyfunc)])
                 elif hasattr(value, "cache_clear") and hasattr(value, "__wrapped__"):
-                    put(own, name, value.__wrapped__)  # a cache would keep what records
+                    put(own, name, value.__wrapped__)  # a cache would keep arrays that record
         yield
     finally:
         for place, name, value in reversed(kept):
@@ -197,8 +199,8 @@ def _replaced(function):
 
 def trace(function, inputs, settings=None):
     """The program of function(**inputs, **settings). `inputs`: arrays by parameter, of which shape and dtype count.
-    CannotTrace says what the function does that no program can, and where. What names no float is f64; of a function of
-    torch that only takes f32 it is that.
+    CannotTrace says what the function does that no program can, and where. Inputs, and arrays made without a dtype, are
+    f64; if a function of torch or JAX fails in f64, they are f32.
 
         >>> def decayed(x, rate):
         ...     return x * numpy.exp(-rate * numpy.arange(x.shape[-1]))

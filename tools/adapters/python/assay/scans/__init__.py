@@ -9,13 +9,14 @@
 log_p, g and h are [B, n, d] and s0 is [B, d] (None: zeros), all float32 or all float64, with any strides and possibly
 empty axes. Or log_p, g, h and s are float16 or bfloat16: then the states s0, s_n and low are float32, in which all is
 computed, and s is rounded once. The domain is log_p <= 0 or -inf, h and s0 finite or -inf; a NaN stays in its
-sequence and feature, from its token on. Results are s [B, n, d] and the last state s_n [B, d], with an error that does not grow with n (assay_scan.h
-has the figures); their bits do not depend on the number of threads. A sequence may come in chunks:
+sequence and feature, from its token on. Results are s [B, n, d] and the last state s_n [B, d]. Their error
+does not grow with n (assay_scan.h has the figures), and their bits do not depend on the number of threads. A sequence
+may come in chunks:
 
     s, s_n, low = assay.scan(log_p, h, s0, low=True)
     more, s_n, low = assay.scan(more_log_p, more_h, s_n, low, low=True)   # the bits of one call over both
 
-low is what s_n lacks of the state, which is kept in two numbers. Its gradient is not followed: that of s_n is all.
+The state is kept in two numbers: low is the part of it that s_n lacks. Autograd follows s_n alone, not low.
 
 Derivatives along a direction (float32 and float64) take tangents of the shapes of the inputs; that of s0 may be None,
 for zeros. scan and gated_scan of dual tensors (torch.autograd.forward_ad) have the same.
@@ -45,7 +46,7 @@ def scan(log_p, h, s0=None, s0_low=None, *, low=False, threads=None, target="bes
 
 
 def gated_scan(g, h, s0=None, s0_low=None, *, low=False, threads=None, target="best"):
-    """As scan, for log_p = log sigmoid(g).
+    """The same as scan, with log_p = log sigmoid(g).
 
         >>> g, h = numpy.zeros((1, 3, 1), "float32"), numpy.zeros((1, 3, 1), "float32")
         >>> s, s_n = assay.gated_scan(g, h)
@@ -70,7 +71,7 @@ def scan_jvp(log_p, h, s0, tangent_log_p, tangent_h, tangent_s0, *, threads=None
 
 
 def gated_scan_jvp(g, h, s0, tangent_g, tangent_h, tangent_s0, *, threads=None, target="best"):
-    """As scan_jvp, for log_p = log sigmoid(g).
+    """The same as scan_jvp, with log_p = log sigmoid(g).
 
         >>> g, h = numpy.zeros((1, 3, 1)), numpy.zeros((1, 3, 1))
         >>> tangent_s, tangent_s_n = assay.gated_scan_jvp(g, h, None, numpy.ones_like(g), numpy.zeros_like(h), None)

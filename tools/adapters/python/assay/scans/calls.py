@@ -3,8 +3,8 @@ from assay.scans.library import DTYPES, IN_16_BITS, Direction, Inputs, Outputs, 
 
 
 def _checked(name, value, kind, dtype, rank):
-    """An error unless the value is an array of this kind and has the dtype that goes with h (None: it is h) and as many
-    axes."""
+    """The dtype of an array. TypeError or ValueError unless it is of this kind, has the dtype that goes with h (None:
+    it is h itself) and has this rank."""
     if not isinstance(value, kind):
         raise TypeError(f"{name}: expected a {kind.__module__}.{kind.__name__}, but it is a "
                         f"{type(value).__module__}.{type(value).__name__}")
@@ -20,7 +20,7 @@ def _checked(name, value, kind, dtype, rank):
 
 
 def check_all(given, kind):
-    """The dtype of h."""
+    """The dtype of h. TypeError or ValueError if an array does not go with it."""
     dtype = _checked("h", given["h"], kind, None, 3)
     for name, value in given.items():
         state = name.removeprefix("tangent_").startswith("s0")
@@ -40,6 +40,6 @@ def call_forward(gated, threads, target, view, inputs, outputs):
 
 
 def call_jvp(gated, threads, target, view, inputs, direction, outputs):
-    """The outputs are those of the scan and then the tangents."""
+    """`outputs`: those of the scan, then the two tangents."""
     call("assay_gated_scan_jvp" if gated else "assay_scan_jvp", threads, target, Inputs(*map(view, inputs)),
          Direction(*map(view, direction)), Outputs(*map(view, outputs[:2])), Tangents(*map(view, outputs[2:])))

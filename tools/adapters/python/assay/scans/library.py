@@ -11,12 +11,12 @@ from assay.installed import beside
 
 _ABI, _SONAME = 1, "libassay_scan.so.0"
 DTYPES = {"float32": 1, "float64": 2, "float16": 3, "bfloat16": 4}  # ASSAY_SCAN_F32, _F64, _F16, _BF16
-IN_16_BITS = ("float16", "bfloat16")  # whose states are float32
+IN_16_BITS = ("float16", "bfloat16")  # their states are float32
 _NO_MEMORY, _INTERNAL = 8, 9
 
 
 class Array(ctypes.Structure):
-    """assay_const_array and assay_array; one that is left as it is made is absent."""
+    """assay_const_array and assay_array; Array() is an absent one."""
     _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int32), ("rank", ctypes.c_int32),
                 ("size", ctypes.c_int64 * 3), ("stride", ctypes.c_int64 * 3)]
 
@@ -64,7 +64,7 @@ def _library():
 
 
 def call(function, threads, target, *structures):
-    """Calls a function of assay_scan.h; ValueError with the name of the argument that it refuses."""
+    """Calls a function of assay_scan.h. ValueError names the argument that the function refuses."""
     message = ctypes.create_string_buffer(400)
     on = _Execution(threads, target.encode(), None, 0, ctypes.cast(message, ctypes.c_char_p), len(message))
     code = getattr(_library(), function)(ctypes.byref(on), *map(ctypes.byref, structures))

@@ -13,7 +13,7 @@ def scan(gated, given, threads, target):
 
 
 def scan_jvp(gated, given, threads, target):
-    """tangent_s and tangent_s_n of tensors by name, which autograd does not follow."""
+    """tangent_s and tangent_s_n of tensors by name. Autograd does not follow them."""
     _check(given)
     with torch.no_grad():
         inputs = [None if tensor is None else tensor.resolve_neg() for tensor in given.values()]
@@ -55,7 +55,8 @@ class Scan(torch.autograd.Function):
         s, s_n, s_n_low = outputs = [torch.empty(h.shape, dtype=h.dtype), torch.empty(states, dtype=kept),
                                      torch.empty(states, dtype=kept)]
         call_forward(gated, threads, target, _view, inputs, outputs)
-        # States in 16 bits do not tell the weights: they are computed again.
+        # s in 16 bits has too few digits for the weights of the derivative: None makes the vjp compute the states
+        # again.
         ctx.save_for_backward(*inputs[:3], s if kept == h.dtype else None)
         ctx.save_for_forward(*inputs[:3])
         ctx.on = gated, threads, target
