@@ -76,7 +76,7 @@ class enclosures(unittest.TestCase):
             self.assertTrue(contains(interval.cosine_integral(Interval.of(base)), mp.ci(base)), base)
 
     def test_of_a_value_and_its_error_hold_both_ends(self):
-        """Of values with more bits than an interval has, just above and below one of its ends."""
+        """The values have more bits than an interval, just above and below 1."""
         for bits in (60, 120, 500):
             interval.set_precision(bits)
             for sign in (-1, 1):
@@ -144,7 +144,7 @@ class rounding(unittest.TestCase):
 
 
 def change_last_bit(path, name, index):
-    """Of one element: the next number of its dtype."""
+    """Replaces an element by a neighbour: its last bit is flipped."""
     with open(path, "r+b") as file:
         length, = struct.unpack("<Q", file.read(8))
         entry = json.loads(file.read(length))[name]

@@ -39,7 +39,7 @@ def log_sum_exp(x, axes):
 
 
 def scattered(x, i, added, axis):
-    """Index by index, on the axis of rows."""
+    """scatter_add, one index after the other."""
     out = x.copy()
     rows, parts = numpy.moveaxis(out, axis, 0), added.reshape(x.shape[:axis] + (-1,) + x.shape[axis + 1:])
     for index, part in zip(i.ravel(), numpy.moveaxis(parts, axis, 0)):
@@ -146,7 +146,7 @@ OPERATORS = [
 
 
 class Draws:
-    """Arrays by the letters above."""
+    """Draws arrays by the letters of OPERATORS."""
 
     def __init__(self, seed):
         self.draws = numpy.random.RandomState(seed)
@@ -164,9 +164,9 @@ KINDS = {"r": "real", "p": "real", "b": "boolean", "i": "integer", "j": "integer
 
 class operators(unittest.TestCase):
     def test_are_those_of_numpy(self):
-        """Of numbers below 4 in magnitude. A function of NumPy is right to 4 units, one that is written above to 8 (for
-        1 + e^-x and 1 - x lose no bits there); a sum of up to 24 products, each below 2^4, has an error below 2^-40, and
-        so have two turns of a s + b."""
+        """Inputs are below 4 in magnitude. NumPy's functions are right to 4 units, those written above to 8, since 1 +
+        e^-x and 1 - x lose no bits there. A sum of up to 24 products below 2^4 has an error below 2^-40, and so have
+        two turns of a s + b."""
         draws = Draws(5)
         for op, attributes, spelled, expected in OPERATORS:
             for _ in range(5):
@@ -242,7 +242,7 @@ class enclosures(unittest.TestCase):
         self.assertGreater(min(decided.values()), 100)
 
     def test_that_hold_zero_hold_the_truth(self):
-        """In intervals [-a, b] both ends and a number between."""
+        """The values at both ends of intervals [-a, b], and at a number between, lie in the enclosures."""
         draws = random.Random(4)
         interval.set_precision(120)
         mp.prec = 500

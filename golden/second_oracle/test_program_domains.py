@@ -132,7 +132,7 @@ class domains(unittest.TestCase):
         self.assertFalse(contains(numbers.maximum(Interval(one, two, True), opened), 2))
 
     def test_of_exact_powers_are_points(self):
-        """So is a tie decided, which no enclosure is."""
+        """Only a point decides a tie: no wider enclosure does."""
         for x, p, q, value in ((2.25, 1, 2, 1.5), (27.0, 2, 3, 9), (4.0, -3, 2, 0.125), (2.0**-6, 1, 3, 0.25),
                                (16.0, 1, 4, 2)):
             self.assertTrue(powers.power(Interval.of(x), p, q).is_value(Interval.of(float(value)).lo), (x, p, q))

@@ -41,12 +41,12 @@ from program_gradient import Convention
 from program_random import random_call
 from program_text import Text
 
-BITS = (0, 500, 1300, 4000)  # 0: those of the format, and some; the engine has 1000 digits
+BITS = (0, 500, 1300, 4000)  # 0: 106 more than the format has; the engine has 1000 digits
 DTYPES = ("f32", "f64", "f16", "bf16")
 
 
 class Recorded(Program):
-    """A program that knows its text."""
+    """A program that keeps its text."""
 
     @staticmethod
     def read(text):
@@ -56,7 +56,7 @@ class Recorded(Program):
 
 
 def decided(sizes, dtype, evaluate_here):
-    """The elements of all that sizes names; None where BITS do not decide."""
+    """The elements of each output or gradient in `sizes`; None for an element that BITS do not decide."""
     found = {name: [None] * size for name, size in sizes.items()}
     for bits in BITS:
         interval.set_precision(bits or 106 + safetensors_file.FORMATS[dtype.upper()][0])
@@ -70,11 +70,11 @@ def decided(sizes, dtype, evaluate_here):
 
 
 def by_second_reader(text, inputs, dtype):
-    """None where it refuses."""
+    """The outputs by the second reader; None if it refuses the inputs."""
     program = Program.read(text)
     try:
         found = {}
-        for name, index in program.outputs.items():  # each by itself: one that is open leaves the others
+        for name, index in program.outputs.items():  # each by itself: an undecided output leaves the others
             found |= decided({name: program.nodes[index].size}, dtype, lambda name=name: evaluate(program, inputs, [name]))
         return found
     except ValueError:
@@ -100,7 +100,7 @@ def has_slopes_of_its_own(nodes, values):
 
 
 def gradient_by_second_reader(program, inputs, cotangents, dtype):
-    """None where it refuses, or where a gradient is a convention."""
+    """The gradients by the second reader; None if it refuses the inputs, or if a gradient is a convention."""
     try:
         interval.set_precision(500)
         if has_slopes_of_its_own(program.nodes, node_values(program, inputs, program.outputs)):
@@ -123,7 +123,7 @@ class Engine:
                                         text=True)
 
     def values(self, text, inputs, dtype, cotangents=None):
-        """None where it refuses. With cotangents, by name of the output, the gradient."""
+        """The outputs by the engine; with cotangents by output, the gradients. None if it refuses."""
         program = Program.read(text)
 
         def entry(index, values):
@@ -185,7 +185,7 @@ class Comparison:
         self.compare_all(ours, theirs, (text, inputs, dtype), "both")
 
     def run_gradient(self, text, inputs, dtype, draws):
-        """Of what has one: reals in, reals out, and no convention on the way."""
+        """Compares gradients of programs that have one: reals in, reals out, and no convention on the way."""
         program = Program.read(text)
         real = {name: index for name, index in program.outputs.items() if program.nodes[index].kind == REAL}
         cotangents = {name: [float(numpy.float32(draws.gauss(0, 1))) for _ in range(program.nodes[index].size)]
@@ -213,7 +213,7 @@ class Comparison:
                 self.alone.append((*where, who))
             return
         self.counts[count_as] += 1
-        # What an infinite cotangent becomes hangs on how a rule is written.
+        # The rules of both readers may make different things of an infinite cotangent.
         if count_as != "both" and not math.isfinite(x) and not math.isfinite(y):
             return
         if type(x) is not type(y) or not same(x, y):

@@ -29,7 +29,7 @@ def masked(text, scores, distance):
 
 
 class formulas(unittest.TestCase):
-    """In f64 against NumPy: of numbers below 4 and some dozens of operations the error is far below 2^-38."""
+    """In f64 against NumPy: with numbers below 4 and some dozens of operations NumPy's error is far below 2^-38."""
 
     def agree(self, text, outputs, shapes, expected, seed=1):
         program = Program.read(text.json(**outputs))

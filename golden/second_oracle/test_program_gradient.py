@@ -64,7 +64,7 @@ class derivatives(unittest.TestCase):
         self.assertEqual(len(tried), 52)
 
     def gradient_of(self, values, cotangent, build, dtype="f64"):
-        """That in x of build(text, x)."""
+        """The gradient in x of build(text, x)."""
         text = Text()
         program = Program.read(text.json(y=build(text, text.array("x", len(values)))))
         return certified(program, {"x": values}, dtype, {"y": cotangent})["x"]

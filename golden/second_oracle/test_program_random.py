@@ -41,7 +41,7 @@ def append(text, draws, x, y):
 
 
 def random_program(draws, count):
-    """Each node of 3 elements is an output."""
+    """A program whose nodes of 3 elements are all outputs."""
     text = Text()
     nodes = [text.array("x", 3), text.array("y", 3)]
     for _ in range(count):
@@ -54,14 +54,14 @@ def random_input(draws):
 
 
 def lies_in(exact, wide):
-    """Whether all of an enclosure of many bits lies in one of few."""
+    """Whether an enclosure of many bits lies in one of few bits."""
     if exact.is_nan or wide.is_nan:
         return exact.is_nan and wide.is_nan
     return mpf_le(wide.lo, exact.lo) and mpf_le(exact.hi, wide.hi)
 
 
 def enclosures(bits, function, *arguments):
-    """None where they are not decided."""
+    """The enclosures at this precision; None if it does not decide them."""
     interval.set_precision(bits)
     try:
         return function(*arguments)
@@ -71,7 +71,7 @@ def enclosures(bits, function, *arguments):
 
 class random_programs(unittest.TestCase):
     def compare(self, what, function, *arguments):
-        """Whether both precisions decide it."""
+        """Checks that enclosures of 40 bits hold those of 800; False if one precision does not decide them."""
         wide, exact = (enclosures(bits, function, *arguments) for bits in (40, 800))
         if wide is None or exact is None:
             return False

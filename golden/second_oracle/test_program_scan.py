@@ -19,7 +19,7 @@ from test_program_text import B, I, X, document, op
 
 
 class Unrolling:
-    """Text of a program without its loops; `outputs` are those of the program, as indices there."""
+    """The text of a program without its loops; `outputs`: the index in the text of each output of the program."""
 
     def __init__(self, document):
         self.text = Text()
@@ -27,7 +27,7 @@ class Unrolling:
         self.outputs = {entry["name"]: nodes[entry["node"]] for entry in document["outputs"]}
 
     def _copied(self, nodes, given=None):
-        """Where each node is; `given`: what stands for the inputs."""
+        """The index in the text of each node; `given`: the indices that stand for the inputs."""
         now, given = [], given and iter(given)
         for members in nodes:
             taken = [now[index] for index in members.get("in", [])]
@@ -215,7 +215,7 @@ class scans(unittest.TestCase):
         self.assertGreater(gradients, 200)
 
     def meet(self, x, y, text):
-        """Both hold the truth."""
+        """Enclosures of the same elements must overlap, since both hold the truth."""
         self.assertEqual(set(x), set(y))
         for name in x:
             for one, other in zip(x[name], y[name], strict=True):
@@ -231,10 +231,10 @@ def scan(*inputs, turns=2, carried=0, stepped=1, nodes, outputs=(0,)):
     return op("scan", *inputs, turns=turns, carried=carried, stepped=stepped, body=body(*nodes, outputs=outputs))
 
 
-ROW = X | {"shape": [3]}  # what a turn has of X
+ROW = X | {"shape": [3]}  # the part of X that a turn takes
 SUM = op("sum", 0, axes=[0])
 GOOD = scan(0, nodes=[ROW])
-# The last node after X, I and B (0, 1, 2), and a part of what is said of it.
+# The node after X, I and B (0, 1, 2), and a part of the message that refuses it.
 REFUSED = [
     (GOOD | {"turns": 0}, "turns of scan"), (GOOD | {"turns": 2.0}, "turns of scan"),
     (GOOD | {"turns": True}, "turns of scan"), (GOOD | {"turns": 2**31 + 1}, "turns of scan"),

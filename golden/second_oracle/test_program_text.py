@@ -25,7 +25,7 @@ def op(operator, /, *inputs, **attributes):
     return {"op": operator} | ({"in": list(inputs)} if inputs else {}) | attributes
 
 
-# The last node after X, I and B (0, 1, 2), and a part of what is said of it.
+# The node after X, I and B (0, 1, 2), and a part of the message that refuses it.
 REFUSED = [
     (op("cosh", 0), "unknown operator 'cosh'"), ({"in": [0]}, "unknown operator None"), (["exp", 0], "no object"),
     (op("exp", 0, axis=0), "exp has no member 'axis'"), (op("sum", 0), "sum needs the member 'axes'"),

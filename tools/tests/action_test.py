@@ -75,12 +75,12 @@ def misfits(mapping, known, where):
 
 
 def expressions(value):
-    """All of `${{ }}` in a value."""
+    """The expressions `${{ }}` in a value."""
     return re.findall(r"\$\{\{\s*(.*?)\s*\}\}", json.dumps(value))
 
 
 def faults_of(action):
-    """What GitHub would refuse of an action, or take and give nothing for."""
+    """The parts of an action that GitHub would refuse, or accept and leave empty."""
     found = misfits(action, TOP, "action") + misfits(action["runs"], RUNS, "runs")
     inputs, steps = action.get("inputs", {}), action["runs"].get("steps", [])
     for name, described in inputs.items():

@@ -108,7 +108,7 @@ class Gate(Folder):
         self.assertIn("not offered", " ".join(self.read_report()["complaints"]))
 
     def test_digits_of_means_are_told_of_wide_rows(self):
-        # A row of one number may cancel: 1 digit would be told of every right attention.
+        # A row of one number may cancel: the report would say 1 digit of every right attention.
         done = run("gate", "--candidate", "builtin:sequential", "--report", self.report, "--operation", "attention/output",
                    "--dtype", "f32", *self.VALUE_OF_ALL_SIZES)
         self.assertEqual(done.returncode, 0)
@@ -217,7 +217,8 @@ class Snippets(Folder):
             if check["property"] == "value":
                 self.assertIn("s expected", done.stdout)
                 self.assertIn("nan", done.stdout)
-            # The truth in place of the candidate: the fault is mended, or this property asks other calls.
+            # The program returns the truth in place of the candidate's outputs: it passes, or its property needs other
+            # calls.
             with open(path, "w") as file:
                 file.write(check["counterexample"]["snippet"].replace("return recorded", "return expected"))
             mended = subprocess.run([sys.executable, path], capture_output=True, text=True)
@@ -489,7 +490,7 @@ class OutsideCandidates(Folder):
         return "process:/usr/bin/python3 " + path
 
     def test_a_fault_of_long_sequences_alone(self):
-        # One row of 4096 tokens: the length whose digits are told, and a size that no check has.
+        # One row of 4096 tokens: the report gives the digits of this length, and no check has this size.
         done = self.gate(self.candidate("states[:] = np.nan if h.shape[:2] == (1, 4096) else states"), *self.SMALL)
         self.assertEqual(done.returncode, 1)
         self.assertIn("4096 tokens", self.read_report()["complaints"][0])
@@ -530,7 +531,7 @@ class OutsideCandidates(Folder):
         self.assertIn("does not take n = 0", done.stdout)
         check = self.empty_axes_check()
         self.assertEqual((check["verdict"], [r["axis"] for r in check["refused"]]), ("passed", ["n"]))
-        # What refuses every axis was not judged there, and elsewhere it was.
+        # A candidate that refuses every empty axis is judged elsewhere, so that the run passes.
         done = self.gate(self.candidate("assert h.size > 0, 'nothing'"), *self.EMPTY)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("does not take B = 0, nor d = 0, nor n = 0: AssertionError: nothing", done.stdout)
@@ -672,7 +673,7 @@ class OutsideCandidates(Folder):
         self.assertEqual(self.gate(self.candidate(), *self.VALUE).returncode, 0)
 
     def shares(self, fault, words):
-        """The shares that the sentence tells, for errors that grow up to where the gate calls them a bug."""
+        """The shares in the sentence of the report, for errors at and below the largest one that is no bug."""
         few = (*self.VALUE, "--family", "mild")
         low, high = 0.0, 12.0
         while high - low > 0.1:  # log2 of the error in units of 2^-24

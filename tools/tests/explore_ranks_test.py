@@ -145,7 +145,7 @@ class Ranks(unittest.TestCase):
         self.assertEqual(content(self.whole), before)
 
     def test_ranks_that_cannot_talk_are_told(self):
-        """Started by a launcher that this MPI does not know; a program that was built without MPI."""
+        """One program is started by a launcher that this MPI does not know; the other one was built without MPI."""
         alone = os.path.join(self.folder, "bin", "assay")
         os.mkdir(os.path.dirname(alone))
         shutil.copy(ASSAY, alone)

@@ -26,7 +26,7 @@ def normal(*shape):
 
 
 def case(*inputs, loops=1):
-    """A function, its inputs, and how many loops are left when they are rolled up."""
+    """A function, its inputs, and how many loops its program has."""
     def add(function):
         CASES.append((function, inputs, loops))
         return function
@@ -184,7 +184,7 @@ def scans_in(nodes):
 
 
 def drawn_loop(random_of):
-    """The text of a function with a loop, and what it computes with."""
+    """The text of a random function with a loop."""
     carried = ["a", "b", "c"][:random_of.randint(1, 3)]
     reads = [*carried, "x[t]", "x[n - 1 - t]", "w", "u[t]", "u[:, 0][t]", "np.tanh(w)", "(t + 2)", "y[t - 1]", "x[max(t - 1, 0)]",
              "x[t % 3]", "early", "1.25"]
@@ -237,7 +237,7 @@ class Loops(unittest.TestCase):
         self.assertEqual(nodes(9), nodes(2000))
 
     def test_what_is_no_loop_costs_little(self):
-        """By what is tried: a run that is refused is refused at all multiples of its period."""
+        """Counts the loops that are tried: a run that is refused is not tried at multiples of its period."""
         def a_truth_that_is_carried(x):
             seen, out = np.zeros(3, bool), []
             for t in range(len(x)):

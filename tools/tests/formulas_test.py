@@ -369,7 +369,7 @@ def table_that_is_kept(n):
 
 class Tracing(unittest.TestCase):
     def test_a_program_is_the_function(self):
-        """The function itself, in f64, is within what is allowed of the exact value of its program."""
+        """The function itself, in f64, is within the allowance of the exact value of its program."""
         self.assertGreaterEqual(len(CASES), 33)
         for function, inputs, settings in CASES:
             with self.subTest(function.__name__):
@@ -377,7 +377,7 @@ class Tracing(unittest.TestCase):
                 with np.errstate(all="ignore"):
                     found = function(**{name: x.copy() if hasattr(x, "copy") else x for name, x in values.items()})
                     found = found if isinstance(found, tuple) else (found,)
-                    # What is no real is no output of a call.
+                    # Only reals are outputs of a call.
                     real = [k for k, x in enumerate(found) if np.asarray(x).dtype.kind == "f"]
                     chosen = lambda **given: tuple(np.asarray(x) if not hasattr(x, "node") else x for k, x in enumerate(
                         as_tuple(function(**given))) if k in real)
@@ -393,7 +393,7 @@ class Tracing(unittest.TestCase):
                         self.assertTrue(np.all(same | (apart <= truth.allowed[name] + np.spacing(np.abs(exact)))), name)
 
     def test_what_hangs_on_sizes_alone_is_exact(self):
-        """Frequencies are powers of the base and not their doubles: no data is in the program."""
+        """Frequencies are powers of the base and not their doubles: the program holds no real data."""
         for function in (rotation_by_halves, rotation_of_neighbours, sinusoidal, linear_biases, cosines):
             found = trace(function, {"x": np.zeros({"cosines": (8,), "linear_biases": (2, 3, 4)}.get(
                 function.__name__, (4, 6) if function is not rotation_by_halves else (2, 5, 8)))})
@@ -523,13 +523,13 @@ def as_tuple(x):
 
 class Asking(unittest.TestCase):
     def test_a_function_has_the_truth_of_the_operation_that_it_is(self):
-        """The truth to the bit, and what is allowed within half and one and a half of it."""
+        """The truths are equal to the bit; the allowance is between 0.5 and 1.5 times that of the operation."""
         for operation, function, reals, places, settings in SHIPPED:
             for dtype, kind in (("f64", "f8"), ("f32", "f4"), ("f16", "f2"), ("bf16", "f4")):
                 given = {name: x.astype(kind) for name, x in reals.items()}
                 if dtype == "bf16":
                     given = {name: (x.view(np.uint32) & 0xffff0000).view(np.float32) for name, x in given.items()}
-                compute = "f64" if dtype == "f64" else "f32"  # stages that are narrow are no matter of a function
+                compute = "f64" if dtype == "f64" else "f32"  # a function has no narrow stages
                 own = assay.truth(function, dtype=dtype, compute=compute, accuracy_class="sequential", **given, **places)
                 shipped = assay.truth(operation, dtype=dtype, compute=compute, accuracy_class="sequential", **given, **places,
                                       **settings)

@@ -30,7 +30,8 @@ def run_assay(folder, text, *arguments):
 
 
 def check_gates(test, text, formula, right, wrong, properties="value,vjp"):
-    """Values and gradients in f32: functions of one module, whose formula is among them."""
+    """Gates of functions of one module against a formula of the same module, in f32. `right` must pass and `wrong`
+    fail."""
     with tempfile.TemporaryDirectory() as folder:
         for code, candidates in ((0, right), (1, wrong)):
             for candidate in candidates:

@@ -362,7 +362,7 @@ class Golden(unittest.TestCase):
         done = check(whole[:8] + header + whole[8 + length:])
         self.assertEqual(done.returncode, 1)
         self.assertIn("metadata 'reveals' is", done.stderr)
-        # A manifest that lies about a proof, and a recipe that is another.
+        # A manifest with a wrong proof, and another recipe.
         manifest = os.path.join(self.set, "manifest.json")
         with open(manifest) as file:
             text = file.read()

@@ -86,7 +86,7 @@ class HostileGate(unittest.TestCase):
         return report
 
     def kinds(self, report):
-        """Of the faults, whatever else is wrong."""
+        """The kinds of all faults but wrong results."""
         faults = [*report["adapter_faults"], *report["horizon_faults"], *filter(None, [report["start_fault"]]),
                   *(c["counterexample"] for c in report["checks"] if "counterexample" in c)]
         return {f["kind"] for f in faults} - {"wrong_result"}

@@ -161,7 +161,7 @@ class Library(unittest.TestCase):
         return done.stdout + done.stderr
 
     def assert_prints(self, shown, printed):
-        """What the last comment of the example says it prints."""
+        """The example printed what its comment says."""
         self.assertEqual(re.findall(r"(?://|/\*|#) prints ([\d. -]+?)(?: \*/)?$", shown, re.MULTILINE), [printed.strip()])
 
     def test_c(self):

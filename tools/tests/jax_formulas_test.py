@@ -274,7 +274,7 @@ def associative(x, a):
 
 @case(normal(6, 4), uniform(6, 3), normal(6, 3), normal(6, 3))
 def selective_state_space(x, dt, b, c):
-    """Of Mamba: a state of 4 times 3 numbers."""
+    """The selective scan of Mamba, with a state of 4 by 3 numbers."""
     decay = -jnp.exp(jnp.arange(3.0) / 3)
 
     def step(h, row):
@@ -417,7 +417,7 @@ def dynamic_slices(x, part, index):
 
 @case(normal(2, 4, 3), normal(2, 1, 3), whole(1, 3))
 def cache_of_keys(cache, key, position):
-    """Of each row of a batch at its own place."""
+    """Writes the key of each row of a batch at its own place."""
     return (jax.vmap(lambda c, k, p: lax.dynamic_update_slice(c, k, (p, 0)))(cache, key, position),
             cache.at[jnp.arange(2), position].set(key[:, 0]))
 
@@ -528,7 +528,8 @@ class Formulas(unittest.TestCase):
         self.assertEqual(line, inspect.currentframe().f_lineno - 2)
 
     def test_each_node_has_its_line(self):
-        """Also where a function of JAX keeps equations that another line first asked for."""
+        """A node has the line that called a function, even if JAX keeps the equations of an earlier call from another
+        line."""
         first = inspect.currentframe().f_lineno + 3
 
         def function(x):

@@ -99,7 +99,8 @@ class Judge(unittest.TestCase):
         self.run_assay(1, "judge", "rope/rotate:vjp", "--inputs", inputs, "--outputs", forwards, said="wrong: grad_x[")
 
     def test_what_a_mask_hides_is_nan_or_nothing(self):
-        """softmax @ v has 0 times NaN, and 0 / 0 where a query sees no key; with -finfo.max for -inf the mean."""
+        """softmax @ v has 0 times NaN, and 0 / 0 where a query sees no key; with -finfo.max for -inf it is the mean
+        there."""
         random = numpy.random.default_rng(3)
         q, k, v = (random.normal(size=(1, 1, 3, 2)).astype(numpy.float32) for _ in range(3))
         seen = numpy.tril(numpy.ones((3, 3), bool))

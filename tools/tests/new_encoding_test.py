@@ -18,7 +18,7 @@ NAME = "dummy"
 
 
 def encodings_named_in(paths):
-    """Whose files the sources include, and whose operations they name."""
+    """The encodings whose files the sources include, or whose operations they name."""
     named = set()
     for path in paths:
         code = re.sub(r"//.*", "", read(path))
@@ -155,7 +155,7 @@ class NewEncoding(unittest.TestCase):
 
 
 class EachKind(unittest.TestCase):
-    """What it writes of each kind, into a folder that has the lists alone."""
+    """The files that tools/new_encoding writes for each kind, into a folder that has only the lists of encodings."""
 
     @classmethod
     def setUpClass(cls):

@@ -149,13 +149,13 @@ class Packages(unittest.TestCase):
 
 
 def options_of(*command):
-    """Of `assay COMMAND --help`."""
+    """The options that `assay COMMAND --help` lists."""
     listed = output(ASSAY, *command, "--help").decode().split("\nSubcommands:")[0]
     return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", listed, re.MULTILINE))
 
 
 def commands_of(*above):
-    """Of `assay --help`; those of a group as `group command`."""
+    """The commands that `assay --help` lists; a command of a group is `group command`."""
     _, _, listed = output(ASSAY, *above, "--help").decode().partition("\nSubcommands:\n")
     names = re.findall(r"^  ([\w-]+) ", listed.split("\n\n")[0], re.MULTILINE)
     commands = []

@@ -73,7 +73,7 @@ def commands_in(text):
 
 
 def anchors_of(text):
-    """Of its headings, as GitHub makes them."""
+    """The anchors of the headings of a text, as GitHub makes them."""
     headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -31,7 +31,7 @@ def tearDownModule():
 
 
 class Page(html.parser.HTMLParser):
-    """The text of a page by element, and that every element is closed in order."""
+    """Collects the text of a page by element, and checks that every element is closed in order."""
     VOID = {"meta", "link", "br"}
 
     def __init__(self, text):
@@ -182,7 +182,7 @@ class Agreement(unittest.TestCase):
             for c in drawn:
                 if c["verdict"] == "failed" and not c["counterexample"]["actual"]:
                     continue  # no answer: nothing to draw
-                # Of the law that comes nearest: an element may be beyond one that another class explains.
+                # The law that comes nearest counts: an element beyond one law may be explained by another class.
                 ratios = [min(float(r) for r in e["ratio_to_law"].values()) for e in c["error_along"]["steps"]]
                 self.assertEqual(any(r * 1.25 > 2 for r in ratios), c["verdict"] == "failed")
                 self.assertEqual(any(e["failed"] for e in c["error_along"]["steps"]), c["verdict"] == "failed")
@@ -193,7 +193,7 @@ class Agreement(unittest.TestCase):
                             self.assertLessEqual(e["largest_error_ulp"], allowed * (1 + 1e-12))
 
     def test_the_law_lines_never_fall_and_bound_what_their_law_explains(self):
-        """Downwards in a picture: larger coordinates are smaller errors."""
+        """In a picture y points down: larger coordinates are smaller errors."""
         drawn_lines = 0
         for name, folder in REPORTS.items():
             charts = text_of(folder, "index.html").split('<svg class="chart"')[1:]
@@ -263,7 +263,7 @@ class Determinism(unittest.TestCase):
 
 
 class Stderr(unittest.TestCase):
-    """What a candidate wrote before it broke, in all four files and nowhere else."""
+    """The last words of a candidate that broke stand in all four files and nowhere else."""
 
     def test_of_a_crash_in_a_check(self):
         folder = REPORTS["last words"]
@@ -331,7 +331,7 @@ class Text(unittest.TestCase):
         self.assertIn("a|b `c` ``d`` <script>alert(1)</script>", message)
 
     def rendered(self, markdown):
-        """As GitHub shows it: its own renderer, with its extensions."""
+        """A summary in HTML as GitHub shows it: its own renderer, with its extensions."""
         done = subprocess.run(["cmark-gfm", "-e", "table", "-e", "strikethrough", "-e", "autolink", "-e", "tasklist"],
                               input=markdown, capture_output=True, text=True, check=True)
         return done.stdout

@@ -92,13 +92,13 @@ def report_of(folder):
 
 
 def failures_of(report):
-    """Those that stand alone, each once."""
+    """The failed checks that are no consequence of another one."""
     return [(c["property"], c["operation"], c["dtype"]) for c in report["checks"]
             if c["verdict"] == "failed" and "by_fault_of" not in c]
 
 
 def consequences_of(report):
-    """By the check that has found the fault: the names of those that fail by it."""
+    """For each check that found a fault: the names of the checks that fail by the same fault."""
     found = {}
     for c in report["checks"]:
         if "by_fault_of" in c:

@@ -47,12 +47,13 @@ def state_of(root):
 
 
 def without_precompiled_header(command):
-    """A source must compile without it, and it may not be built yet. Both compilers' options, as CMake writes them."""
+    """A source must compile without this header, and the header may not be built yet. GCC's and Clang's options, as
+    CMake writes them."""
     return re.sub(r" (-Xclang )?-include(-pch)? (-Xclang )?\S*/cmake_pch\S*| -Winvalid-pch\b| -fpch-\S+", "", command)
 
 
 class Compiler:
-    """That of the build in BUILD, for sources of a copy; it writes nothing."""
+    """The compiler of the build in BUILD, for sources of a copy; it writes nothing."""
 
     def __init__(self, root):
         self.root = root
@@ -60,7 +61,8 @@ class Compiler:
         self.commands = {re.search(r" -o \S*CMakeFiles/(\w+)[.]dir/", command).group(1): command for command in commands}
 
     def errors_of(self, path, like):
-        """Of `path` with the flags of a library or a program; warnings are errors. Empty where there are none."""
+        """The compiler's errors for `path`, with the flags of the target `like`; warnings are errors. Empty if there
+        are none."""
         words = shlex.split(without_precompiled_header(self.commands[like]))
         del words[words.index("-o"):]
         words = [word.replace(SOURCE, self.root) if word == "-I" + SOURCE else word for word in words]

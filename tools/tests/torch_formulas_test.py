@@ -442,7 +442,7 @@ def losses_of_images(x, target):
     return F.cross_entropy(x, target), F.nll_loss(F.log_softmax(x, 1), target, reduction="none")
 
 
-# Operators that other versions of torch ask for in the place of these.
+# Operators that only other versions of torch dispatch.
 OTHER_VERSIONS = {
     "_fused_rms_norm", "_index_put_impl", "_local_scalar_dense", "_logcumsumexp", "logcumsumexp", "_native_batch_norm_legit",
     "_native_batch_norm_legit_no_training", "_prelu_kernel", "prelu", "_reshape_alias", "_unsafe_index", "alias", "lift",
@@ -451,7 +451,7 @@ OTHER_VERSIONS = {
 
 
 class RecordedOperators(dict):
-    """The operators, and which of them were asked for."""
+    """The operators, and the names of those that were looked up."""
 
     def __init__(self, operators):
         super().__init__(operators)
@@ -492,7 +492,7 @@ class Tracing(unittest.TestCase):
         self.assertLessEqual(set(recorded) - recorded.names, OTHER_VERSIONS)
 
     def test_a_sample_is_of_the_whole_call(self):
-        """Where positions are said not to reach one another, some of them give what all give of them."""
+        """A sample of positions that do not reach one another has the elements that the whole call has there."""
         self.addCleanup(setattr, sampling, "MOST_STEPS", sampling.MOST_STEPS)
         self.addCleanup(setattr, sampling, "STEPS_OF_SAMPLE", sampling.STEPS_OF_SAMPLE)
         sampling.MOST_STEPS = sampling.STEPS_OF_SAMPLE = 0
@@ -674,7 +674,8 @@ class Tracing(unittest.TestCase):
             as_function(module)
 
     def test_a_system_with_another_order_of_rows(self):
-        """A pivot that is 0, from the start and after a step: rows change places, as LAPACK has it."""
+        """A pivot is 0, from the start or after a step. LAPACK exchanges rows there; the program adds the rows
+        below."""
         def solve(a, b):
             return torch.linalg.solve(a, b)
         b = normal(3, 2)
