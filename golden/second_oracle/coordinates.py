@@ -38,7 +38,7 @@ def fourier_features(call):
 
 
 def held_period(settings, t, r):
-    """A period as the weights of DINOv3 hold it: the number of bf16 next to it, which has 8 digits"""
+    """A period as the weights of DINOv3 hold it: the nearest number of bf16, which has 8 binary digits"""
     if settings["periods"] == "base":
         period = float(settings["base"]) ** (t / r)
     else:
@@ -87,7 +87,7 @@ def rotate(call):
 
 
 def convolved(call):
-    """PEG: the last tokens are a grid"""
+    """PEG (Chu et al. 2021): the last tokens are a grid"""
     rows, n, d = call.size("B", "n", "d")
     height, width = int(call.settings["rows"]), int(call.settings["columns"])
     first = n - height * width

@@ -17,7 +17,7 @@ def logits(call):
 
     def row(get, b, i):
         def inputs(j):
-            """(channel, value) of what the network sees of the pair i, j"""
+            """(channel, value) of each input of the network for the pair i, j"""
             for h in range(heads):
                 pair = (h * n + i) * m + j
                 if not masked[pair]:

@@ -13,7 +13,7 @@ def gate(call, x):
 
 
 def gated_bias(call):
-    """(j - i) omega (softplus(c v . q_i) + softplus(c u . k_j)) for j <= i"""
+    """(j - i) omega (softplus(c v . q_i) + softplus(c u . k_j)) for j <= i; later keys: the setting `future`"""
     heads, n, d = call.size("h", "n", "d")
     terms = {"query_and_key": "qk", "query": "q", "key": "k"}[call.settings["gates"]]
     later = MINUS_INFINITY if call.settings["future"] == "masked" else None

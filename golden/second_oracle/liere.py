@@ -1,5 +1,5 @@
-"""LieRE: Ostmeier et al. 2024 (arXiv 2406.10322). The exponential is the series of its product with a vector, without
-scaling: what cancels in it is paid with bits."""
+"""LieRE: Ostmeier et al. 2024 (arXiv 2406.10322). exp(X) times a vector is summed as a series, without scaling. Its
+terms cancel, which costs bits."""
 
 import math
 
@@ -11,7 +11,7 @@ from interval import Interval, Undecided
 
 
 def size(x):
-    """At least |x|, about."""
+    """A double that is about the largest magnitude in the enclosure of x."""
     x = enclosure_of(x)
     return max(abs(to_float(x.lo)), abs(to_float(x.hi)))
 

@@ -16,7 +16,8 @@ torch = pytest.importorskip("torch")
 arange = torch.arange
 from assay.adapters import alibi_in_one, consecutive, even_heads, from_table, heads_first, one_row  # noqa: E402
 
-FEW = ["--property=value", "--property=vjp", "--family=mild", "--max-elements=2000"]  # some make a call of each row
+# Some functions are called once for each row.
+FEW = ["--property=value", "--property=vjp", "--family=mild", "--max-elements=2000"]
 
 
 def rotate_pairs(x, position):
@@ -211,7 +212,7 @@ def test_a_table_is_asked_for_in_the_dtypes_whose_digits_it_has():
 
 
 def test_the_framework_is_that_of_the_names_that_are_used():
-    """The name of an attribute is none: this module has an `arange` of torch."""
+    """Names of attributes do not count, although this module has an `arange` of torch."""
     def table(length, width):
         return numpy.arange(length)[:, None] * [numpy.exp(float(-i)) for i in range(width)]
 
@@ -319,7 +320,7 @@ def test_a_domain_that_is_one():
 
 def test_a_setting_of_at_least_two():
     def bucket(distance, buckets, max_distance):
-        """Of one direction, by logarithms: no number below 2 buckets or a distance below them has a meaning here."""
+        """Logarithmic buckets of one direction. It needs 8 buckets and a max_distance of 200 at least."""
         assert buckets >= 8 and max_distance >= 200
         half = buckets // 2
         near = -distance.clamp(max=0)

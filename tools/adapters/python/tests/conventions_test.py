@@ -58,7 +58,7 @@ def slopes_of_max_bias(heads, alpha_max):
 
 
 def yarn_with_width_from_below(base, pairs, factor, trained_length, beta_fast, beta_slow):
-    """hi - lo is bounded from below, as keras-hub has it."""
+    """hi - lo is bounded from below, as in keras-hub."""
     with np.errstate(all="ignore"):
         def index(turns):
             return pairs * np.log(trained_length / (2 * np.pi * turns)) / np.log(base.astype(np.float64))

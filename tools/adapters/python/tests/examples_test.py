@@ -26,7 +26,7 @@ OTHERS = {"EmbedPositionReport": embedding.EmbedPositionReport, "targets": libra
 
 
 def _functions_of(module, *homes):
-    """Those that users call, with the modules that they are written in."""
+    """The functions of a module that users call; `homes`: other modules in which they may be written."""
     return {name: found for name, found in vars(module).items() if inspect.isfunction(found) and name[0] != "_"
             and found.__module__ in (module.__name__, *homes)}
 
@@ -45,7 +45,7 @@ def _public():
 
 
 def _example_of(name, documented):
-    """Each is read alone: what it does not make itself are modules, and that of the user is as it is written."""
+    """One example, to be run alone: besides its own names it has modules, and the user's module is imported anew."""
     sys.modules.pop("model", None)
     given = {"assay": assay, "numpy": numpy, "math": math, "json": json, "model": importlib.import_module("model"),
              "torch": model.torch}

@@ -530,7 +530,7 @@ class Views(Files):
             # Inputs twice, a cotangent; then inputs again, as some have no gradient.
             self.assertEqual([list(tensor.stride()) for tensor in seen[:3]], [matrix_strides] * 3)
 
-    # One row for all, a constant, a row in which -0 is not 0, and what repeats nowhere.
+    # Equal rows, a constant, a row in which -0 is not 0, and an array without repetitions.
     REPEATED = {"rows": ("F64", numpy.tile(numpy.arange(3.0), (2, 1))), "all": ("F64", numpy.ones((2, 3))),
                 "signs": ("F64", numpy.array([0.0, -0.0])), "other": ("F64", numpy.arange(6.0).reshape(2, 3))}
 

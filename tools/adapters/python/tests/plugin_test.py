@@ -57,7 +57,7 @@ def run(folder, *arguments, code, PYTHONPATH=FOLDER):
 
 
 def reports(folder):
-    """Their folders below this one."""
+    """The folders of reports below this one."""
     return sorted(os.path.relpath(parent, folder) for parent, _, names in os.walk(folder) if "report.json" in names)
 
 

@@ -100,7 +100,7 @@ ROTATIONS = {
 
 
 def rotate_multimodal(q, k, cos, sin, mrope_section, unsqueeze_dim=1):
-    """cos and sin [a, B, n, d]: of each axis its section of the first half, and again of the second."""
+    """cos and sin [a, B, n, d]: each axis has its section of the first half of d, and again of the second half."""
     def joined_sections(tables):
         parts = tables.split(2 * list(mrope_section), -1)
         return torch.cat([part[i % 3] for i, part in enumerate(parts)], -1)
@@ -205,7 +205,7 @@ def leaves_a_second_group(q, k, cos, sin):
     (repeats_heads_of_k, "beside q .* it returns k .* as"), (leaves_a_second_group, "value"),
 ])
 def test_both_results_are_judged(function, words):
-    """With one x for both, and a look at q alone, all but the first three would pass."""
+    """If q and k were one x, and q alone were judged, all functions but the first three would pass."""
     with pytest.raises(AssertionError, match=words):
         assay.check(from_cos_sin(function), dtypes=["f32"], options=FEW)
 

@@ -87,7 +87,7 @@ def test_numpy_and_torch_agree_in_float16():
 def test_gradcheck(gated, with_s0):
     inputs = [x.requires_grad_() for x in random_inputs(2, 6, 3, gated=gated)]
     assert torch.autograd.gradcheck(function_of(gated), inputs[:3 if with_s0 else 2])
-    # Of one output alone.
+    # The gradient of one output alone.
     for output in (0, 1):
         assert torch.autograd.gradcheck(lambda *x: function_of(gated)(*x)[output], inputs)
 
