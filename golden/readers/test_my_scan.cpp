@@ -22,7 +22,7 @@ numbers my_scan(const numbers& log_p, const numbers& h, const numbers& s0, const
   return s;
 }
 
-// x is right beside the truth y; emax is the exponent of the largest number: 127 of f32, 1023 of f64.
+// Whether x is right, given the truth y; emax is the exponent of the largest number: 127 of f32, 1023 of f64.
 bool right(double x, double y, double allowed, int emax = 127) {
   const double smaller = std::min(std::abs(x), std::abs(y));
   return x == y || (std::isnan(x) && std::isnan(y)) ||

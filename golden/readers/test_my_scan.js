@@ -17,7 +17,7 @@ function myScan(log_p, h, s0, [, n, d]) {
   return s;
 }
 
-// x is right beside the truth y; emax is the exponent of the largest number: 127 of f32, 1023 of f64.
+// Whether x is right, given the truth y; emax is the exponent of the largest number: 127 of f32, 1023 of f64.
 function right(x, y, allowed, emax) {
   const near = Number.isFinite(x) && Number.isFinite(y) && Math.abs(x - y) <= allowed;
   const over = allowed === Infinity && x * y > 0 && Math.min(Math.abs(x), Math.abs(y)) >= 2 ** emax;

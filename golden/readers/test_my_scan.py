@@ -44,7 +44,7 @@ def my_scan(log_p, h, s0):
 
 
 def right(x, y, allowed, emax):
-    """Where x is right beside the truth y; emax is the exponent of the largest number."""
+    """The places where x is right, given the truth y; emax is the exponent of the largest number of the dtype."""
     with numpy.errstate(all="ignore"):
         near = numpy.isfinite(x) & numpy.isfinite(y) & (abs(x - y) <= allowed)
         over = numpy.isinf(allowed) & (x * y > 0) & (numpy.minimum(abs(x), abs(y)) >= 2.0 ** emax)
@@ -66,7 +66,7 @@ def test_my_scan(path, tensors, about):
         results = my_scan(*(tensors[name].values for name in ("log_p", "h", "s0")))
     for name, x in zip(OUTPUTS, results):
         y = tensors[name].values
-        # bf16 comes as float32, so the arithmetic is that of float32.
+        # The reader returns bf16 as float32, so my_scan computes in float32.
         bug = tensors[name + (":bug.f32" if tensors[name].dtype == "BF16" else ":bug")].values
         assert x.shape == y.shape, f"{path}: {name} has the shape {x.shape}, not {y.shape}"
         x, y = x.astype("f8"), y.astype("f8")

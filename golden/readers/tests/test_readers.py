@@ -2,9 +2,8 @@
 """All readers return the same of every committed file and refuse bad files; the loops to copy tell right from wrong.
 
 Each language has a listing beside this file: a line for each tensor (name, dtype, shape, number of values, sum of the
-bits of value i as a double times 2 i + 1) and each text of the metadata. Run by CTest with LISTING_CPP set to that in
-C++. A language that is not installed is left out and named; in CI that is an error.
-"""
+bits of value i as a double times 2 i + 1) and each text of the metadata. CTest runs it and sets LISTING_CPP to the
+listing in C++. A language that is not installed is left out and named; in CI that is an error. """
 import glob
 import json
 import os
@@ -20,7 +19,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 READERS = os.path.dirname(HERE)
 GOLDEN = os.path.dirname(READERS)
 SETS = os.path.join(GOLDEN, "sets")
-# Of code. Rust reads JSON by hand: serde_json would need cargo, a registry and its compilation in every project.
+# The most lines of code. Rust reads JSON by hand: serde_json would need cargo, a registry and its compilation in every
+# project.
 MOST_LINES = {"golden_reader.py": 40, "golden_reader.js": 40, "golden_reader.hpp": 40, "golden_reader.rs": 68}
 PYTHON = [sys.executable, "-B", "-W", "error"]
 
@@ -128,12 +128,12 @@ class a_newcomer(unittest.TestCase):
             self.printed = file.read()
 
     def types(self, language, sets=os.path.join(SETS, "heinsen"), only_last=False):
-        """Types the lines of this language; the exit code and what was printed."""
+        """Runs the lines of this language; returns the exit code and the output."""
         block, = (part for part in self.printed.split("\n\n") if f"test_my_scan.{language} ." in part)
         lines = [line.strip() for line in block.splitlines() if not line.strip().startswith("A=")]
         script = "\n".join(lines[-1:] if only_last else lines).replace("$A/sets/heinsen", sets)
         if language == "cpp" and only_last:
-            script = script.split(" && ")[1]  # it is compiled
+            script = script.split(" && ")[1]  # the program is compiled already
         done = subprocess.run(["bash", "-ec", script], cwd=self.folder, capture_output=True, text=True,
                               check=False, env={**os.environ, "A": GOLDEN, "PYTHONWARNINGS": "error",
                                                 "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8",
@@ -168,7 +168,7 @@ class a_newcomer(unittest.TestCase):
         import numpy
         zero_passes = files = 0
         for path in sorted(glob.glob(os.path.join(SETS, "*", "*.safetensors"))):
-            with open(path, "rb") as file:  # of most files the header is enough
+            with open(path, "rb") as file:  # most files are left after their header
                 length, = struct.unpack("<Q", file.read(8))
                 about = json.loads(file.read(length))["__metadata__"]
             if "wide" not in about["flags"].split():

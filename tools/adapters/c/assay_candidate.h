@@ -40,7 +40,8 @@ enum {
 /* A dense tensor in row-major order, the last axis contiguous. `data` is aligned to 64 bytes and never NULL.
  * Elements are double (f64), float (f32), uint16_t with the bits (f16, bf16), int64_t (i64), int32_t (i32) or
  * uint8_t of 0 and 1 (bool). Inputs must not be written. Outputs have been allocated, are as large as the
- * inputs require, and hold NaN. A write outside an output or to an input is an error if it is noticed. */
+ * inputs require, and have all bits set: floats are NaN. A write outside an output or to an input is an error if it is
+ * noticed. */
 typedef struct assay_tensor {
   const char* name;
   const char* dtype; /* "f64", "f32", "f16", "bf16", "i64", "i32" or "bool" */
@@ -59,7 +60,7 @@ typedef struct assay_call {
   const assay_tensor* outputs;
   size_t input_count;
   size_t output_count;
-  char* message; /* room for the reason of an error, cut after message_size - 1 bytes */
+  char* message; /* room for the reason of an error, which is cut after message_size - 1 bytes */
   size_t message_size;
 } assay_call;
 
@@ -92,7 +93,7 @@ __attribute__((visibility("default")))
 const assay_candidate*
 assay_candidate_v1(void);
 
-/* An input or output by name; NULL if the operation has none of that name.
+/* An input or output, or its data, by name; NULL if the operation has none of that name.
  *
  *   const assay_tensor* h = assay_find(call->inputs, call->input_count, "h");
  *   const float* log_p = assay_input(call, "log_p");
@@ -113,7 +114,7 @@ static inline void* assay_output(const assay_call* call, const char* name) {
   return t ? t->data : NULL;
 }
 
-/* Leaves the reason in the call and returns the status:
+/* Copies the reason into call->message and returns the status:
  *
  *   if (call->inputs[0].shape[2] % 16 != 0)
  *     return assay_fail(call, ASSAY_UNSUPPORTED, "the number of features is a multiple of 16");

@@ -229,7 +229,7 @@ impl Call {
         };
         (array_of(input), array_of(output))
     }
-    /// Leaves the reason and returns the status:
+    /// Copies the reason into the message of the call and returns the status:
     /// `if features % 16 != 0 { return call.fail(UNSUPPORTED, "the number of features is a multiple of 16"); }`
     pub fn fail(&mut self, status: c_int, reason: &str) -> c_int {
         let length = reason.len().min(self.message_size.saturating_sub(1));

@@ -42,12 +42,12 @@ def _parts(x, k):
 
 
 def _all_pairs(x):
-    """A list of tensors of which some are real."""
+    """The tensors of a list, real ones as complex ones."""
     return [one if is_complex(one) else Complex(*pair(one)) for one in x]
 
 
 def by_parts(operator):
-    """Of an operator that moves elements, or is linear in them."""
+    """Applies to both parts an operator that moves elements or is linear in them."""
     def apply(x, *arguments, **more):
         if isinstance(x, (list, tuple)):
             x = _all_pairs(x)
@@ -59,7 +59,7 @@ def by_parts(operator):
 
 
 def _sum_of_two(operator):
-    """Sum and difference; alpha is a number."""
+    """x + alpha y or x - alpha y; alpha is a real number."""
     def apply(x, y, *, alpha=1):
         if is_complex(alpha):
             raise CannotTrace("a complex alpha", "write the product")
@@ -102,7 +102,7 @@ def exponential(x):
 
 
 def complex_of_pairs(x):
-    """torch.view_as_complex: the last axis has the two parts."""
+    """torch.view_as_complex: the last axis holds the two parts."""
     return Complex(x[..., 0], x[..., 1])
 
 
@@ -123,7 +123,7 @@ _OWN = {"mul": product, "multiply": product, "div": quotient, "divide": quotient
 
 
 def operator_of(name, operator):
-    """What an operator is, of complex numbers."""
+    """The operator for complex numbers. CannotTrace if there is none."""
     if name in ("add", "sub"):
         return _sum_of_two(operator)
     found = _OWN.get(name) or (by_parts(operator) if name in _BY_PARTS else None)
