@@ -16,7 +16,7 @@ may come in chunks:
     s, s_n, low = assay.scan(log_p, h, s0, low=True)
     more, s_n, low = assay.scan(more_log_p, more_h, s_n, low, low=True)   # the bits of one call over both
 
-The state is kept in two numbers: low is the part of it that s_n lacks. Autograd follows s_n alone, not low.
+The state is kept in two numbers: low is the part of it that s_n lacks. Autograd follows s and s_n, not low.
 
 Derivatives along a direction (float32 and float64) take tangents of the shapes of the inputs; that of s0 may be None,
 for zeros. scan and gated_scan of dual tensors (torch.autograd.forward_ad) have the same.
