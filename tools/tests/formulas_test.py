@@ -293,7 +293,8 @@ def triangles(x):
 def shapes(x):
     return (x.T.reshape(2, -1), np.moveaxis(x[None], 0, -1), np.squeeze(x[:, None]), np.roll(x, 1, axis=1),
             np.pad(x, ((1, 0), (0, 2))), np.tile(x, (2, 1)), np.repeat(x, 2, axis=0), np.flip(x, 0), x[..., None, ::-1],
-            *np.split(x, 2, axis=1), np.expand_dims(x, (0, 2)), x.ravel(), np.broadcast_to(x[0], (2, 4)))
+            *np.split(x, 2, axis=1), np.expand_dims(x, (0, 2)), x.ravel(), np.broadcast_to(x[0], (2, 4)),
+            *np.hsplit(np.stack([x, 2 * x, x * x], -1), 2), np.sum(x > 0, axis=0, dtype=float))
 
 
 @case(normal(5, 4), np.array([0, 3, 1, -1]))

@@ -203,7 +203,7 @@ def shapes(x):
             F.pad(x, (-1, 0, 1, 1), value=2.0),
             x.unfold(2, 2, 1), x.as_strided((2, 2), (1, 4)), x.swapaxes(0, 1), x.movedim(0, -1), x.unflatten(2, (2, 2)),
             x.ravel(), torch.cat([torch.zeros(0), x[0, 0]]), x.view_as(x), x.expand_as(x[None]), x.broadcast_to(2, 2, 3, 4),
-            torch.rot90(x[0]),
+            torch.rot90(x[0]), *(torch.rot90(x[0], k) for k in (2, 3, -1, 4)), torch.rot90(x, 3, (2, 0)),
             torch.atleast_3d(x[0]), *torch.meshgrid(x[0, 0], x[0, 1], indexing="ij"), torch.diagonal(x[0]).sum(), x[0].trace(),
             *torch.tensor_split(x, 3, 2), x.index_select(1, torch.tensor([2, 0])), torch.unsqueeze(x, -2),
             torch.narrow_copy(x, 1, 0, 2),

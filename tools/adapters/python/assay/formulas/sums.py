@@ -35,6 +35,8 @@ def reduction(op, kind, function):
             raise CannotTrace(f"`where` or `initial` of numpy.{op}", "write numpy.where before")
         if out is not None:
             raise CannotTrace("`out` of a reduction that is not named", "write out=...")
+        if dtype is not None and x.kind != REAL and numpy.dtype(dtype).kind == "f":
+            x = f.as_type(x, dtype)
         axes, to = _axes(x, axis), writer()
         if x.kind != REAL and kind == REAL and x.value is not None:
             return constant(function(x.value, axis=tuple(axes), keepdims=keepdims))
@@ -150,7 +152,8 @@ def difference(x, n=1, axis=-1, prepend=None, append=None):
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
-    if ord not in (None, 2, "fro") or (ord == 2 and axis is None and as_traced(x).ndim == 2):
+    is_of_matrices = len(axis) == 2 if isinstance(axis, (tuple, list)) else axis is None and as_traced(x).ndim == 2
+    if ord not in (None, 2, "fro") or (ord == 2 and is_of_matrices):  # of matrices it is the largest singular value
         raise CannotTrace(f"numpy.linalg.norm of order {ord}")
     return f.root(total(f.power(x, 2), axis=axis, keepdims=keepdims), 1, 2)
 

@@ -225,7 +225,7 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5, *_):
 
 def rms_norm(x, normalized_shape, weight=None, eps=None, *_):
     axes = tuple(range(-len(list(normalized_shape)), 0))
-    eps = float(numpy.finfo(writer().narrowest.replace("f", "float")).eps) if eps is None else eps
+    eps = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}[writer().narrowest] if eps is None else eps
     factor = divide(1, functions.root(add(sums.mean(power(x, 2), axis=axes, keepdims=True), eps), 1, 2))
     return affine(multiply(x, factor), weight, None), factor
 
@@ -482,9 +482,9 @@ def turned(x, k=1, dims=(0, 1)):
     """The array turned by k quarters."""
     first, second = dims
     if k % 4 in (1, 2):
-        x = shaping.flip(x, first if k % 4 == 2 else second)
-    if k % 4 in (2, 3):
         x = shaping.flip(x, second)
+    if k % 4 in (2, 3):
+        x = shaping.flip(x, first)
     return functions.copied(x if k % 2 == 0 else shaping.swapaxes(x, first, second))
 
 
