@@ -164,7 +164,7 @@ TEST_CASE("formula/scan/loops_in_loops", "[unit]") {
                   {"op": "slice", "in": [3], "start": [1], "stop": [4], "step": [1]})",
            output("next", 5) + "," + output("given", 6));
   // The inputs of a body are in the order of its node.
-  CHECK(why_not(nodes).find("is no 'w' of its body") != std::string::npos);
+  CHECK(why_not(nodes).find("has not the type of 'w' of its body") != std::string::npos);
   std::string right = nodes;
   const std::string wrong_order = real_input("w", "[]") + "," + real_input("x", "[3]");
   right.replace(right.find(wrong_order), wrong_order.size(), real_input("x", "[3]") + "," + real_input("w", "[]"));

@@ -232,7 +232,10 @@ impl Call {
     /// Copies the reason into the message of the call and returns the status:
     /// `if features % 16 != 0 { return call.fail(UNSUPPORTED, "the number of features is a multiple of 16"); }`
     pub fn fail(&mut self, status: c_int, reason: &str) -> c_int {
-        let length = reason.len().min(self.message_size.saturating_sub(1));
+        if self.message_size == 0 {
+            return status;
+        }
+        let length = reason.len().min(self.message_size - 1);
         unsafe {
             std::ptr::copy_nonoverlapping(reason.as_ptr(), self.message as *mut u8, length);
             *self.message.add(length) = 0;
