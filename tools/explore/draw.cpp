@@ -100,11 +100,13 @@ std::string drawn(const chart& c) {
     for (const chart_point& p : s.points) across.take(p.x), up.take(p.y);
     any_law = any_law || s.law.size() > 1;
   }
-  // Laws are drawn as far as they lie within four powers of ten of the measured values.
+  // Laws are drawn as far as they lie within four powers of ten of the measured values; all of them where no value was
+  // measured.
   const double low = up.low, high = up.high;
+  const bool has_values = low <= high;
   for (const chart_series& s : c.series)
     for (const chart_point& p : s.law)
-      if (is_drawn(p.y)) up.take(std::pow(10.0, std::clamp(std::log10(p.y), low - 4, high + 4)));
+      if (is_drawn(p.y)) up.take(has_values ? std::pow(10.0, std::clamp(std::log10(p.y), low - 4, high + 4)) : p.y);
   const log_axis x = across.settled(left + 10, right - 10), y = up.settled(bottom - 10, top + 12);
 
   std::vector<std::string> names;  // each name has one colour in both sweeps
