@@ -139,7 +139,7 @@ def test_a_value_that_came_after_its_setting_is_asked_of_who_was_written_for_it(
         return (tmp_path / "report" / "summary.md").read_text()
     usual = {"width": [8, 64]}
     said = check(domain=usual)
-    assert 'New since 0.1, and not asked: rule = "power" of sinusoidal/table.' in said
+    assert 'New since 0.1, and not tested: rule = "power" of sinusoidal/table.' in said
     for about in ({"written_for": "0.2", "domain": usual}, {"domain": {**usual, "rule": ["paper", "power"]}}):
         with pytest.raises(AssertionError, match="a rule that came later"):
             check(**about)
