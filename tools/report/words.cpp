@@ -319,7 +319,7 @@ void add_precisions(std::vector<std::string>& notes, const gate_report& r) {
   }
 }
 
-// "New since 0.1, and not asked: rule = "power" of sinusoidal/table."
+// "New since 0.1, and not tested: rule = "power" of sinusoidal/table."
 void add_unasked(std::vector<std::string>& notes, const gate_report& r) {
   std::map<std::string, std::set<std::string>> by_values;
   for (const check_result& c : r.checks)
