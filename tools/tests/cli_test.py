@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -675,6 +676,9 @@ class OutsideCandidates(Folder):
     def shares(self, fault, words):
         """The shares in the sentence of the report, for errors at and below the largest one that is no bug."""
         few = (*self.VALUE, "--family", "mild")
+        self.assertEqual(self.gate(self.candidate(), *few).returncode, 0)
+        right = os.path.join(self.folder.name, "right.json")
+        shutil.copy(os.path.join(self.report, "report.json"), right)
         low, high = 0.0, 12.0
         while high - low > 0.1:  # log2 of the error in units of 2^-24
             middle = (low + high) / 2
@@ -686,6 +690,8 @@ class OutsideCandidates(Folder):
             self.assertEqual(self.gate(self.candidate(fault.format(2.0 ** (size - 24))), *few).returncode, 0)
             findings = self.read_report()["findings"]
             shares.append([float(f.split(words)[1].split(" times")[0]) for f in findings if words in f])
+        self.gate(self.candidate(fault.format(2.0 ** (low - 24))), *few, "--baseline", right)
+        self.assertRegex(" ".join(self.read_report()["complaints"]), r"was of class \w+ and is of no class")
         return shares
 
     def test_between_the_slack_of_classes_and_of_bugs(self):
