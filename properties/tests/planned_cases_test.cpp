@@ -11,15 +11,14 @@ using namespace assay::properties::testing;
 
 namespace {
 
-// The options of `assay gate` with this effort. Sizes are the same in all dtypes: in a short test, the large ones are
-// drawn in f32 alone.
-run_options options_of_effort(run_options::usual sizes, core::dtype type, std::uint64_t drawn) {
+// The options of `assay gate` with this effort.
+run_options options_of_effort(run_options::usual sizes, std::uint64_t drawn) {
   const bool all = sizes == run_options::usual::all;
   run_options o;
   o.seed = drawn;
   o.cases = all ? 64 : 8;
   o.sizes = sizes;
-  o.most_elements = std::size_t{1} << (all || type == core::dtype::f32 ? 22 : 16);
+  o.most_elements = std::size_t{1} << 22;
   return o;
 }
 
@@ -62,7 +61,7 @@ TEST_CASE("properties/plans/every_call_is_accepted", "[property][gate]") {
     for (const core::dtype type : planned_types)
       for (std::uint64_t drawn = seed; drawn < seed + scaled(1) && about.offers(op.name, type); ++drawn)
         for (const auto sizes : planned_efforts)
-          for (const auto& [text, key] : planned_keys(about, op, type, options_of_effort(sizes, type, drawn))) {
+          for (const auto& [text, key] : planned_keys(about, op, type, options_of_effort(sizes, drawn))) {
             INFO(text << ", seed of the run " << drawn);
             ++checked;
             if (const std::string wrong = what_is_wrong_with(make_case(key).call); !wrong.empty()) FAIL_CHECK(wrong);

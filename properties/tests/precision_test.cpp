@@ -240,9 +240,7 @@ TEST_CASE("properties/precision/what_is_lost_in_one_place_is_not_another_format"
     std::unique_ptr<implementation> right_ = make_builtin("sequential").value();
   } under_test;
   const core::operation& op = *reference::find_operation("attention/sinks:vjp");
-  run_options o = testing::options(8);
-  o.sizes = run_options::usual::none;
-  const check_result r = run_property(testing::truth_property(op), under_test, op, dtype::f32, o);
+  const check_result r = run_property(testing::truth_property(op), under_test, op, dtype::f32, testing::options(8));
   REQUIRE(r.found);
   const diagnosis d = diagnose(under_test, op, dtype::f32, {{{r.checked, r.found->minimal}}, seed});
   CHECK(d.explained.value_or("").find("explained if") == std::string::npos);
