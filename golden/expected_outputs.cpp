@@ -33,8 +33,10 @@ std::map<std::string, expected_output> expected_outputs_of_part(const core::requ
       const double radius = truth.radius.storage()[i];
       out.allowed.storage()[i] =
           largest_distance(storage, truth.rounded.values.storage()[i], truth.low.storage()[i], bound + radius);
-      if (truth.rung[i] == reference::undecided && std::isinf(radius))
-        out.truth.values.storage()[i] = std::nan(""), out.allowed.storage()[i] = core::infinity;
+      if (truth.rung[i] == reference::undecided && std::isinf(radius) && core::is_floating(storage)) {
+        out.truth.values.storage()[i] = std::nan("");
+        out.allowed.storage()[i] = core::infinity;
+      }
     }
     all.emplace(name, std::move(out));
   }

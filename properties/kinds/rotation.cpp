@@ -307,7 +307,9 @@ std::vector<family> rotation_families() {
 }
 family rotation_family(std::string_view name) {
   const std::vector<family> all = rotation_families();
-  return *std::find_if(all.begin(), all.end(), [&](const family& f) { return f.name == name; });
+  const auto found = std::find_if(all.begin(), all.end(), [&](const family& f) { return f.name == name; });
+  ASSAY_EXPECTS(found != all.end());
+  return *found;
 }
 
 std::vector<usual_size> rotation_sizes(const std::vector<std::string>& operations) {

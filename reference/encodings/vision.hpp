@@ -326,13 +326,11 @@ inline core::operation vision::interpolated_declaration() {
                        offset = core::setting<std::string>(settings, "scale") == "offset";
             if (aligned && core::setting<bool>(settings, "antialias"))
               return "antialias = true and align_corners = true exclude each other: PyTorch mixes the scale of one and "
-                     "the centers of "
-                     "the other";
+                     "the centers of the other";
             if (offset && (aligned || core::setting<bool>(settings, "antialias") ||
                            core::setting<std::string>(settings, "mode") != "bicubic"))
               return "scale = \"offset\" is for plain bicubic weights: with others PyTorch does not resample an axis "
-                     "whose size "
-                     "stays";
+                     "whose size stays";
             for (const char* axis : {"H", "W"})
               if (sizes.at(axis) < 1 || sizes.at(axis) > static_cast<std::size_t>(resampling::most))
                 return std::string(axis) + " must be from 1 to " + std::to_string(resampling::most);

@@ -170,8 +170,7 @@ std::vector<family> families() {
       only_for(is_paged,
                of_calls("stale_pages", "pages of nobody, and places behind the last token, that would take all weight",
                         stale_pages)),
-      only_for([](const core::operation& op) { return is_paged(op) && op.is_forward(); },
-               of_calls("free_pages", "NaN in pages of nobody", free_pages)),
+      only_for(is_paged, of_calls("free_pages", "NaN in pages of nobody", free_pages)),
       holding_nan(of_calls("nan_inside", "a NaN in a query", nan_in_a_query)),
   };
 }
